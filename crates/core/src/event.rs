@@ -1,0 +1,246 @@
+//! The one kind of event: everything a run does is told as these, to files, terminals, pages and programs alike.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{CallId, RunId};
+use crate::manifest::{Breach, Phase, Usage};
+use crate::outcome::{Outcome, Status};
+use crate::policy::{ToolClass, Verdict};
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// Counts from 1 within a run, without gaps.
+    pub seq: u64,
+    /// RFC 3339 time, given by whoever owns the clock.
+    pub at: String,
+    /// The run it belongs to.
+    pub run: RunId,
+    /// What happened.
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+/// What happened, told apart by `type`; new kinds may be added, so readers skip those they do not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Body {
+    /// A run began.
+    RunStarted {
+        /// Canonical mode name.
+        mode: String,
+        /// What was asked.
+        goal: String,
+        /// The agent's name.
+        agent: String,
+    },
+    /// A phase began.
+    PhaseStarted {
+        /// Which one.
+        phase: Phase,
+    },
+    /// A phase ended.
+    PhaseFinished {
+        /// Which one.
+        phase: Phase,
+        /// Its wall time.
+        duration_ms: u64,
+        /// False when it failed.
+        ok: bool,
+    },
+    /// The agent was started (again).
+    AgentStarted {
+        /// 1 for the first start, 2 for the repair round.
+        attempt: u32,
+    },
+    /// The agent ended.
+    AgentExited {
+        /// Which start this was.
+        attempt: u32,
+        /// Its exit code, when it had one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+        /// The signal that ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+    },
+    /// A line the agent printed, redacted.
+    Output {
+        /// Where it printed it.
+        stream: Stream,
+        /// The line without its end.
+        text: String,
+    },
+    /// The model wants a tool call.
+    ToolProposed {
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+        /// What kind of tool it is.
+        class: ToolClass,
+        /// Digest of the arguments.
+        arguments_sha256: String,
+        /// The arguments in short, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
+    /// The policy decided about a call.
+    ToolDecided {
+        /// The call.
+        call: CallId,
+        /// The verdict.
+        verdict: Verdict,
+        /// The rule behind it.
+        rule: String,
+        /// The reason given to the model.
+        reason: String,
+    },
+    /// A call that was allowed came back.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// Whether it did what was asked.
+        ok: bool,
+        /// Its wall time.
+        duration_ms: u64,
+        /// Exit code of a command.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// The result in short, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
+    /// A piece of the model's text.
+    MessageDelta {
+        /// The piece, redacted.
+        text: String,
+    },
+    /// Tokens and money so far.
+    Usage {
+        /// The totals of the run.
+        total: Usage,
+    },
+    /// The host ran a check on the result.
+    CheckRan {
+        /// The command.
+        command: String,
+        /// Its exit code, if it was not killed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// Its wall time.
+        duration_ms: u64,
+    },
+    /// An artifact passed its checks.
+    ArtifactAccepted {
+        /// Its path in the output folder.
+        path: String,
+        /// Its digest.
+        sha256: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// An artifact is missing or wrong.
+    ArtifactRejected {
+        /// Its path in the output folder.
+        path: String,
+        /// What is wrong.
+        problems: Vec<String>,
+    },
+    /// The agent is asked once more, with what was wrong.
+    RepairRound {
+        /// The artifacts concerned.
+        paths: Vec<String>,
+    },
+    /// A limit ended the run or a part of it.
+    LimitHit {
+        /// Which one, e.g. `timeout`.
+        limit: String,
+        /// The value that was reached, as written in the profile.
+        value: String,
+    },
+    /// A wall did not hold.
+    Breach {
+        /// What was seen.
+        breach: Breach,
+    },
+    /// Something worth knowing that does not change the outcome.
+    Warning {
+        /// The text.
+        message: String,
+    },
+    /// The run is over; always the last event.
+    RunFinished {
+        /// What happened to the execution.
+        status: Status,
+        /// What the result is worth.
+        outcome: Outcome,
+        /// Exit code of the process.
+        exit_code: u8,
+    },
+}
+
+/// Where a line was printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl Event {
+    /// One line of JSON without the newline, as stored in `events.jsonl`.
+    pub fn to_line(&self) -> String {
+        // Plain data with string keys always serialises.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Receives events in order; the host decides where they go.
+pub trait Sink {
+    /// Takes one event; a sink that cannot keep it must not stop the run.
+    fn emit(&mut self, event: &Event);
+}
+
+impl<F: FnMut(&Event)> Sink for F {
+    fn emit(&mut self, event: &Event) {
+        self(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn one_flat_line_per_event() {
+        let event = Event {
+            seq: 3,
+            at: "2026-01-01T00:00:00Z".into(),
+            run: RunId::from_parts(0, [0; 4]),
+            body: Body::RunFinished { status: Status::Completed, outcome: Outcome::NeedsHuman, exit_code: 2 },
+        };
+        assert_eq!(
+            event.to_line(),
+            r#"{"seq":3,"at":"2026-01-01T00:00:00Z","run":"19700101-000000-aaaaaa","type":"run_finished","status":"completed","outcome":"needs_human","exit_code":2}"#
+        );
+        assert_eq!(serde_json::from_str::<Event>(&event.to_line()).unwrap(), event);
+    }
+
+    #[test]
+    fn a_line_break_in_a_text_stays_inside_its_line() {
+        let event = Event {
+            seq: 1,
+            at: String::new(),
+            run: RunId::from_parts(0, [0; 4]),
+            body: Body::Output { stream: Stream::Stderr, text: "a\nb\u{2028}".into() },
+        };
+        assert!(!event.to_line().contains('\n'));
+        assert_eq!(serde_json::from_str::<Event>(&event.to_line()).unwrap(), event);
+    }
+}

@@ -1,0 +1,30 @@
+//! Modes, profiles, policy, spec, artifacts, events, ids and redaction: what Holon decides, without I/O or clock.
+
+pub mod access;
+pub mod artifact;
+pub mod digest;
+pub mod duration;
+pub mod event;
+pub mod ids;
+pub mod manifest;
+pub mod mode;
+pub mod outcome;
+pub mod policy;
+pub mod prompt;
+pub mod redact;
+pub mod sandbox;
+pub mod schema;
+pub mod scope;
+pub mod secrets;
+pub mod sensitive;
+pub mod spec;
+pub mod suggest;
+
+pub use access::Access;
+pub use duration::Span;
+pub use event::Event;
+pub use ids::RunId;
+pub use manifest::Manifest;
+pub use mode::Profile;
+pub use outcome::{Outcome, Status};
+pub use spec::Spec;

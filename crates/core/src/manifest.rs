@@ -1,0 +1,450 @@
+//! `manifest.json`: what the host says about a run, always written, also when everything else failed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::RunId;
+use crate::outcome::{Outcome, Status};
+use crate::sandbox::{Enforced, Level};
+
+/// The version of the manifest's form.
+pub const SCHEMA_VERSION: &str = "1";
+
+/// One run, as the host saw and verified it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
+    /// Version of this form.
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// What happened to the execution.
+    pub status: Status,
+    /// What the result is worth.
+    pub outcome: Outcome,
+    /// Exit code of `holon run`.
+    pub exit_code: u8,
+    /// Canonical mode name.
+    pub mode: String,
+    /// RFC 3339 time the run began.
+    pub started_at: String,
+    /// Wall time of the whole run.
+    pub duration_ms: u64,
+    /// Wall time of each phase that ran, in order.
+    #[serde(default)]
+    pub phases: BTreeMap<Phase, PhaseTiming>,
+    /// True when the agent changed nothing that could be delivered.
+    #[serde(default)]
+    pub no_changes: bool,
+    /// Every file in the output folder that the host checked.
+    #[serde(default)]
+    pub artifacts: Vec<Artifact>,
+    /// Everything about how the run was made.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// Why it did not succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// Walls that did not hold; never empty in a success.
+    #[serde(default)]
+    pub breaches: Vec<Breach>,
+}
+
+impl Manifest {
+    /// A manifest of a run that has only begun: failed until proven otherwise.
+    pub fn begun(run_id: RunId, mode: impl Into<String>, started_at: impl Into<String>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION.to_owned(),
+            run_id,
+            status: Status::Interrupted,
+            outcome: Outcome::Failure,
+            exit_code: Outcome::Failure.exit_code(),
+            mode: mode.into(),
+            started_at: started_at.into(),
+            duration_ms: 0,
+            phases: BTreeMap::new(),
+            no_changes: false,
+            artifacts: Vec::new(),
+            metadata: Metadata::default(),
+            error: None,
+            breaches: Vec::new(),
+        }
+    }
+
+    /// Sets status and outcome, with the exit code that belongs to it; a breach turns success into failure.
+    pub fn conclude(&mut self, status: Status, outcome: Outcome) {
+        self.status = status;
+        self.outcome = if self.breaches.is_empty() { outcome } else { Outcome::Failure };
+        self.exit_code = self.outcome.exit_code();
+    }
+
+    /// Pretty JSON with a final newline, fields always in the same order.
+    pub fn to_json(&self) -> String {
+        // Serialising plain data with string keys cannot fail; an empty object would still be valid JSON.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
+        text.push('\n');
+        text
+    }
+}
+
+/// The seven phases of a run, in order.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Mode to profile, spec, flags and model.
+    Resolve,
+    /// Input folder and prompts.
+    Prepare,
+    /// What the agent will see of the workspace.
+    Snapshot,
+    /// The agent behind the walls.
+    Execute,
+    /// The patch and the files it left.
+    Collect,
+    /// Schemas, lines, digests, checks.
+    Verify,
+    /// Copying out, manifest, exit code.
+    Seal,
+}
+
+impl Phase {
+    /// All phases in the order they run.
+    pub const ALL: [Self; 7] = [
+        Self::Resolve,
+        Self::Prepare,
+        Self::Snapshot,
+        Self::Execute,
+        Self::Collect,
+        Self::Verify,
+        Self::Seal,
+    ];
+
+    /// The name used in events and manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Resolve => "resolve",
+            Self::Prepare => "prepare",
+            Self::Snapshot => "snapshot",
+            Self::Execute => "execute",
+            Self::Collect => "collect",
+            Self::Verify => "verify",
+            Self::Seal => "seal",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How long a phase took and whether it did its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseTiming {
+    /// Wall time.
+    pub duration_ms: u64,
+    /// False when the phase failed.
+    pub ok: bool,
+}
+
+/// One checked file of the output folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Artifact {
+    /// Path relative to the output folder.
+    pub path: String,
+    /// Digest of its bytes; absent when the file is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Whether the mode or the spec demanded it.
+    pub required: bool,
+    /// Whether it is there and passed its checks.
+    pub valid: bool,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// How the run was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Metadata {
+    /// Canonical mode name.
+    pub mode: String,
+    /// `read-only`, `scoped`, `scratch` or `rw`.
+    pub workspace_access: String,
+    /// Whether the agent's own plan mode was switched on as well.
+    pub native_plan_used: bool,
+    /// Whether the agent's own review mode was switched on as well.
+    pub native_review_used: bool,
+    /// The agent.
+    pub agent: AgentInfo,
+    /// The adapter that drove it.
+    pub adapter: String,
+    /// The model, when the host chose one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelInfo>,
+    /// The walls.
+    pub sandbox: SandboxInfo,
+    /// What the agent saw as the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotInfo>,
+    /// Digest over all prompt layers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_sha256: Option<String>,
+    /// Tokens and money.
+    pub usage: Usage,
+    /// Size of the delivered change.
+    pub changes: Changes,
+    /// What the supervisor did; its form belongs to the supervisor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<serde_json::Value>,
+    /// Rights taken by explicit flags, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
+    /// Things worth knowing that did not change the outcome.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Which agent ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AgentInfo {
+    /// Its name.
+    pub name: String,
+    /// Its version, when it told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// Which model answered, and why that one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelInfo {
+    /// Who serves it.
+    pub provider: String,
+    /// Its name there.
+    pub id: String,
+    /// The reason it was chosen.
+    pub why: String,
+}
+
+/// The walls of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SandboxInfo {
+    /// `native`, `oci`, `none` …
+    pub backend: String,
+    /// Rung of the ladder that was reached.
+    pub level: Level,
+    /// What held, layer by layer.
+    pub enforced: Enforced,
+}
+
+/// What the patch is relative to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SnapshotInfo {
+    /// `overlay`, `reflink`, `copy` or `read-only`.
+    pub strategy: String,
+    /// The commit the working tree was at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_commit: Option<String>,
+    /// The branch or ref name, when there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// Whether there was uncommitted work.
+    pub dirty: Dirty,
+    /// Digest of each touched file as it was before; null where there was none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub touched: BTreeMap<String, Option<String>>,
+}
+
+/// Whether the workspace had uncommitted work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dirty {
+    /// It had.
+    Yes,
+    /// It had not.
+    No,
+    /// Finding out would have cost too much, or there is no repository.
+    #[default]
+    Unknown,
+}
+
+/// Tokens and money, as counted by the host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Usage {
+    /// Input tokens.
+    pub input: u64,
+    /// Input tokens that were served from a cache.
+    pub cached: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Reasoning tokens.
+    pub reasoning: u64,
+    /// Cost, when prices are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// Size of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Changes {
+    /// Files changed, added or removed.
+    pub files: u64,
+    /// Lines added.
+    pub insertions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+    /// Changed files left out because the base's ignore rules cover them.
+    pub ignored: u64,
+}
+
+/// Why a run did not succeed, for people and programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorInfo {
+    /// A stable short word, e.g. `artifact_missing`.
+    pub kind: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl ErrorInfo {
+    /// An error without a hint.
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), message: message.into(), hint: None }
+    }
+
+    /// The same with a remedy.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// A wall that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Breach {
+    /// A stable short word, e.g. `workspace_changed`.
+    pub kind: String,
+    /// What was seen.
+    pub detail: String,
+    /// The paths concerned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+/// What an adapter says about its own run; evidence, never the verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Its status word.
+    pub status: Option<String>,
+    /// Its outcome word.
+    pub outcome: Option<String>,
+    /// Its error, as text.
+    pub error: Option<String>,
+}
+
+impl Claim {
+    /// Reads a manifest written by an adapter, taking whatever is usable; `None` when it is not a JSON object.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        let object = value.as_object()?;
+        let text = |key: &str| object.get(key).and_then(|v| v.as_str()).map(str::to_owned);
+        let error = object.get("error").filter(|v| !v.is_null()).map(|v| match v {
+            serde_json::Value::String(s) => s.clone(),
+            other => other.get("message").and_then(|m| m.as_str()).map_or_else(|| other.to_string(), str::to_owned),
+        });
+        Some(Self { status: text("status"), outcome: text("outcome"), error })
+    }
+
+    /// Whether the adapter asks for a person, which counts even with exit code 1.
+    pub fn needs_human(&self) -> bool {
+        let says = |v: &Option<String>| v.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("needs_human"));
+        says(&self.outcome) || says(&self.status)
+    }
+
+    /// Whether the adapter itself says that it failed.
+    pub fn failed(&self) -> bool {
+        let is = |v: &Option<String>, words: &[&str]| {
+            v.as_deref().is_some_and(|s| words.iter().any(|w| s.eq_ignore_ascii_case(w)))
+        };
+        is(&self.outcome, &["failure", "failed"]) || is(&self.status, &["failed", "failure", "error"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Manifest {
+        let mut m = Manifest::begun(RunId::from_parts(0, [0; 4]), "plan", "1970-01-01T00:00:00Z");
+        for phase in Phase::ALL {
+            m.phases.insert(phase, PhaseTiming { duration_ms: 1, ok: true });
+        }
+        m
+    }
+
+    #[test]
+    fn inv_03_a_begun_run_counts_as_failed() {
+        let m = sample();
+        assert_eq!((m.status, m.outcome, m.exit_code), (Status::Interrupted, Outcome::Failure, 1));
+    }
+
+    #[test]
+    fn a_breach_is_never_a_success() {
+        let mut m = sample();
+        m.breaches.push(Breach { kind: "workspace_changed".into(), detail: String::new(), paths: vec![] });
+        m.conclude(Status::Completed, Outcome::Success);
+        assert_eq!((m.outcome, m.exit_code), (Outcome::Failure, 1));
+    }
+
+    #[test]
+    fn round_trips_in_a_fixed_order() {
+        let m = sample();
+        let text = m.to_json();
+        assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), m);
+        let at = |needle: &str| text.find(needle).unwrap();
+        assert!(at("schema_version") < at("run_id") && at("run_id") < at("metadata") && at("metadata") < at("breaches"));
+        let order: Vec<usize> = Phase::ALL.iter().map(|p| at(&format!("\"{p}\": {{"))).collect();
+        assert!(order.is_sorted(), "{order:?}");
+        assert!(text.ends_with("}\n"));
+    }
+
+    #[test]
+    fn claims_are_read_leniently() {
+        let check = |text: &str, human: bool, failed: bool| {
+            let claim = Claim::parse(text.as_bytes()).unwrap();
+            assert_eq!((claim.needs_human(), claim.failed()), (human, failed), "{text}");
+        };
+        check(r#"{"outcome":"needs_human","status":"failed"}"#, true, true);
+        check(r#"{"outcome":"success","status":"completed"}"#, false, false);
+        check(r#"{"status":"failed","error":{"message":"no key"}}"#, false, true);
+        check(r#"{"status":7}"#, false, false);
+        assert_eq!(Claim::parse(b"[1]"), None);
+        assert_eq!(Claim::parse(b"{"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn claims_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Claim::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Laying one definition over another: inheritance, flags and spec values all go through here.
+
+use std::collections::BTreeMap;
+
+use crate::access::Access;
+use crate::artifact;
+use crate::duration::Span;
+use crate::policy::{check_pattern, ToolRules};
+use crate::sandbox::Level;
+use crate::scope;
+
+use super::error::{ModeError, Widening};
+use super::file::{ModeFile, WorkspaceAccess};
+use super::narrow::widenings;
+use super::profile::{Network, Origin, Profile, PromptRef, Source};
+
+/// The highest value any whole-number limit may have, so that arithmetic on them never overflows.
+const MAX_COUNT: u64 = 1 << 40;
+
+/// Lays the values of a mode file over the profile it starts from, without any check of rights.
+pub(super) fn overlay(base: &Profile, file: &ModeFile, source: Source, path: &str) -> Result<Profile, ModeError> {
+    let mut layer = Layer { out: base.clone(), path, origin: Origin::File { source, file: path.to_owned() } };
+    layer.plain_values(file);
+    layer.workspace(file)?;
+    layer.tools_and_commands(file)?;
+    layer.surroundings(file)?;
+    layer.limits(file)?;
+    layer.artifacts(file)?;
+    layer.prompt(file, source)?;
+    Ok(layer.out)
+}
+
+struct Layer<'a> {
+    out: Profile,
+    path: &'a str,
+    origin: Origin,
+}
+
+impl Layer<'_> {
+    fn from_here(&mut self, key: &str) {
+        self.out.origins.insert(key.to_owned(), self.origin.clone());
+    }
+
+    fn bad(&self, key: &str, problem: impl Into<String>) -> ModeError {
+        ModeError::Value { file: self.path.to_owned(), key: key.to_owned(), problem: problem.into() }
+    }
+
+    fn plain_values(&mut self, file: &ModeFile) {
+        if let Some(text) = &file.description {
+            self.out.description.clone_from(text);
+            self.from_here("description");
+        }
+        if let Some(intent) = &file.model.intent {
+            self.out.model.intent.clone_from(intent);
+            self.from_here("model.intent");
+        }
+        if let Some(policy) = file.model.policy {
+            self.out.model.policy = policy;
+            self.from_here("model.policy");
+        }
+        if let Some(reasoning) = file.model.reasoning {
+            self.out.model.reasoning = reasoning;
+            self.from_here("model.reasoning");
+        }
+    }
+
+    fn workspace(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+        let table = &file.workspace;
+        let kind = table.access.unwrap_or(match &self.out.access {
+            Access::ReadOnly => WorkspaceAccess::ReadOnly,
+            Access::Scoped { .. } => WorkspaceAccess::Scoped,
+            Access::Scratch => WorkspaceAccess::Scratch,
+            Access::ReadWrite => WorkspaceAccess::Rw,
+        });
+        let access = match (kind, &table.write) {
+            (WorkspaceAccess::Scoped, Some(write)) if !write.is_empty() => Access::Scoped { write: write.clone() },
+            (WorkspaceAccess::Scoped, None) if matches!(self.out.access, Access::Scoped { .. }) => self.out.access.clone(),
+            (WorkspaceAccess::Scoped, _) => {
+                return Err(self.bad("workspace.write", "must list at least one glob when access is \"scoped\""));
+            }
+            (_, Some(_)) => {
+                return Err(self.bad("workspace.write", "only makes sense with access = \"scoped\""));
+            }
+            (WorkspaceAccess::ReadOnly, None) => Access::ReadOnly,
+            (WorkspaceAccess::Scratch, None) => Access::Scratch,
+            (WorkspaceAccess::Rw, None) => Access::ReadWrite,
+        };
+        if table.access.is_some() || table.write.is_some() {
+            self.out.access = access;
+            self.from_here("workspace.access");
+        }
+        for glob in table.write.iter().flatten() {
+            scope::check_glob(glob).map_err(|e| self.bad("workspace.write", format!("is not usable: {e}")))?;
+        }
+        if file.scratch == Some(true) {
+            if self.out.access.delivers() {
+                return Err(self.bad("scratch", "can only be set on a read-only mode"));
+            }
+            self.out.access = Access::Scratch;
+            self.from_here("workspace.access");
+        }
+        if let Some(on_request) = table.writes_on_request {
+            if on_request && self.out.access != Access::Scratch {
+                return Err(self.bad("workspace.writes_on_request", "only makes sense with access = \"scratch\""));
+            }
+            self.out.writes_on_request = on_request;
+            self.from_here("workspace.writes_on_request");
+        } else if self.out.access != Access::Scratch {
+            self.out.writes_on_request = false;
+        }
+        if let Some(hide) = &table.hide {
+            for glob in hide {
+                scope::check_glob(glob).map_err(|e| self.bad("workspace.hide", format!("is not usable: {e}")))?;
+            }
+            join(&mut self.out.hide, hide, file.widen);
+            self.from_here("workspace.hide");
+        }
+        Ok(())
+    }
+
+    fn tools_and_commands(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+        for name in file.tools.keys() {
+            let stem = name.strip_suffix('*').unwrap_or(name);
+            if (stem.is_empty() && name != "*") || stem.contains('*') || name.len() > 200 {
+                return Err(self.bad(&format!("tools.{name}"), "must be a tool's name or a prefix ending in `*`"));
+            }
+        }
+        if !file.tools.is_empty() {
+            if file.widen {
+                let mut table = self.out.tools.flattened();
+                table.extend(file.tools.clone());
+                self.out.tools = ToolRules { layers: vec![table] };
+            } else {
+                self.out.tools.layers.push(file.tools.clone());
+            }
+            for name in file.tools.keys() {
+                self.from_here(&format!("tools.{name}"));
+            }
+        }
+        for (key, list) in [("commands.allow", &file.commands.allow), ("commands.deny", &file.commands.deny)] {
+            for pattern in list.iter().flatten() {
+                check_pattern(pattern).map_err(|why| self.bad(key, why))?;
+            }
+        }
+        if let Some(allow) = &file.commands.allow {
+            if file.widen {
+                self.out.commands.allow.clear();
+            }
+            self.out.commands.allow.push(allow.clone());
+            self.from_here("commands.allow");
+        }
+        if let Some(deny) = &file.commands.deny {
+            join(&mut self.out.commands.deny, deny, file.widen);
+            self.from_here("commands.deny");
+        }
+        Ok(())
+    }
+
+    fn surroundings(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+        if let Some(network) = file.network.tools {
+            self.out.network = network;
+            self.from_here("network.tools");
+        }
+        if let Some(minimum) = file.sandbox.minimum {
+            if minimum == Level::None {
+                return Err(self.bad(
+                    "sandbox.minimum",
+                    "must be L0 to L4; running without walls is only ever asked for on the command line",
+                ));
+            }
+            self.out.minimum = minimum;
+            self.from_here("sandbox.minimum");
+        }
+        if let Some(toolchains) = file.expose.toolchains {
+            self.out.expose.toolchains = toolchains;
+            self.from_here("expose.toolchains");
+        }
+        if let Some(caches) = file.expose.caches {
+            self.out.expose.caches = caches;
+            self.from_here("expose.caches");
+        }
+        if let Some(paths) = &file.expose.paths {
+            for path in paths {
+                let rooted = path.starts_with('/') || path.starts_with("~/");
+                if !rooted || path.contains('\0') || path.split('/').any(|p| p == ".." || p == ".") {
+                    return Err(self.bad("expose.paths", format!("`{path}` must be absolute or start with ~/, without `..`")));
+                }
+            }
+            self.out.expose.paths.clone_from(paths);
+            self.from_here("expose.paths");
+        }
+        Ok(())
+    }
+
+    fn limits(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+        let table = &file.limits;
+        let limits = &mut self.out.limits;
+        let mut set = Vec::new();
+        for (key, value, slot) in [
+            ("limits.rounds", table.rounds, &mut limits.rounds),
+            ("limits.output_mb", table.output_mb, &mut limits.output_mb),
+            ("limits.memory_mb", table.memory_mb, &mut limits.memory_mb),
+            ("limits.processes", table.processes, &mut limits.processes),
+            ("limits.disk_mb", table.disk_mb, &mut limits.disk_mb),
+            ("limits.files", table.files, &mut limits.files),
+        ] {
+            if let Some(value) = value {
+                *slot = value;
+                set.push((key, (1..=MAX_COUNT).contains(&value)));
+            }
+        }
+        for (key, value, slot) in [
+            ("limits.timeout", table.timeout, &mut limits.timeout),
+            ("limits.idle_timeout", table.idle_timeout, &mut limits.idle_timeout),
+        ] {
+            if let Some(value) = value {
+                *slot = value;
+                set.push((key, true));
+            }
+        }
+        if let Some(cost) = table.cost_usd {
+            limits.cost_usd = cost;
+            set.push(("limits.cost_usd", cost.is_finite() && (0.0..=1e6).contains(&cost)));
+        }
+        for (key, ok) in set {
+            if !ok {
+                return Err(self.bad(key, "must be a finite number above zero"));
+            }
+            self.from_here(key);
+        }
+        Ok(())
+    }
+
+    fn artifacts(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+        let table = &file.artifacts;
+        for (key, list) in [("artifacts.required", &table.required), ("artifacts.optional", &table.optional)] {
+            for name in list.iter().flatten() {
+                artifact::check_name(name).map_err(|why| self.bad(key, format!("`{name}` {why}")))?;
+            }
+        }
+        if let Some(required) = &table.required {
+            join(&mut self.out.artifacts.required, required, file.widen);
+            self.from_here("artifacts.required");
+        }
+        if let Some(optional) = &table.optional {
+            join(&mut self.out.artifacts.optional, optional, file.widen);
+            self.from_here("artifacts.optional");
+        }
+        let Profile { artifacts, .. } = &mut self.out;
+        artifacts.optional.retain(|a| !artifacts.required.contains(a));
+        Ok(())
+    }
+
+    fn prompt(&mut self, file: &ModeFile, source: Source) -> Result<(), ModeError> {
+        if let Some(name) = &file.prompt.file {
+            check_prompt_name(name).map_err(|why| self.bad("prompt.file", format!("`{name}` {why}")))?;
+            self.out.prompt = PromptRef { file: name.clone(), source, named_by: self.path.to_owned() };
+            self.from_here("prompt.file");
+        }
+        Ok(())
+    }
+}
+
+/// Adds what is new, or replaces the whole list where a user's file may widen.
+fn join(into: &mut Vec<String>, more: &[String], replace: bool) {
+    if replace {
+        into.clear();
+    }
+    for item in more {
+        if !into.contains(item) {
+            into.push(item.clone());
+        }
+    }
+}
+
+/// A prompt is a plain Markdown file at or below the folder of its mode file.
+fn check_prompt_name(name: &str) -> Result<(), &'static str> {
+    if name.len() > 200 || name.contains(['\\', '\0', ':', '~']) || name.chars().any(char::is_control) {
+        return Err("must be a plain file name");
+    }
+    if name.starts_with('/') || name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+        return Err("must be relative to the mode file, without `..` or hidden folders");
+    }
+    if !name.ends_with(".md") {
+        return Err("must end in .md");
+    }
+    Ok(())
+}
+
+/// Values given for one run; they may only narrow the profile.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// A shorter wall time.
+    pub timeout: Option<Span>,
+    /// A shorter idle time.
+    pub idle_timeout: Option<Span>,
+    /// Fewer rounds.
+    pub rounds: Option<u64>,
+    /// Less money.
+    pub cost_usd: Option<f64>,
+    /// Less output.
+    pub output_mb: Option<u64>,
+    /// Less network; the command line alone may also give `host` to a mode that delivers changes.
+    pub network: Option<Network>,
+    /// Further artifacts, with whether each is required.
+    pub artifacts: BTreeMap<String, bool>,
+}
+
+impl Profile {
+    /// The profile with values of one run laid over it; anything wider is an error naming the key.
+    pub fn narrowed(&self, overrides: &Overrides, origin: &Origin) -> Result<Self, ModeError> {
+        let mut file = ModeFile::default();
+        file.limits.timeout = overrides.timeout;
+        file.limits.idle_timeout = overrides.idle_timeout;
+        file.limits.rounds = overrides.rounds;
+        file.limits.cost_usd = overrides.cost_usd;
+        file.limits.output_mb = overrides.output_mb;
+        file.network.tools = overrides.network;
+        let pick = |wanted: bool| -> Option<Vec<String>> {
+            let names: Vec<String> =
+                overrides.artifacts.iter().filter(|(_, r)| **r == wanted).map(|(n, _)| n.clone()).collect();
+            (!names.is_empty()).then_some(names)
+        };
+        file.artifacts.required = pick(true);
+        file.artifacts.optional = pick(false);
+
+        let place = origin.to_string();
+        let mut layer = Layer { out: self.clone(), path: &place, origin: origin.clone() };
+        layer.surroundings(&file)?;
+        layer.limits(&file)?;
+        layer.artifacts(&file)?;
+        let child = layer.out;
+        let mut found = widenings(&child, self);
+        if matches!(origin, Origin::Flag { .. }) && self.access.delivers() {
+            found.retain(|w: &Widening| w.key != "network.tools");
+        }
+        if found.is_empty() {
+            return Ok(child);
+        }
+        Err(ModeError::Wider { file: place, mode: self.name.clone(), parent: self.name.clone(), widenings: found })
+    }
+
+    /// The variant behind `--allow-writes`: the same mode on a delivered snapshot, so a patch is required too.
+    pub fn with_writes(&self) -> Result<Self, ModeError> {
+        if !self.writes_on_request || self.access != Access::Scratch {
+            return Err(ModeError::NoWritesOnRequest { mode: self.name.clone() });
+        }
+        let mut out = self.clone();
+        let origin = Origin::Flag { flag: "--allow-writes".to_owned() };
+        out.access = Access::ReadWrite;
+        out.writes_on_request = false;
+        join(&mut out.artifacts.required, &["diff.patch".to_owned()], false);
+        out.artifacts.optional.retain(|a| a != "diff.patch");
+        out.origins.insert("workspace.access".to_owned(), origin.clone());
+        out.origins.insert("artifacts.required".to_owned(), origin);
+        Ok(out)
+    }
+}

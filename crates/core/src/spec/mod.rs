@@ -1,0 +1,197 @@
+//! `spec.yaml`: what a run is asked to do.
+
+mod check;
+mod parse;
+
+pub use parse::{MAX_BYTES, SpecError, Warning, parse};
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::duration::Span;
+use crate::mode::Network;
+
+/// A run as asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spec {
+    /// Always `v1`.
+    #[serde(default = "v1")]
+    #[schemars(extend("const" = "v1"))]
+    pub version: String,
+    /// Always `Holon`.
+    #[serde(default = "holon")]
+    #[schemars(extend("const" = "Holon"))]
+    pub kind: String,
+    /// Names for people and programs.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What is wanted.
+    #[serde(deserialize_with = "parse::goal")]
+    #[schemars(with = "GoalForm")]
+    pub goal: Goal,
+    /// What it is about.
+    #[serde(default)]
+    pub context: Context,
+    /// What must come out, beyond what the mode demands.
+    #[serde(default)]
+    pub output: Output,
+    /// How far it may go.
+    #[serde(default)]
+    pub constraints: Constraints,
+    /// Who does it.
+    #[serde(default)]
+    pub agent: Agent,
+}
+
+fn v1() -> String {
+    "v1".to_owned()
+}
+
+fn holon() -> String {
+    "Holon".to_owned()
+}
+
+impl Spec {
+    /// The spec behind `--goal TEXT`.
+    pub fn for_goal(description: impl Into<String>) -> Self {
+        Self {
+            version: v1(),
+            kind: holon(),
+            goal: Goal { description: description.into(), issue_id: None },
+            ..Self::default()
+        }
+    }
+}
+
+/// Names for people and programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Metadata {
+    /// A short title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The caller's own id for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Free labels.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Goal {
+    /// In words.
+    pub description: String,
+    /// The issue it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<String>,
+}
+
+/// A goal may be written as a bare string.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the accepted forms in the schema only")]
+enum GoalForm {
+    /// Only the description.
+    Text(String),
+    /// All of it.
+    Full(Goal),
+}
+
+/// What the run is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Context {
+    /// The folder to work on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Files to hand to the agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Variables for the agent; never secrets.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What must come out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Output {
+    /// Further artifacts; an optional one of the mode can be made required here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<WantedArtifact>,
+}
+
+/// One further artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WantedArtifact {
+    /// Path in the output folder.
+    pub path: String,
+    /// Whether the run fails without it.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// A known schema's name, e.g. `review`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How far a run may go; all of these can only narrow the mode.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Constraints {
+    /// The mode, by name or alias.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Wall time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Span>,
+    /// Turns of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+    /// Money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// What tools can reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// How closely the agent is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Supervision>,
+    /// Commands the host runs on the result; each must succeed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+}
+
+/// How closely the agent is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervision {
+    /// Not at all.
+    Off,
+    /// When it gets lost.
+    Adaptive,
+    /// All the time.
+    Strict,
+}
+
+/// Who does it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Agent {
+    /// A known agent or the path of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The model to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// A container image that follows the contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}

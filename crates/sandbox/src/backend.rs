@@ -1,0 +1,97 @@
+//! What every kind of wall offers the host: start a job, watch it, end it.
+
+use std::io::Read;
+use std::time::Duration;
+
+use holon_core::sandbox::Level;
+
+use crate::walls::{Ending, Finished, Held, Job, Launcher, Refusal, Running};
+
+/// Output of a payload, standard output first.
+pub type Output = (Box<dyn Read + Send>, Box<dyn Read + Send>);
+
+/// A way of isolating a payload.
+pub trait Backend {
+    /// The name in manifests: `native`, `oci`, `bubblewrap`, `landlock`, `none`.
+    fn name(&self) -> &'static str;
+    /// The rung of the ladder it stands on.
+    fn level(&self) -> Level;
+    /// Whether it can mount merged views; if not, the host copies the workspace first.
+    fn overlays(&self) -> bool;
+    /// Whether paths inside are those of the contract (`/holon/…`); if not, the job names host paths.
+    fn private_root(&self) -> bool;
+    /// Builds the walls and starts the job; returns when the walls stand.
+    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal>;
+}
+
+/// A started payload.
+pub trait Payload: Send {
+    /// Which walls really stand.
+    fn held(&self) -> &Held;
+    /// Its output; `None` the second time.
+    fn take_output(&mut self) -> Option<Output>;
+    /// Waits at most `limit` for it to end.
+    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal>;
+    /// Asks everything inside to end.
+    fn terminate(&self);
+    /// Ends everything inside at once.
+    fn kill(&mut self);
+    /// Ends what is left and waits until the last process is gone.
+    fn finish(self: Box<Self>) -> Finished;
+}
+
+/// Namespaces, private root, Landlock and seccomp, without any helper program.
+#[derive(Debug, Clone, Default)]
+pub struct Native {
+    /// How the launcher is started.
+    pub launcher: Launcher,
+}
+
+impl Backend for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn level(&self) -> Level {
+        if rustix::process::geteuid().is_root() { Level::L1 } else { Level::L0 }
+    }
+
+    fn overlays(&self) -> bool {
+        true
+    }
+
+    fn private_root(&self) -> bool {
+        true
+    }
+
+    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+        Ok(Box::new(self.launcher.spawn(job)?))
+    }
+}
+
+impl Payload for Running {
+    fn held(&self) -> &Held {
+        Running::held(self)
+    }
+
+    fn take_output(&mut self) -> Option<Output> {
+        let (out, err) = Running::take_output(self)?;
+        Some((Box::new(out), Box::new(err)))
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {
+        Running::wait(self, limit)
+    }
+
+    fn terminate(&self) {
+        Running::terminate(self);
+    }
+
+    fn kill(&mut self) {
+        Running::kill(self);
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        Running::finish(*self)
+    }
+}

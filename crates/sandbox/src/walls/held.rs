@@ -1,0 +1,44 @@
+//! Which walls really stood: reported by init from inside, never assumed.
+
+use serde::{Deserialize, Serialize};
+
+/// One field per layer, filled in as each step succeeds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// User namespace.
+    pub user_ns: bool,
+    /// Mount namespace.
+    pub mount_ns: bool,
+    /// Process namespace.
+    pub pid_ns: bool,
+    /// Network namespace with nothing but loopback.
+    pub net_ns: bool,
+    /// System V IPC and message queue namespace.
+    pub ipc_ns: bool,
+    /// Host name namespace.
+    pub uts_ns: bool,
+    /// Control group namespace.
+    pub cgroup_ns: bool,
+    /// A root built from a short list.
+    pub private_root: bool,
+    /// A fresh /proc with its dangerous files covered.
+    pub masked_proc: bool,
+    /// Landlock version applied.
+    pub landlock: Option<u32>,
+    /// System call filter.
+    pub seccomp: bool,
+    /// No privileges through set-uid programs.
+    pub no_new_privs: bool,
+    /// All capability sets are empty.
+    pub capabilities_dropped: bool,
+    /// The payload's kernel uid is not 0.
+    pub unprivileged_payload: bool,
+    /// Mounts cannot be changed from inside even with capabilities.
+    pub locked_mounts: bool,
+    /// How the number of processes is limited.
+    pub processes: Option<String>,
+    /// How memory is limited.
+    pub memory: Option<String>,
+    /// How the number of descriptors and the size of a file are limited.
+    pub files: Option<String>,
+}

@@ -1,0 +1,199 @@
+//! Pid 1 inside: builds the private root, confines itself, starts the payload, reaps, and reports.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Gid, Uid};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions};
+
+use super::cgroup::Cgroup;
+use super::held::Held;
+use super::identity::Identity;
+use super::job::{Job, Network};
+use super::root::Root;
+use super::step::{Refusal, Step};
+use super::view::{View, Views};
+use super::wire::{self, Message, TERMINATE};
+use super::{confine, launcher, sys};
+
+/// Where the workspace is inside.
+pub(super) const WORKSPACE: &str = "/holon/workspace";
+
+/// Runs as pid 1 of the new namespaces and never returns.
+pub(super) fn run(socket: &UnixStream, job: Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> ! {
+    let held = match build(&job, views, maps, groups) {
+        Ok(held) => held,
+        Err(refusal) => {
+            let _ = wire::send(socket, &Message::Refused(refusal));
+            sys::exit_now(1)
+        }
+    };
+    let Ok(children) = sys::child_events() else { sys::exit_now(1) };
+    if wire::send(socket, &Message::Ready(held)).is_err() {
+        sys::exit_now(1);
+    }
+    if job.argv.is_empty() {
+        let _ = wire::send(socket, &Message::Exited(0));
+        sys::exit_now(0);
+    }
+    match sys::fork() {
+        Ok(sys::Forked::Child) => payload(socket, &job),
+        Ok(sys::Forked::Parent(pid)) => attend(socket, children.as_fd(), pid),
+        Err(e) => {
+            let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, e, "fork")));
+            sys::exit_now(1)
+        }
+    }
+}
+
+fn build(job: &Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> Result<Held, Refusal> {
+    if !launcher::wait_for_maps(maps) {
+        // The launcher reports why.
+        sys::exit_now(1)
+    }
+    let mut held = Held {
+        user_ns: true,
+        mount_ns: true,
+        pid_ns: true,
+        ipc_ns: true,
+        uts_ns: true,
+        cgroup_ns: true,
+        net_ns: job.network == Network::None,
+        memory: groups.memory.clone(),
+        files: Some("rlimit".into()),
+        ..Held::default()
+    };
+    become_payload_user(&job.identity)?;
+    launcher::stop_propagation()?;
+    let views = match views {
+        Some(views) => views,
+        None => Views::new(job.identity).make(job.mounts.clone())?,
+    };
+    let writable = writable_paths(&views, &job.writable_below);
+    let mut root = Root::new()?;
+    root.attach_all(views)?;
+    if !job.writable_below.is_empty() {
+        root.reopen(Path::new(WORKSPACE), &job.writable_below)?;
+    }
+    root.mount_proc()?;
+    let counted = root.write_sysctl("kernel/pid_max", job.limits.processes + 300);
+    let mut ways = vec!["rlimit"];
+    ways.extend(counted.then_some("pid_max"));
+    ways.extend(groups.pids.as_deref());
+    held.processes = Some(ways.join(" + "));
+    // Room for exactly one more user namespace: the one that locks the mounts, made below.
+    root.write_sysctl("user/max_user_namespaces", 1);
+    root.cover_proc()?;
+    if job.network == Network::None {
+        sys::loopback_up().map_err(|e| Refusal::new(Step::Loopback, e, ""))?;
+    }
+    rustix::system::sethostname(b"holon").map_err(|e| Refusal::new(Step::Root, e, "host name"))?;
+    root.enter()?;
+    held.private_root = true;
+    held.masked_proc = true;
+    lock_mounts(&job.identity)?;
+    held.locked_mounts = true;
+    confine::limit(&job.limits)?;
+    held.landlock = confine::landlock(&writable)?;
+    confine::drop_capabilities()?;
+    held.capabilities_dropped = true;
+    held.no_new_privs = true;
+    held.unprivileged_payload = job.identity.uid != 0;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|e| Refusal::new(Step::Identity, e, "dumpable"))?;
+    confine::seccomp()?;
+    held.seccomp = true;
+    Ok(held)
+}
+
+/// From root to the payload's uid; capabilities inside the namespace survive until they are dropped on purpose.
+fn become_payload_user(identity: &Identity) -> Result<(), Refusal> {
+    if !identity.by_root {
+        return Ok(());
+    }
+    let refuse = |e: rustix::io::Errno| Refusal::new(Step::Identity, e, "");
+    let (uid, gid) = (Uid::from_raw(identity.inside_uid), Gid::from_raw(identity.inside_gid));
+    rustix::thread::set_keep_capabilities(true).map_err(refuse)?;
+    rustix::thread::set_thread_groups(&[]).map_err(refuse)?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(refuse)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refuse)?;
+    // Changing the uid made this process undumpable, which would hide its own /proc entries from it.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(refuse)?;
+    let mut sets = rustix::thread::capabilities(None).map_err(refuse)?;
+    sets.effective = sets.permitted;
+    rustix::thread::set_capabilities(None, sets).map_err(refuse)
+}
+
+/// What Landlock leaves writable: the writable mounts, or, for a scoped workspace, its open directories.
+fn writable_paths(views: &[View], below: &[PathBuf]) -> Vec<PathBuf> {
+    let workspace = Path::new(WORKSPACE);
+    let mut paths: Vec<PathBuf> = views
+        .iter()
+        .filter(|v| v.mount.writable && (below.is_empty() || v.mount.at != workspace))
+        .map(|v| v.mount.at.clone())
+        .collect();
+    paths.extend(below.iter().map(|p| workspace.join(p)));
+    paths
+}
+
+/// Moves into a second user and mount namespace: mounts inherited from the first can no longer be changed or uncovered
+/// by anyone inside, capabilities or not.
+fn lock_mounts(identity: &Identity) -> Result<(), Refusal> {
+    sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS).map_err(|e| Refusal::new(Step::Lock, e, ""))?;
+    let write = |file: &str, text: String| {
+        fs::write(Path::new("/proc/self").join(file), text).map_err(|e| Refusal::new(Step::Lock, e, file))
+    };
+    let (uid, gid) = (identity.inside_uid, identity.inside_gid);
+    write("setgroups", "deny".into())?;
+    write("gid_map", format!("{gid} {gid} 1"))?;
+    write("uid_map", format!("{uid} {uid} 1"))
+}
+
+/// Becomes the command.
+fn payload(socket: &UnixStream, job: &Job) -> ! {
+    let _ = rustix::process::setsid();
+    let mut command = Command::new(&job.argv[0]);
+    command.args(&job.argv[1..]).env_clear().envs(job.env.iter().map(|(k, v)| (k, v))).current_dir(&job.cwd);
+    let error = command.exec();
+    let detail = job.argv[0].to_string_lossy().into_owned();
+    let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, error, detail)));
+    sys::exit_now(127)
+}
+
+/// Reaps everything until the payload itself ends. Returning from pid 1 ends every process inside.
+fn attend(socket: &UnixStream, children: std::os::fd::BorrowedFd<'_>, payload: i32) -> ! {
+    loop {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if Some(pid) == Pid::from_raw(payload) {
+                let message = match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Message::Exited(code),
+                    (_, Some(signal)) => Message::Signalled(signal),
+                    _ => Message::Exited(1),
+                };
+                let _ = wire::send(socket, &message);
+                sys::exit_now(0);
+            }
+        }
+        let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        if !fds[0].revents().is_empty() {
+            let mut byte = [0];
+            match (&mut &*socket).read(&mut byte) {
+                Ok(1) if byte[0] == TERMINATE => sys::signal_all(libc::SIGTERM),
+                // The host is gone or wants an end: so does everything here.
+                _ => sys::exit_now(0),
+            }
+        }
+        if !fds[1].revents().is_empty() {
+            let _ = rustix::io::read(children, &mut [0; 512]);
+        }
+    }
+}

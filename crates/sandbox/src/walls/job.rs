@@ -1,0 +1,57 @@
+//! What the host asks the launcher to start.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::Identity;
+use crate::mount::{self, Mount};
+
+/// One payload with everything it may see and use.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// Name of the run: host name inside, and name of its control group.
+    pub name: String,
+    /// Who the payload is, outside and inside.
+    pub identity: Identity,
+    /// The private root, complete.
+    pub mounts: Vec<Mount>,
+    /// Directories below a read-only mount that are opened for writing again.
+    #[serde(with = "mount::paths")]
+    pub writable_below: Vec<PathBuf>,
+    /// The command; empty for a probe that only builds the walls.
+    #[serde(with = "mount::strings")]
+    pub argv: Vec<std::ffi::OsString>,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    /// Working directory inside.
+    #[serde(with = "mount::path")]
+    pub cwd: PathBuf,
+    /// What it may use up.
+    pub limits: Limits,
+    /// What it can reach.
+    pub network: Network,
+}
+
+/// Hard limits, enforced by the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Processes and threads at the same time.
+    pub processes: u64,
+    /// Open descriptors per process.
+    pub files: u64,
+    /// Largest single file in MiB.
+    pub file_mb: u64,
+    /// Memory of the whole run in MiB, where a control group can be had.
+    pub memory_mb: u64,
+}
+
+/// The network the payload lives in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// A namespace of its own with nothing but loopback.
+    None,
+    /// The host's network.
+    Host,
+}

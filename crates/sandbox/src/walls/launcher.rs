@@ -1,0 +1,151 @@
+//! The launcher: a fresh, single-threaded process of our own binary, with an empty environment, that builds the walls.
+//!
+//! It is a process of its own for two reasons: creating namespaces by fork is only sound in a single-threaded process,
+//! and an init that was exec'd from nothing has no secret of the host in its memory, environment or descriptors.
+//!
+//! ```text
+//! host ──spawn──▶ launcher ──clone3(new namespaces)──▶ init (pid 1) ──fork──▶ payload
+//! ```
+//! The launcher itself stays outside, waits for init, and removes the control group.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::mount::MountPropagationFlags;
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+use super::cgroup::Cgroup;
+use super::init;
+use super::job::{Job, Network};
+use super::step::{Refusal, Step};
+use super::sys::{self, Forked};
+use super::view::Views;
+use super::wire::{self, Message, Prelude};
+
+/// The name a process is started under to become the launcher.
+pub(super) const LAUNCHER_NAME: &str = "holon-walls";
+
+/// Becomes the launcher if this process was started as one, and then never returns. Call it first thing in `main`.
+pub fn become_launcher_if_asked() {
+    if std::env::args_os().next().is_some_and(|name| name == LAUNCHER_NAME) {
+        let code = match take_socket() {
+            Ok(socket) => launch(socket),
+            Err(_) => 70,
+        };
+        sys::exit_now(code);
+    }
+}
+
+/// The control socket arrives as standard input; it moves out of the way of the payload.
+fn take_socket() -> io::Result<UnixStream> {
+    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 10)?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?.as_fd())?;
+    Ok(socket.into())
+}
+
+fn launch(socket: UnixStream) -> i32 {
+    let told = |e: io::Error| Refusal::new(Step::Job, e, "");
+    let groups = wire::receive::<Prelude>(&socket).map_err(told).map(|p| Cgroup::enter(&p.name, &p.limits));
+    let outcome = groups.and_then(|groups| {
+        let job = wire::receive::<Job>(&socket).map_err(told)?;
+        let done = start(&socket, job, &groups);
+        if groups.ran_out_of_memory() {
+            let _ = wire::send(&socket, &Message::OutOfMemory);
+        }
+        done.map(|()| groups)
+    });
+    match outcome {
+        Ok(groups) => {
+            // The host may go on as soon as it sees the end of the socket; leaving a control group takes a while.
+            drop(socket);
+            drop(groups);
+            0
+        }
+        Err(refusal) => {
+            let _ = wire::send(&socket, &Message::Refused(refusal));
+            71
+        }
+    }
+}
+
+fn start(socket: &UnixStream, mut job: Job, groups: &Cgroup) -> Result<(), Refusal> {
+    sys::close_on_exec_from(3).map_err(|e| Refusal::new(Step::Job, e, ""))?;
+    let views = if job.identity.by_root {
+        make_private_tree()?;
+        Some(Views::new(job.identity).make(std::mem::take(&mut job.mounts))?)
+    } else {
+        None
+    };
+    let (maps_written, write_maps) = pipe().map_err(|e| Refusal::new(Step::Namespaces, e, ""))?;
+    // SAFETY: nothing in the launcher starts a thread.
+    match unsafe { sys::fork_into(namespaces(job.network)) } {
+        Ok(Forked::Child) => {
+            drop(write_maps);
+            init::run(socket, job, views, maps_written, groups)
+        }
+        Ok(Forked::Parent(pid)) => {
+            drop(maps_written);
+            drop(views);
+            let mapped = write_id_maps(pid, &job);
+            if mapped.is_ok() {
+                let _ = (&write_maps).write_all(b"x");
+            }
+            drop(write_maps);
+            let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
+            mapped
+        }
+        Err(e) => Err(Refusal::new(Step::Namespaces, e, "")),
+    }
+}
+
+fn namespaces(network: Network) -> u64 {
+    let mut flags = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    if network == Network::None {
+        flags |= libc::CLONE_NEWNET;
+    }
+    flags as u64
+}
+
+/// Root prepares mounts in a tree of its own, so that nothing ever shows on the host.
+fn make_private_tree() -> Result<(), Refusal> {
+    sys::unshare(libc::CLONE_NEWNS).map_err(|e| Refusal::new(Step::Namespaces, e, "mounts"))?;
+    stop_propagation()
+}
+
+/// Cuts the mount tree of this namespace off from every other.
+pub(super) fn stop_propagation() -> Result<(), Refusal> {
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|e| Refusal::new(Step::Namespaces, e, "propagation"))
+}
+
+/// One user and one group: the payload's.
+fn write_id_maps(pid: i32, job: &Job) -> Result<(), Refusal> {
+    let identity = &job.identity;
+    let write = |file: &str, text: String| {
+        let path = format!("/proc/{pid}/{file}");
+        fs::write(&path, text).map_err(|e| Refusal::new(Step::IdMap, e, path))
+    };
+    if !identity.by_root {
+        // Without this the kernel lets an ordinary user write no gid map.
+        write("setgroups", "deny".into())?;
+    }
+    write("gid_map", format!("{} {} 1", identity.inside_gid, identity.gid))?;
+    write("uid_map", format!("{} {} 1", identity.inside_uid, identity.uid))
+}
+
+fn pipe() -> io::Result<(File, File)> {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    Ok((reader.into(), writer.into()))
+}
+
+/// Waits for the launcher's word that the maps are there; `false` if it failed to write them.
+pub(super) fn wait_for_maps(mut from: File) -> bool {
+    from.read_exact(&mut [0]).is_ok()
+}

@@ -1,0 +1,249 @@
+//! The private root: a small tmpfs, the planned mounts on it, a covered /proc, and nothing of the host.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+
+use super::step::{Refusal, Step};
+use super::sys;
+use super::view::{self, View};
+use crate::mount::{Mount, Source};
+
+/// Where host files that must be covered by a file are staged inside the root.
+const COVERS: &str = ".covers";
+/// /proc entries nobody inside may read; covered by an empty file or directory.
+const PROC_HIDDEN: &[&str] = &[
+    "acpi", "asound", "kallsyms", "kcore", "key-users", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
+    "sysrq-trigger", "timer_list",
+];
+/// /proc entries that may be read but never written.
+const PROC_READ_ONLY: &[&str] = &["sys", "bus", "fs", "irq"];
+
+/// The root while it is being built, attached somewhere harmless in the new mount namespace.
+pub(super) struct Root {
+    fd: OwnedFd,
+    attached: Vec<PathBuf>,
+    covers: u32,
+}
+
+fn refuse(path: &Path) -> impl Fn(rustix::io::Errno) -> Refusal + '_ {
+    move |e| Refusal::new(Step::Root, e, path.display().to_string())
+}
+
+impl Root {
+    /// An empty root over some directory of the (already private) host tree.
+    pub(super) fn new() -> Result<Self, Refusal> {
+        let tmpfs = view::tmpfs(16, 4096, 0o755)?;
+        let place = ["/tmp", "/mnt", "/var", "/usr"].iter().map(Path::new).find(|p| p.is_dir());
+        let place = place.ok_or_else(|| Refusal::new(Step::Root, rustix::io::Errno::NOENT, "/tmp"))?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        rustix::mount::move_mount(&tmpfs, "", rustix::fs::CWD, place, flags).map_err(refuse(place))?;
+        let fd = rustix::fs::open(place, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(refuse(place))?;
+        Ok(Self { fd, attached: Vec::new(), covers: 0 })
+    }
+
+    /// Puts every view in its place, parents first.
+    pub(super) fn attach_all(&mut self, mut views: Vec<View>) -> Result<(), Refusal> {
+        views.sort_by_key(|v| v.mount.at.components().count());
+        for view in views {
+            self.attach(view)?;
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, view: View) -> Result<(), Refusal> {
+        let Mount { at, source, .. } = &view.mount;
+        match (source, view.fd) {
+            (Source::File(bytes), _) => self.file(at, bytes),
+            (Source::Symlink(target), _) => {
+                let (parent, name) = self.parent(at)?;
+                rustix::fs::symlinkat(target, &parent, name).map_err(refuse(at))
+            }
+            (_, Some(fd)) => {
+                let target = self.mount_point(at, &fd)?;
+                self.move_to(&fd, &target, at)?;
+                self.attached.push(at.clone());
+                Ok(())
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    fn move_to(&self, fd: &OwnedFd, target: &OwnedFd, at: &Path) -> Result<(), Refusal> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        rustix::mount::move_mount(fd, "", target, "", flags).map_err(refuse(at))
+    }
+
+    /// A small file: written into the root itself, or, where something else is mounted already, laid over what is there.
+    fn file(&mut self, at: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+        let covered = self.attached.iter().any(|m| at.starts_with(m));
+        let path = if covered {
+            self.covers += 1;
+            Path::new("/").join(COVERS).join(self.covers.to_string())
+        } else {
+            at.to_owned()
+        };
+        let (parent, name) = self.parent(&path)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))?;
+        File::from(file).write_all(bytes).map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
+        if covered {
+            let tree = rustix::mount::open_tree(
+                &parent,
+                name,
+                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
+            )
+            .map_err(refuse(at))?;
+            sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+                .map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
+            let target = self.resolve(at).map_err(refuse(at))?;
+            self.move_to(&tree, &target, at)?;
+        }
+        Ok(())
+    }
+
+    /// Opens `at` below the root without following any link: what is mounted may be hostile.
+    fn resolve(&self, at: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+        let relative = at.strip_prefix("/").unwrap_or(at);
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        rustix::fs::openat2(
+            &self.fd,
+            relative,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS,
+        )
+    }
+
+    /// The directory that will hold `at`, made if it is missing.
+    fn parent<'a>(&self, at: &'a Path) -> Result<(OwnedFd, &'a OsStr), Refusal> {
+        let missing = || Refusal::new(Step::Root, rustix::io::Errno::INVAL, at.display().to_string());
+        let name = at.file_name().ok_or_else(missing)?;
+        let parent = at.parent().ok_or_else(missing)?;
+        if let Ok(found) = self.resolve(parent) {
+            return Ok((found, name));
+        }
+        let mut here = PathBuf::from("/");
+        for part in parent.components() {
+            let Component::Normal(part) = part else { continue };
+            let above = self.resolve(&here).map_err(refuse(at))?;
+            match rustix::fs::mkdirat(&above, part, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(e) => return Err(refuse(at)(e)),
+            }
+            here.push(part);
+        }
+        Ok((self.resolve(parent).map_err(refuse(at))?, name))
+    }
+
+    /// A directory or file at `at` to mount on, of the same kind as what will be mounted.
+    fn mount_point(&self, at: &Path, source: &OwnedFd) -> Result<OwnedFd, Refusal> {
+        if let Ok(found) = self.resolve(at) {
+            return Ok(found);
+        }
+        let is_dir = rustix::fs::fstat(source)
+            .map(|s| rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir())
+            .map_err(refuse(at))?;
+        let (parent, name) = self.parent(at)?;
+        if is_dir {
+            rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)).map_err(refuse(at))?;
+        } else {
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))?;
+        }
+        self.resolve(at).map_err(refuse(at))
+    }
+
+    /// Opens directories below a read-only mount for writing again; a link or a missing one stays closed.
+    pub(super) fn reopen(&mut self, mount: &Path, directories: &[PathBuf]) -> Result<(), Refusal> {
+        let mut open = Vec::new();
+        for directory in directories {
+            let at = mount.join(directory);
+            let Ok(place) = self.resolve(&at) else { continue };
+            let flags =
+                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            let tree = rustix::mount::open_tree(&place, "", flags).map_err(refuse(&at))?;
+            open.push((at, tree));
+        }
+        let whole = self.resolve(mount).map_err(refuse(mount))?;
+        sys::mount_setattr(whole.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+            .map_err(|e| Refusal::new(Step::Root, e, mount.display().to_string()))?;
+        for (at, tree) in open {
+            let target = self.resolve(&at).map_err(refuse(&at))?;
+            self.move_to(&tree, &target, &at)?;
+        }
+        Ok(())
+    }
+
+    /// A fresh /proc for the current pid namespace.
+    pub(super) fn mount_proc(&mut self) -> Result<(), Refusal> {
+        let at = Path::new("/proc");
+        let make = || -> Result<OwnedFd, rustix::io::Errno> {
+            let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            rustix::mount::fsconfig_set_string(context.as_fd(), "source", "proc")?;
+            rustix::mount::fsconfig_create(context.as_fd())?;
+            let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
+                | MountAttrFlags::MOUNT_ATTR_NODEV
+                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)
+        };
+        let proc = make().map_err(|e| Refusal::new(Step::Proc, e, ""))?;
+        let target = self.mount_point(at, &proc)?;
+        self.move_to(&proc, &target, at)?;
+        self.attached.push(at.to_owned());
+        Ok(())
+    }
+
+    /// Writes a switch of the new namespaces; `false` where this kernel does not let us.
+    pub(super) fn write_sysctl(&self, name: &str, value: u64) -> bool {
+        let path = Path::new("proc/sys").join(name);
+        rustix::fs::openat(&self.fd, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+            .is_ok_and(|fd| File::from(fd).write_all(value.to_string().as_bytes()).is_ok())
+    }
+
+    /// Covers what /proc tells about the machine, and makes its switches read-only. After the last sysctl write.
+    pub(super) fn cover_proc(&mut self) -> Result<(), Refusal> {
+        for name in PROC_HIDDEN {
+            let at = Path::new("/proc").join(name);
+            let Ok(found) = self.resolve(&at) else { continue };
+            let stat = rustix::fs::fstat(&found).map_err(refuse(&at))?;
+            if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+                let empty = view::tmpfs(1, 2, 0o555)?;
+                sys::mount_setattr(empty.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+                    .map_err(|e| Refusal::new(Step::Proc, e, at.display().to_string()))?;
+                self.move_to(&empty, &found, &at)?;
+            } else {
+                self.file(&at, b"")?;
+            }
+        }
+        for name in PROC_READ_ONLY {
+            let at = Path::new("/proc").join(name);
+            let Ok(found) = self.resolve(&at) else { continue };
+            let flags =
+                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            let tree = rustix::mount::open_tree(&found, "", flags).map_err(refuse(&at))?;
+            sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+                .map_err(|e| Refusal::new(Step::Proc, e, at.display().to_string()))?;
+            self.move_to(&tree, &found, &at)?;
+        }
+        Ok(())
+    }
+
+    /// Makes this the root of the process and lets go of the host's tree.
+    pub(super) fn enter(self) -> Result<(), Refusal> {
+        let at = Path::new("/");
+        rustix::process::fchdir(&self.fd).map_err(refuse(at))?;
+        // With both names the same, the old root ends up stacked on the new one and can be unmounted right away.
+        rustix::process::pivot_root(".", ".").map_err(refuse(at))?;
+        rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(refuse(at))?;
+        rustix::process::chdir("/").map_err(refuse(at))?;
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(refuse(at))?;
+        sys::mount_setattr(root.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+            .map_err(|e| Refusal::new(Step::Root, e, "/"))
+    }
+}

@@ -1,0 +1,231 @@
+//! The host's side of a launch.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::held::Held;
+use super::job::{Job, Limits};
+use super::launcher::LAUNCHER_NAME;
+use super::step::{Refusal, Step};
+use super::wire::{self, Message, Prelude, TERMINATE};
+
+/// How long the walls may take to stand before the launch counts as failed.
+const SETUP_LIMIT: Duration = Duration::from_secs(30);
+
+/// How a payload ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// With its init, because the host said so or the kernel did.
+    Killed,
+}
+
+/// Starts payloads through a launcher binary.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    binary: PathBuf,
+}
+
+impl Default for Launcher {
+    /// The running binary itself, which must call [`super::become_launcher_if_asked`] in `main`.
+    fn default() -> Self {
+        Self { binary: "/proc/self/exe".into() }
+    }
+}
+
+impl Launcher {
+    /// Another binary that can become the launcher; for benches and tests.
+    pub fn at(binary: impl Into<PathBuf>) -> Self {
+        Self { binary: binary.into() }
+    }
+
+    /// Starts the launcher process, which gets ready while the caller still works out the job.
+    pub fn warm(&self, name: &str, limits: Limits) -> Result<Warm, Refusal> {
+        let refuse = |e: io::Error| Refusal::new(Step::Job, e, self.binary.display().to_string());
+        let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
+        let mut child = Command::new(&self.binary)
+            .arg0(LAUNCHER_NAME)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C on the terminal is the host's to handle.
+            .process_group(0)
+            .spawn()
+            .map_err(refuse)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let running = Running {
+            messages: BufReader::new(ours.try_clone().map_err(refuse)?),
+            socket: ours,
+            launcher: Some(child),
+            held: Held::default(),
+            stdout,
+            stderr,
+            ending: None,
+            out_of_memory: false,
+        };
+        wire::give(&running.socket, &Prelude { name: name.to_owned(), limits }).map_err(refuse)?;
+        Ok(Warm { running })
+    }
+
+    /// Builds the walls and starts the job; returns when the walls stand.
+    pub fn spawn(&self, job: &Job) -> Result<Running, Refusal> {
+        self.warm(&job.name, job.limits)?.start(job)
+    }
+}
+
+/// A launcher that waits for its job.
+#[derive(Debug)]
+pub struct Warm {
+    running: Running,
+}
+
+impl Warm {
+    /// Builds the walls and starts the job; returns when the walls stand.
+    pub fn start(self, job: &Job) -> Result<Running, Refusal> {
+        let mut running = self.running;
+        wire::give(&running.socket, job).map_err(|e| Refusal::new(Step::Job, e, ""))?;
+        running.await_ready()?;
+        Ok(running)
+    }
+}
+
+/// A payload behind its walls.
+#[derive(Debug)]
+pub struct Running {
+    socket: UnixStream,
+    messages: BufReader<UnixStream>,
+    launcher: Option<Child>,
+    held: Held,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    ending: Option<Ending>,
+    out_of_memory: bool,
+}
+
+impl Running {
+    /// Which walls stand.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// The payload's standard output and error; `None` the second time.
+    pub fn take_output(&mut self) -> Option<(ChildStdout, ChildStderr)> {
+        Some((self.stdout.take()?, self.stderr.take()?))
+    }
+
+    /// Waits at most `limit` for the payload to end; `None` if it has not. An exec that failed is an error.
+    pub fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {
+        let deadline = Instant::now() + limit;
+        while self.ending.is_none() {
+            match self.next_message(deadline)? {
+                None => return Ok(None),
+                Some(message) => self.take(message)?,
+            }
+        }
+        Ok(self.ending)
+    }
+
+    /// Asks the payload to end (SIGTERM to everything inside).
+    pub fn terminate(&self) {
+        let _ = (&self.socket).write_all(&[TERMINATE]);
+    }
+
+    /// Ends everything inside at once.
+    pub fn kill(&mut self) {
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+
+    /// Ends what is left, waits until the kernel has removed the last process, and tells how it went.
+    pub fn finish(mut self) -> Finished {
+        self.kill();
+        let deadline = Instant::now() + SETUP_LIMIT;
+        // The socket ends when init and everything below it are gone.
+        while let Ok(Some(message)) = self.next_message(deadline) {
+            let _ = self.take(message);
+        }
+        Finished { ending: self.ending.unwrap_or(Ending::Killed), out_of_memory: self.out_of_memory }
+    }
+
+    fn await_ready(&mut self) -> Result<(), Refusal> {
+        let deadline = Instant::now() + SETUP_LIMIT;
+        match self.next_message(deadline)? {
+            Some(Message::Ready(held)) => {
+                self.held = held;
+                Ok(())
+            }
+            Some(Message::Refused(refusal)) => Err(refusal),
+            _ => {
+                Err(Refusal::new(Step::Namespaces, io::Error::other("the launcher ended without a word"), ""))
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), Refusal> {
+        match message {
+            Message::Exited(code) => self.ending = self.ending.or(Some(Ending::Code(code))),
+            Message::Signalled(signal) => self.ending = self.ending.or(Some(Ending::Signal(signal))),
+            Message::OutOfMemory => self.out_of_memory = true,
+            Message::Refused(refusal) => return Err(refusal),
+            Message::Ready(_) => {}
+        }
+        Ok(())
+    }
+
+    /// One message, or `None` when the deadline passes; end of file counts as killed.
+    fn next_message(&mut self, deadline: Instant) -> Result<Option<Message>, Refusal> {
+        if self.messages.buffer().is_empty() && !readable(&self.socket, deadline) {
+            return Ok(None);
+        }
+        let mut line = String::new();
+        let read = self.messages.read_line(&mut line);
+        match read {
+            Ok(n) if n > 0 => serde_json::from_str(&line)
+                .map(Some)
+                .map_err(|e| Refusal::new(Step::Job, io::Error::from(e), "message from init")),
+            _ => {
+                self.ending = self.ending.or(Some(Ending::Killed));
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+        if let Some(mut launcher) = self.launcher.take() {
+            // It only has its control group left to tidy up; nobody needs to wait for that.
+            std::thread::spawn(move || launcher.wait());
+        }
+    }
+}
+
+/// The end of a payload, after its last process is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// Whether the kernel ended a process for want of memory.
+    pub out_of_memory: bool,
+}
+
+fn readable(socket: &UnixStream, deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+    let fd = socket.as_fd();
+    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+    matches!(poll(&mut fds, Some(&limit)), Ok(n) if n > 0)
+}

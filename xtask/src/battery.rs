@@ -1,0 +1,94 @@
+//! `cargo xtask battery`: the tests that take long, and the breaks.
+
+use std::path::PathBuf;
+
+use crate::report::Report;
+use crate::runner::{self, LONG, Selection};
+use crate::skipped::Skipped;
+use crate::{Failure, breaks, process, project, setup, test};
+
+/// The name that selects the breaks.
+const BREAKS: &str = "breaks";
+
+/// What the names on the command line ask for.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    binaries: Vec<String>,
+    breaks: bool,
+}
+
+/// `cargo xtask battery [NAME…]`.
+pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
+    let metadata = project::metadata()?;
+    let plan = plan(names, &metadata.tests)?;
+    let mut report = Report::new("battery");
+    report.step("setup", || setup::ensure().map(drop));
+    let skipped = Skipped::collect()?;
+    let mut closing = Vec::new();
+    if plan.binaries.is_empty() {
+        if names.is_empty() {
+            report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
+        }
+    } else {
+        let binary: PathBuf = metadata.target.join("release/holon");
+        report.step("release build", || {
+            process::show(project::cargo().args(["build", "--release", "--package", "holon"]))
+        });
+        let long = Selection::Long(plan.binaries);
+        report.step("long tests", || {
+            let result = runner::run(&long, &skipped, |cargo| {
+                cargo.env("HOLON_BIN", &binary);
+            })?;
+            test::judge(result, &mut closing)
+        });
+    }
+    if plan.breaks {
+        report.step(BREAKS, || breaks::run(&metadata.target, &mut closing));
+    }
+    report.close_with(closing);
+    skipped.close(&mut report);
+    report.finish()
+}
+
+/// No name means everything; a name is that of a file without `battery_` and `.rs`, or `breaks`.
+fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
+    let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
+    if names.is_empty() {
+        return Ok(Plan { binaries: long.into_iter().cloned().collect(), breaks: true });
+    }
+    let mut plan = Plan { binaries: Vec::new(), breaks: false };
+    for name in names {
+        if *name == BREAKS {
+            plan.breaks = true;
+            continue;
+        }
+        let full = format!("{LONG}{}", name.strip_prefix(LONG).unwrap_or(name));
+        if !long.contains(&&full) {
+            let known: Vec<_> = long.iter().map(|test| &test[LONG.len()..]).chain([BREAKS]).collect();
+            return Err(format!("no battery is called {name}; there are: {}", known.join(", ")));
+        }
+        plan.binaries.push(full);
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn names_choose_batteries() {
+        let tests = ["battery_crash", "battery_escape", "run"].map(String::from);
+        let check = |names: &[&str], binaries: &[&str], breaks: bool| {
+            let binaries = binaries.iter().map(|name| name.to_string()).collect();
+            assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks });
+        };
+        check(&[], &["battery_crash", "battery_escape"], true);
+        check(&["escape"], &["battery_escape"], false);
+        check(&["battery_escape", "breaks"], &["battery_escape"], true);
+        check(&["breaks"], &[], true);
+        let failure = plan(&["run"], &tests).unwrap_err();
+        assert_eq!(failure, "no battery is called run; there are: crash, escape, breaks");
+    }
+}

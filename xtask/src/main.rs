@@ -1,0 +1,69 @@
+//! The project's own commands, run as `cargo xtask COMMAND`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod battery;
+mod bench;
+mod breaks;
+mod codegen;
+mod process;
+mod project;
+mod report;
+mod runner;
+mod setup;
+mod skipped;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's own commands.
+
+Usage: cargo xtask COMMAND [ARGUMENTS]
+
+  setup              Install the Debian packages the tests use, or say which are missing
+  test               setup, format, lints, tidy, all tests but the long ones, documentation tests
+  battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks
+  battery breaks     Break each promise on purpose and demand that its test turns red
+  bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
+  tidy               Check the rules of the source tree that no compiler checks
+  codegen [--check]  Write schemas/ and docs/cli.md from the binary; with --check fail on a difference
+  help               Show this
+
+CI=true makes a skipped security test a failure.
+";
+
+/// The exit code for a command line that makes no sense.
+const USAGE: u8 = 64;
+
+/// What stopped a command, in words for the person who started it.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match args.as_slice() {
+        [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        ["setup"] => setup::run(),
+        ["test"] => test::run(),
+        ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
+        ["bench", rest @ ..] => bench::run(rest),
+        ["tidy"] => tidy::run(),
+        ["codegen"] => codegen::run(codegen::Write::Files),
+        ["codegen", "--check"] => codegen::run(codegen::Write::Nothing),
+        other => {
+            eprintln!("error: no such command: {}\n\n{HELP}", other.join(" "));
+            return ExitCode::from(USAGE);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

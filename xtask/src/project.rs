@@ -1,0 +1,87 @@
+//! Where the source tree is and what is in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Failure, process};
+
+/// The root of the source tree this command was started from.
+pub(crate) fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().map_or(here.clone(), Path::to_path_buf)
+}
+
+/// `cargo` in the root of the tree, without the variables that select another binary under test.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).env_remove("HOLON_BIN");
+    command
+}
+
+/// Every file that is tracked or would be: what a fresh clone of the current state holds.
+pub(crate) fn files() -> Result<Vec<PathBuf>, Failure> {
+    let mut git = Command::new("git");
+    git.current_dir(root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let listing = process::capture(&mut git)?;
+    let mut files: Vec<PathBuf> =
+        listing.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect();
+    // A file can be in the index and already deleted.
+    files.retain(|file| root().join(file).symlink_metadata().is_ok());
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// What cargo knows about the workspace.
+pub(crate) struct Metadata {
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+    /// The names of all integration tests.
+    pub(crate) tests: Vec<String>,
+}
+
+/// Asks cargo about the workspace, without touching the network.
+pub(crate) fn metadata() -> Result<Metadata, Failure> {
+    let text = process::capture(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    parse_metadata(&text)
+}
+
+fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
+    let document: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| format!("cannot read what `cargo metadata` said: {error}"))?;
+    let target = document["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let mut tests: Vec<String> = list(&document["packages"])
+        .iter()
+        .flat_map(|package| list(&package["targets"]))
+        .filter(|target| list(&target["kind"]).iter().any(|kind| kind == "test"))
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect();
+    tests.sort();
+    tests.dedup();
+    Ok(Metadata { target: target.into(), tests })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn metadata_gives_the_integration_tests() {
+        let text = r#"{"target_directory": "/t", "packages": [
+            {"targets": [{"name": "holon", "kind": ["bin"]}, {"name": "run", "kind": ["test"]}]},
+            {"targets": [{"name": "battery_escape", "kind": ["test"]}]}]}"#;
+        let metadata = parse_metadata(text).unwrap();
+        assert_eq!(metadata.target, PathBuf::from("/t"));
+        assert_eq!(metadata.tests, ["battery_escape", "run"]);
+        assert!(parse_metadata("{}").is_err());
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("Cargo.toml").exists());
+        assert!(files().unwrap().contains(&PathBuf::from("xtask/src/project.rs")));
+    }
+}

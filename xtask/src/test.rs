@@ -1,0 +1,56 @@
+//! `cargo xtask test`: everything that has to hold before a change is taken, except the long tests.
+
+use crate::report::Report;
+use crate::runner::{self, Selection};
+use crate::skipped::Skipped;
+use crate::{Failure, codegen, process, project, setup, tidy};
+
+/// `cargo xtask test`.
+pub(crate) fn run() -> Result<(), Failure> {
+    let mut report = Report::new("test");
+    let skipped = Skipped::collect()?;
+    report.step("setup", || {
+        // What is missing is said here and shows again as skipped tests; it is no failure by itself.
+        setup::ensure().map(drop)
+    });
+    component(&mut report, "format", "rustfmt", &["fmt", "--all", "--check"]);
+    component(
+        &mut report,
+        "lints",
+        "clippy",
+        &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny=warnings"],
+    );
+    report.step("tidy", tidy::run);
+    let mut closing = Vec::new();
+    report.step("tests", || judge(runner::run(&Selection::Short, &skipped, |_| {})?, &mut closing));
+    report.step("documentation tests", || judge(runner::run_documentation(&skipped)?, &mut closing));
+    report.step("generated files", || codegen::run(codegen::Write::Nothing));
+    report.close_with(closing);
+    if !runner::has_nextest() {
+        report.close_with(["(cargo-nextest is not installed: `cargo test` was used instead)".to_owned()]);
+    }
+    skipped.close(&mut report);
+    report.finish()
+}
+
+/// Keeps a runner's closing lines and turns its verdict into a step's result.
+pub(crate) fn judge(result: (bool, Vec<String>), closing: &mut Vec<String>) -> Result<(), Failure> {
+    let (passed, lines) = result;
+    closing.extend(lines);
+    if passed { Ok(()) } else { Err("see the runner's closing lines".into()) }
+}
+
+/// Runs a part of the toolchain, which is added with rustup where it is missing.
+fn component(report: &mut Report, name: &str, component: &str, args: &[&str]) {
+    let there = || process::capture(project::cargo().args([args[0], "--version"])).is_ok();
+    let add = || {
+        let rustup = process::find("rustup");
+        let mut command = std::process::Command::new(rustup.unwrap_or_else(|| "rustup".into()));
+        process::show(command.args(["component", "add", component]))
+    };
+    if there() || (add().is_ok() && there()) {
+        report.step(name, || process::show(project::cargo().args(args)));
+    } else {
+        report.not_run(name, &format!("{component} is not installed: rustup component add {component}"));
+    }
+}

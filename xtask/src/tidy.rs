@@ -1,0 +1,155 @@
+//! `cargo xtask tidy`: rules of the source tree that no compiler checks.
+//!
+//! Each rule is a pure function from the tree to findings; only [`Tree::read`] touches the disk.
+
+mod arrows;
+mod code;
+mod leftovers;
+mod length;
+mod machine;
+mod markdown;
+mod names;
+mod promises;
+mod unsafety;
+mod versions;
+
+use crate::{Failure, project};
+
+/// `cargo xtask tidy`.
+pub(crate) fn run() -> Result<(), Failure> {
+    let tree = Tree::read()?;
+    let findings = check(&tree);
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: {} files, nothing to say", tree.0.len());
+            Ok(())
+        }
+        count => Err(format!("tidy has {count} findings")),
+    }
+}
+
+fn check(tree: &Tree) -> Vec<Finding> {
+    let rules = [
+        arrows::check,
+        versions::check,
+        unsafety::check,
+        promises::check,
+        names::check,
+        length::check,
+        leftovers::check,
+        machine::check,
+        markdown::check,
+    ];
+    rules.iter().flat_map(|rule| rule(tree)).collect()
+}
+
+/// A text file of the tree.
+struct File {
+    /// Relative to the root, with `/` between the parts.
+    path: String,
+    text: String,
+}
+
+impl File {
+    /// The ending of its name, without the dot.
+    fn extension(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+
+    /// Its lines with their numbers, from 1.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+}
+
+/// The text files of the source tree.
+struct Tree(Vec<File>);
+
+impl Tree {
+    fn read() -> Result<Self, Failure> {
+        let root = project::root();
+        let mut files = Vec::new();
+        for path in project::files()? {
+            let full = root.join(&path);
+            if full.is_symlink() || !full.is_file() {
+                continue;
+            }
+            let bytes =
+                std::fs::read(&full).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            // What is not text has nothing to check.
+            if let (Some(path), Ok(text)) = (path.to_str(), String::from_utf8(bytes)) {
+                files.push(File { path: path.to_owned(), text });
+            }
+        }
+        Ok(Self(files))
+    }
+
+    fn get(&self, path: &str) -> Option<&File> {
+        self.0.iter().find(|file| file.path == path)
+    }
+
+    fn rust(&self) -> impl Iterator<Item = &File> {
+        self.0.iter().filter(|file| file.extension() == "rs")
+    }
+
+    /// The manifests of the workspace's own packages.
+    fn manifests(&self) -> impl Iterator<Item = &File> {
+        let own = |path: &str| {
+            let parts: Vec<&str> = path.split('/').collect();
+            matches!(parts.as_slice(), ["crates", _, "Cargo.toml"] | ["xtask" | "bench", "Cargo.toml"])
+        };
+        self.0.iter().filter(move |file| own(&file.path))
+    }
+
+    #[cfg(test)]
+    fn of(files: &[(&str, &str)]) -> Self {
+        Self(
+            files
+                .iter()
+                .map(|(path, text)| File { path: path.to_string(), text: text.to_string() })
+                .collect(),
+        )
+    }
+}
+
+/// Something a rule objects to.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    path: String,
+    /// From 1; 0 for the file as a whole.
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// Runs one rule over files given as data and compares what it says, as `path:line` and a part of the message.
+#[cfg(test)]
+#[track_caller]
+fn expect(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[(&str, &str)]) {
+    let found: Vec<String> = rule(&Tree::of(files)).iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, (place, part)) in found.iter().zip(expected) {
+        assert!(
+            found.starts_with(&format!("{place}: ")) && found.contains(part),
+            "{found} is not {place}: {part}"
+        );
+    }
+}
