@@ -1,1 +1,98 @@
-fn main() {}
+//! Measures Holon beside its peers on this machine and prints ratios: `cargo xtask bench`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod arguments;
+mod command;
+mod cycle;
+mod holon_run;
+mod machine;
+mod meter;
+mod other_user;
+mod peers;
+mod race;
+mod record;
+mod report;
+mod scratch;
+mod suite;
+mod summary;
+mod table;
+mod tree;
+mod walls;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Task};
+use machine::Machine;
+use record::Record;
+use report::Verdict;
+use scratch::Bench;
+use suite::Suite;
+
+/// What went wrong, in words for the person who started the bench.
+type Failure = String;
+
+fn main() -> ExitCode {
+    holon_sandbox::walls::become_launcher_if_asked(); // TEMPORARY
+    let outcome = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(Task::Help) => {
+            print!("{}", arguments::help());
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Task::Meter(command)) => meter::run(&command).map(|()| ExitCode::SUCCESS),
+        Ok(Task::Report(suite, quick)) => report_only(suite, quick).map(|()| ExitCode::SUCCESS),
+        Ok(Task::Measure(arguments)) => measure(&arguments),
+        Err(failure) => {
+            eprintln!("{failure}\n\n{}", arguments::help());
+            return ExitCode::from(64);
+        }
+    };
+    outcome.unwrap_or_else(|failure| {
+        eprintln!("holon-bench: {failure}");
+        ExitCode::FAILURE
+    })
+}
+
+/// One suite for the process that started this one as another user; the report goes to it as JSON.
+fn report_only(suite: &Suite, quick: bool) -> Result<(), Failure> {
+    let report = (suite.measure)(&Bench::new(quick)?)?;
+    println!("{}", serde_json::to_string(&report).map_err(|e| e.to_string())?);
+    Ok(())
+}
+
+fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let bench = Bench::new(arguments.quick)?;
+    let machine = Machine::look(&bench.holon);
+    println!("{machine}");
+    let mut verdict = Verdict::default();
+    for suite in &arguments.suites {
+        println!("\n{}: {}", suite.name, suite.about);
+        let mut record = Record::new(suite.name, arguments.quick, &machine);
+        for (who, report) in [own(suite, &bench), other_user::report(suite, &bench)].into_iter().flatten() {
+            let load = machine::load();
+            println!("as {who}, load {load}");
+            match report {
+                Ok(report) => {
+                    table::print(&report);
+                    verdict.add(&report);
+                    record.add(&who, &load, report);
+                }
+                Err(failure) => {
+                    println!("  could not be measured: {failure}");
+                    verdict.failed += 1;
+                    record.add_failure(&who, &failure);
+                }
+            }
+        }
+        record.write()?;
+    }
+    println!("\n{verdict}");
+    let strict = arguments.strict && !verdict.all_met();
+    Ok(if strict { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Who was measured, and what came of it.
+type Measured = Option<(String, Result<report::Report, Failure>)>;
+
+fn own(suite: &Suite, bench: &Bench) -> Measured {
+    Some((machine::user(), (suite.measure)(bench)))
+}

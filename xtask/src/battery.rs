@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, breaks, process, project, setup, test};
+use crate::{Failure, breaks, process, project, test};
 
 /// The name that selects the breaks.
 const BREAKS: &str = "breaks";
@@ -22,7 +22,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     let metadata = project::metadata()?;
     let plan = plan(names, &metadata.tests)?;
     let mut report = Report::new("battery");
-    report.step("setup", || setup::ensure().map(drop));
+    test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
     if plan.binaries.is_empty() {

@@ -9,10 +9,7 @@ use crate::{Failure, codegen, process, project, setup, tidy};
 pub(crate) fn run() -> Result<(), Failure> {
     let mut report = Report::new("test");
     let skipped = Skipped::collect()?;
-    report.step("setup", || {
-        // What is missing is said here and shows again as skipped tests; it is no failure by itself.
-        setup::ensure().map(drop)
-    });
+    setup(&mut report);
     component(&mut report, "format", "rustfmt", &["fmt", "--all", "--check"]);
     component(
         &mut report,
@@ -31,6 +28,16 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
     skipped.close(&mut report);
     report.finish()
+}
+
+/// Installs what is missing; what cannot be installed is no failure by itself, but stands in the closing lines.
+pub(crate) fn setup(report: &mut Report) {
+    let mut missing = Vec::new();
+    report.step("setup", || {
+        missing = setup::ensure()?;
+        Ok(())
+    });
+    report.close_with(missing);
 }
 
 /// Keeps a runner's closing lines and turns its verdict into a step's result.

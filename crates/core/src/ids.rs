@@ -183,7 +183,16 @@ mod tests {
 
     #[test]
     fn hostile_ids_are_refused() {
-        for text in ["", "..", "../20260101-000000-aaaaaa", "20260101-000000-AAAAAA", "20260101-000000-aaaaa1", "20261301-000000-aaaaaa", "20260101-000000-aaaaaa/", "２0260101-000000-aaaa"] {
+        for text in [
+            "",
+            "..",
+            "../20260101-000000-aaaaaa",
+            "20260101-000000-AAAAAA",
+            "20260101-000000-aaaaa1",
+            "20261301-000000-aaaaaa",
+            "20260101-000000-aaaaaa/",
+            "２0260101-000000-aaaa",
+        ] {
             assert!(text.parse::<RunId>().is_err(), "{text}");
         }
         for text in ["", ".", "..", "-x", ".hidden", "a/b", "a\0", "a b", &"x".repeat(65)] {

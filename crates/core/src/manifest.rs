@@ -90,9 +90,7 @@ impl Manifest {
 }
 
 /// The seven phases of a run, in order.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Mode to profile, spec, flags and model.
@@ -367,7 +365,9 @@ impl Claim {
         let text = |key: &str| object.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let error = object.get("error").filter(|v| !v.is_null()).map(|v| match v {
             serde_json::Value::String(s) => s.clone(),
-            other => other.get("message").and_then(|m| m.as_str()).map_or_else(|| other.to_string(), str::to_owned),
+            other => {
+                other.get("message").and_then(|m| m.as_str()).map_or_else(|| other.to_string(), str::to_owned)
+            }
         });
         Some(Self { status: text("status"), outcome: text("outcome"), error })
     }
@@ -421,7 +421,11 @@ mod tests {
         let text = m.to_json();
         assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), m);
         let at = |needle: &str| text.find(needle).unwrap();
-        assert!(at("schema_version") < at("run_id") && at("run_id") < at("metadata") && at("metadata") < at("breaches"));
+        assert!(
+            at("schema_version") < at("run_id")
+                && at("run_id") < at("metadata")
+                && at("metadata") < at("breaches")
+        );
         let order: Vec<usize> = Phase::ALL.iter().map(|p| at(&format!("\"{p}\": {{"))).collect();
         assert!(order.is_sorted(), "{order:?}");
         assert!(text.ends_with("}\n"));

@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn text_and_json_agree() {
-        for s in [Status::Completed, Status::Failed, Status::Timeout, Status::Cancelled, Status::Interrupted] {
+        for s in [Status::Completed, Status::Failed, Status::Timeout, Status::Cancelled, Status::Interrupted]
+        {
             assert_eq!(serde_json::to_value(s).ok(), Some(s.to_string().into()));
         }
         for o in [Outcome::Success, Outcome::Failure, Outcome::NeedsHuman] {

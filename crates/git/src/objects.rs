@@ -248,6 +248,11 @@ impl Importer<'_> {
     }
 
     fn entry(&mut self, mode: &str, what: &str, path: &[u8]) -> Result<(), Error> {
+        // Not every git refuses such names here, and none may reach a patch.
+        let unfit = |part: &[u8]| matches!(part, b"" | b"." | b"..") || part.eq_ignore_ascii_case(b".git");
+        if path.contains(&0) || path.split(|&b| b == b'/').any(unfit) {
+            return Err(failed(path)(io::Error::other("it is no path of a working tree")));
+        }
         let mut write = || {
             write!(self.out, "M {mode} {what} ")?;
             self.out.write_all(&quote(path))?;

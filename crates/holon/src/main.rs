@@ -1,1 +1,28 @@
-fn main() {}
+//! The `holon` binary: one file per command, and the only place that reads the environment and the terminal.
+
+mod cli;
+mod command;
+mod failure;
+mod session;
+mod show;
+mod stop;
+mod terminal;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+use session::Session;
+
+fn main() -> ExitCode {
+    holon_sandbox::walls::become_launcher_if_asked();
+    failure::plain_panics();
+    let args: Vec<_> = std::env::args_os().collect();
+    let session = Session::from_process(&args);
+    match cli::parse(args, &session).and_then(|command| command::dispatch(command, &session)) {
+        Ok(code) => code,
+        Err(failure) => failure.report(&session.terminal),
+    }
+}
+
+/// What a command gives back: its exit code, or why it could not do its work.
+type Done = Result<ExitCode, Failure>;

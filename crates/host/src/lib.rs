@@ -1,1 +1,19 @@
-//! To be written.
+//! One run: a spec in, checked artifacts out, in seven phases.
+//!
+//! [`run::Host::run`] is the whole way; [`store`] keeps what it leaves; [`adapter`] knows how an agent is driven.
+
+pub mod adapter;
+pub mod cancel;
+pub mod error;
+pub mod modes;
+pub mod places;
+pub mod record;
+pub mod request;
+pub mod run;
+pub mod store;
+
+pub use cancel::Cancel;
+pub use error::HostError;
+pub use places::Places;
+pub use request::RunRequest;
+pub use run::{Finished, Host};

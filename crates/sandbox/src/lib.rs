@@ -1,5 +1,8 @@
 //! The walls around a run: probe, snapshot, isolate, diff.
 
 pub mod backend;
+pub mod disk;
+pub mod diff;
 pub mod mount;
+pub mod snapshot;
 pub mod walls;

@@ -91,7 +91,20 @@ fn character(text: &[char]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::code_only;
+
+    proptest! {
+        #[test]
+        fn any_text_keeps_its_shape(source in r#"[a-z'"rbc#/*\\\n é]{0,60}"#) {
+            let code = code_only(&source);
+            prop_assert_eq!(code.chars().count(), source.chars().count());
+            for (code, source) in code.chars().zip(source.chars()) {
+                prop_assert!(code == source || (code == ' ' && source != '\n'));
+            }
+        }
+    }
 
     #[test]
     fn comments_and_literals_disappear() {

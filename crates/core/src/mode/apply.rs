@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::access::Access;
 use crate::artifact;
 use crate::duration::Span;
-use crate::policy::{check_pattern, ToolRules};
+use crate::policy::{ToolRules, check_pattern};
 use crate::sandbox::Level;
 use crate::scope;
 
@@ -18,7 +18,12 @@ use super::profile::{Network, Origin, Profile, PromptRef, Source};
 const MAX_COUNT: u64 = 1 << 40;
 
 /// Lays the values of a mode file over the profile it starts from, without any check of rights.
-pub(super) fn overlay(base: &Profile, file: &ModeFile, source: Source, path: &str) -> Result<Profile, ModeError> {
+pub(super) fn overlay(
+    base: &Profile,
+    file: &ModeFile,
+    source: Source,
+    path: &str,
+) -> Result<Profile, ModeError> {
     let mut layer = Layer { out: base.clone(), path, origin: Origin::File { source, file: path.to_owned() } };
     layer.plain_values(file);
     layer.workspace(file)?;
@@ -73,10 +78,16 @@ impl Layer<'_> {
             Access::ReadWrite => WorkspaceAccess::Rw,
         });
         let access = match (kind, &table.write) {
-            (WorkspaceAccess::Scoped, Some(write)) if !write.is_empty() => Access::Scoped { write: write.clone() },
-            (WorkspaceAccess::Scoped, None) if matches!(self.out.access, Access::Scoped { .. }) => self.out.access.clone(),
+            (WorkspaceAccess::Scoped, Some(write)) if !write.is_empty() => {
+                Access::Scoped { write: write.clone() }
+            }
+            (WorkspaceAccess::Scoped, None) if matches!(self.out.access, Access::Scoped { .. }) => {
+                self.out.access.clone()
+            }
             (WorkspaceAccess::Scoped, _) => {
-                return Err(self.bad("workspace.write", "must list at least one glob when access is \"scoped\""));
+                return Err(
+                    self.bad("workspace.write", "must list at least one glob when access is \"scoped\"")
+                );
             }
             (_, Some(_)) => {
                 return Err(self.bad("workspace.write", "only makes sense with access = \"scoped\""));
@@ -90,7 +101,8 @@ impl Layer<'_> {
             self.from_here("workspace.access");
         }
         for glob in table.write.iter().flatten() {
-            scope::check_glob(glob).map_err(|e| self.bad("workspace.write", format!("is not usable: {e}")))?;
+            scope::check_glob(glob)
+                .map_err(|e| self.bad("workspace.write", format!("is not usable: {e}")))?;
         }
         if file.scratch == Some(true) {
             if self.out.access.delivers() {
@@ -101,7 +113,9 @@ impl Layer<'_> {
         }
         if let Some(on_request) = table.writes_on_request {
             if on_request && self.out.access != Access::Scratch {
-                return Err(self.bad("workspace.writes_on_request", "only makes sense with access = \"scratch\""));
+                return Err(
+                    self.bad("workspace.writes_on_request", "only makes sense with access = \"scratch\"")
+                );
             }
             self.out.writes_on_request = on_request;
             self.from_here("workspace.writes_on_request");
@@ -110,7 +124,8 @@ impl Layer<'_> {
         }
         if let Some(hide) = &table.hide {
             for glob in hide {
-                scope::check_glob(glob).map_err(|e| self.bad("workspace.hide", format!("is not usable: {e}")))?;
+                scope::check_glob(glob)
+                    .map_err(|e| self.bad("workspace.hide", format!("is not usable: {e}")))?;
             }
             join(&mut self.out.hide, hide, file.widen);
             self.from_here("workspace.hide");
@@ -122,7 +137,9 @@ impl Layer<'_> {
         for name in file.tools.keys() {
             let stem = name.strip_suffix('*').unwrap_or(name);
             if (stem.is_empty() && name != "*") || stem.contains('*') || name.len() > 200 {
-                return Err(self.bad(&format!("tools.{name}"), "must be a tool's name or a prefix ending in `*`"));
+                return Err(
+                    self.bad(&format!("tools.{name}"), "must be a tool's name or a prefix ending in `*`")
+                );
             }
         }
         if !file.tools.is_empty() {
@@ -137,7 +154,8 @@ impl Layer<'_> {
                 self.from_here(&format!("tools.{name}"));
             }
         }
-        for (key, list) in [("commands.allow", &file.commands.allow), ("commands.deny", &file.commands.deny)] {
+        for (key, list) in [("commands.allow", &file.commands.allow), ("commands.deny", &file.commands.deny)]
+        {
             for pattern in list.iter().flatten() {
                 check_pattern(pattern).map_err(|why| self.bad(key, why))?;
             }
@@ -183,7 +201,10 @@ impl Layer<'_> {
             for path in paths {
                 let rooted = path.starts_with('/') || path.starts_with("~/");
                 if !rooted || path.contains('\0') || path.split('/').any(|p| p == ".." || p == ".") {
-                    return Err(self.bad("expose.paths", format!("`{path}` must be absolute or start with ~/, without `..`")));
+                    return Err(self.bad(
+                        "expose.paths",
+                        format!("`{path}` must be absolute or start with ~/, without `..`"),
+                    ));
                 }
             }
             self.out.expose.paths.clone_from(paths);
@@ -233,7 +254,8 @@ impl Layer<'_> {
 
     fn artifacts(&mut self, file: &ModeFile) -> Result<(), ModeError> {
         let table = &file.artifacts;
-        for (key, list) in [("artifacts.required", &table.required), ("artifacts.optional", &table.optional)] {
+        for (key, list) in [("artifacts.required", &table.required), ("artifacts.optional", &table.optional)]
+        {
             for name in list.iter().flatten() {
                 artifact::check_name(name).map_err(|why| self.bad(key, format!("`{name}` {why}")))?;
             }
@@ -337,7 +359,12 @@ impl Profile {
         if found.is_empty() {
             return Ok(child);
         }
-        Err(ModeError::Wider { file: place, mode: self.name.clone(), parent: self.name.clone(), widenings: found })
+        Err(ModeError::Wider {
+            file: place,
+            mode: self.name.clone(),
+            parent: self.name.clone(),
+            widenings: found,
+        })
     }
 
     /// The variant behind `--allow-writes`: the same mode on a delivered snapshot, so a patch is required too.

@@ -12,7 +12,14 @@ pub(super) const MODES: &[(&str, &str, &str)] =
     modes!["execute", "plan", "architect", "review", "debug", "ethical", "orchestrate"];
 
 const PROMPTS: &[(&str, &str)] = prompts![
-    "common.md", "execute.md", "plan.md", "architect.md", "review.md", "debug.md", "ethical.md", "orchestrate.md"
+    "common.md",
+    "execute.md",
+    "plan.md",
+    "architect.md",
+    "review.md",
+    "debug.md",
+    "ethical.md",
+    "orchestrate.md"
 ];
 
 /// The commented starting point for a new mode file; it is not a mode itself.

@@ -69,15 +69,29 @@ impl Catalog {
 
     fn try_add(&mut self, source: Source, path: &str, text: &str) -> Result<(), ModeError> {
         let file = ModeFile::parse(text, path)?;
-        let value = |key: &str, problem: String| ModeError::Value { file: path.to_owned(), key: key.to_owned(), problem };
-        let distrust = |key: &str, problem: String| ModeError::NotTrusted { file: path.to_owned(), key: key.to_owned(), problem };
+        let value = |key: &str, problem: String| ModeError::Value {
+            file: path.to_owned(),
+            key: key.to_owned(),
+            problem,
+        };
+        let distrust = |key: &str, problem: String| ModeError::NotTrusted {
+            file: path.to_owned(),
+            key: key.to_owned(),
+            problem,
+        };
         let name = file.name.clone().unwrap_or_else(|| stem(path).to_owned());
         if name != stem(path) {
-            return Err(value("name", format!("is `{name}` but the file is called `{}.toml`; make them agree", stem(path))));
+            return Err(value(
+                "name",
+                format!("is `{name}` but the file is called `{}.toml`; make them agree", stem(path)),
+            ));
         }
         for (key, text) in [("name", &name)].into_iter().chain(file.aliases.iter().map(|a| ("aliases", a))) {
             if !is_name(text) {
-                return Err(value(key, format!("`{text}` must be lower-case letters, digits, `-` or `_`, at most 40")));
+                return Err(value(
+                    key,
+                    format!("`{text}` must be lower-case letters, digits, `-` or `_`, at most 40"),
+                ));
             }
         }
         let taken = self.canonical(&name).map(str::to_owned);
@@ -86,14 +100,19 @@ impl Catalog {
                 Source::Project => {
                     return Err(distrust("name", format!("redefines the mode `{owner}`")));
                 }
-                Source::User if *owner == name && self.modes[owner].iter().all(|d| d.source != Source::User) => {}
+                Source::User
+                    if *owner == name && self.modes[owner].iter().all(|d| d.source != Source::User) => {}
                 _ => return Err(value("name", format!("`{name}` already names the mode `{owner}`"))),
             }
         }
         for alias in &file.aliases {
             if let Some(owner) = self.canonical(alias).filter(|owner| *owner != name) {
                 let problem = format!("`{alias}` already names the mode `{owner}`");
-                return Err(if source == Source::Project { distrust("aliases", problem) } else { value("aliases", problem) });
+                return Err(if source == Source::Project {
+                    distrust("aliases", problem)
+                } else {
+                    value("aliases", problem)
+                });
             }
         }
         if source == Source::Project && file.widen {
@@ -118,7 +137,9 @@ impl Catalog {
         if let Some((key, _)) = self.modes.get_key_value(name) {
             return Some(key);
         }
-        let has = |definitions: &Vec<Definition>| definitions.iter().any(|d| d.file.aliases.iter().any(|a| a == name));
+        let has = |definitions: &Vec<Definition>| {
+            definitions.iter().any(|d| d.file.aliases.iter().any(|a| a == name))
+        };
         self.modes.iter().find(|(_, definitions)| has(definitions)).map(|(key, _)| key.as_str())
     }
 
@@ -131,7 +152,11 @@ impl Catalog {
                 name: name.clone(),
                 aliases: definitions.iter().flat_map(|d| d.file.aliases.clone()).collect(),
                 source: first.source,
-                description: definitions.iter().rev().find_map(|d| d.file.description.clone()).unwrap_or_default(),
+                description: definitions
+                    .iter()
+                    .rev()
+                    .find_map(|d| d.file.description.clone())
+                    .unwrap_or_default(),
             })
         };
         self.order.iter().filter_map(listed).collect()
@@ -182,7 +207,12 @@ impl Catalog {
     }
 
     /// The profile of a mode's own definition, before a user's changes to it.
-    fn first(&self, name: &str, definition: &Definition, chain: &mut Vec<String>) -> Result<Profile, ModeError> {
+    fn first(
+        &self,
+        name: &str,
+        definition: &Definition,
+        chain: &mut Vec<String>,
+    ) -> Result<Profile, ModeError> {
         let Definition { source, path, file } = definition;
         let mut profile = match &file.extends {
             Some(parent) => {
@@ -208,12 +238,22 @@ impl Catalog {
     /// A mode without a parent: it must say what it writes and how it explains itself, below the ceiling.
     fn standalone(&self, name: &str, definition: &Definition) -> Result<Profile, ModeError> {
         let Definition { source, path, file } = definition;
-        let need = |key: &str, problem: &str| ModeError::Value { file: path.clone(), key: key.to_owned(), problem: problem.to_owned() };
+        let need = |key: &str, problem: &str| ModeError::Value {
+            file: path.clone(),
+            key: key.to_owned(),
+            problem: problem.to_owned(),
+        };
         if file.workspace.access.is_none() {
-            return Err(need("workspace.access", "is missing; say `extends = \"…\"` or what the mode may write"));
+            return Err(need(
+                "workspace.access",
+                "is missing; say `extends = \"…\"` or what the mode may write",
+            ));
         }
         if file.prompt.file.is_none() {
-            return Err(need("prompt.file", "is missing; a mode without `extends` needs a prompt of its own"));
+            return Err(need(
+                "prompt.file",
+                "is missing; a mode without `extends` needs a prompt of its own",
+            ));
         }
         let ceiling = self.resolve(CEILING)?;
         let mut base = ceiling.clone();
@@ -240,7 +280,12 @@ fn narrow_to(parent: &Profile, definition: &Definition) -> Result<Profile, ModeE
     Ok(child)
 }
 
-fn refuse_wider(child: &Profile, parent: &Profile, name: &str, definition: &Definition) -> Result<(), ModeError> {
+fn refuse_wider(
+    child: &Profile,
+    parent: &Profile,
+    name: &str,
+    definition: &Definition,
+) -> Result<(), ModeError> {
     let may_widen = match definition.source {
         Source::Builtin => true,
         Source::User => definition.file.widen,
@@ -252,22 +297,37 @@ fn refuse_wider(child: &Profile, parent: &Profile, name: &str, definition: &Defi
     let mut found = widenings(child, parent);
     // Layers already keep a wider entry from having any effect; saying so is kinder than ignoring it.
     if let Some((tool, asked, allowed)) = parent.tools.first_wider(&definition.file.tools) {
-        found.push(Widening { key: format!("tools.{tool}"), asked: asked.to_string(), allowed: allowed.to_string() });
+        found.push(Widening {
+            key: format!("tools.{tool}"),
+            asked: asked.to_string(),
+            allowed: allowed.to_string(),
+        });
     }
     if child.network == Network::Host && child.promises_no_change() {
         found.push(Widening { key: "network.tools".into(), asked: "host".into(), allowed: "gateway".into() });
     }
     if let Some(allow) = &definition.file.commands.allow {
-        let inside = |list: &Vec<String>| allow.iter().all(|i| list.iter().any(|o| crate::policy::pattern_within(i, o)));
+        let inside = |list: &Vec<String>| {
+            allow.iter().all(|i| list.iter().any(|o| crate::policy::pattern_within(i, o)))
+        };
         if !parent.commands.allow.iter().all(inside) {
-            found.push(Widening { key: "commands.allow".into(), asked: allow.join(", "), allowed: "the parent's list".into() });
+            found.push(Widening {
+                key: "commands.allow".into(),
+                asked: allow.join(", "),
+                allowed: "the parent's list".into(),
+            });
         }
     }
     if found.is_empty() {
         return Ok(());
     }
     found.dedup();
-    Err(ModeError::Wider { file: definition.path.clone(), mode: name.to_owned(), parent: parent.name.clone(), widenings: found })
+    Err(ModeError::Wider {
+        file: definition.path.clone(),
+        mode: name.to_owned(),
+        parent: parent.name.clone(),
+        widenings: found,
+    })
 }
 
 /// A parent that does not exist is a mistake of this file.

@@ -44,7 +44,9 @@ pub enum ModeError {
         problem: String,
     },
     /// A project file tried what only a user may.
-    #[error("{file}: `{key}` {problem}; files of a workspace can add modes and narrow, so put it into your own configuration if you want it")]
+    #[error(
+        "{file}: `{key}` {problem}; files of a workspace can add modes and narrow, so put it into your own configuration if you want it"
+    )]
     NotTrusted {
         /// The file.
         file: String,
@@ -74,7 +76,9 @@ pub enum ModeError {
         chain: Vec<String>,
     },
     /// `--allow-writes` on a mode that is not made for it.
-    #[error("mode `{mode}` does not take --allow-writes; only modes with `workspace.writes_on_request = true` do (debug is one)")]
+    #[error(
+        "mode `{mode}` does not take --allow-writes; only modes with `workspace.writes_on_request = true` do (debug is one)"
+    )]
     NoWritesOnRequest {
         /// The mode.
         mode: String,

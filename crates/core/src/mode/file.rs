@@ -11,7 +11,7 @@ use super::error::ModeError;
 use super::profile::{Exposure, ModelPolicy, Network};
 
 /// The largest mode file that is read.
-pub const MAX_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// The form of `modes/NAME.toml`; an absent key is inherited.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -189,7 +189,9 @@ impl ModeFile {
         if text.len() > MAX_BYTES {
             return Err(ModeError::TooLarge { file: path.to_owned(), bytes: text.len(), limit: MAX_BYTES });
         }
-        toml::from_str(text)
-            .map_err(|e| ModeError::Syntax { file: path.to_owned(), message: e.to_string().trim_end().to_owned() })
+        toml::from_str(text).map_err(|e| ModeError::Syntax {
+            file: path.to_owned(),
+            message: e.to_string().trim_end().to_owned(),
+        })
     }
 }

@@ -91,5 +91,6 @@ fn wider_tools(child: &Profile, parent: &Profile) -> Vec<(String, String, String
 }
 
 fn path_within(child: &str, parent: &str) -> bool {
-    child == parent || child.strip_prefix(parent.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
+    child == parent
+        || child.strip_prefix(parent.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
 }

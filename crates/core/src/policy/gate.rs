@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::mode::Profile;
 
+use super::Verdict;
 use super::class::{ToolClass, class_of};
 use super::command::CommandVerdict;
-use super::Verdict;
 
 /// A call as the model proposed it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,7 +73,8 @@ impl<'a> Gate<'a> {
 
     fn by_tool(&self, tool: &str, class: ToolClass) -> Decision {
         let mode = &self.profile.name;
-        let quiet = matches!(class, ToolClass::Read | ToolClass::Search | ToolClass::Ask | ToolClass::Control);
+        let quiet =
+            matches!(class, ToolClass::Read | ToolClass::Search | ToolClass::Ask | ToolClass::Control);
         if self.surface == Surface::Chat && self.profile.promises_no_change() && !quiet {
             return Decision {
                 verdict: Verdict::Deny,
@@ -88,11 +89,15 @@ impl<'a> Gate<'a> {
             (Verdict::Ask, _) => (format!("{mode} mode asks a person about `{tool}`"), None),
             (Verdict::Deny, ToolClass::Unknown) => (
                 format!("`{tool}` is not a tool Holon knows, and unknown tools are denied"),
-                Some(format!("use a known tool, or name it under [tools] in a mode of your own: `{tool}` = \"allow\"")),
+                Some(format!(
+                    "use a known tool, or name it under [tools] in a mode of your own: `{tool}` = \"allow\""
+                )),
             ),
             (Verdict::Deny, ToolClass::Write) => (
                 format!("{mode} mode does not let `{tool}` change files"),
-                Some(format!("{mode} mode: write your result to the output folder, or switch to build to change files")),
+                Some(format!(
+                    "{mode} mode: write your result to the output folder, or switch to build to change files"
+                )),
             ),
             (Verdict::Deny, _) => (
                 format!("{mode} mode does not allow `{tool}`"),

@@ -1,1 +1,86 @@
-//! Stub
+//! What the types alone cannot say about a spec.
+
+use crate::artifact;
+use crate::secrets;
+
+use super::Spec;
+
+/// A value that makes no sense.
+pub(super) struct Problem {
+    pub(super) key: String,
+    pub(super) message: String,
+    pub(super) remedy: Option<String>,
+}
+
+fn problem(key: &str, message: impl Into<String>, remedy: &str) -> Result<(), Problem> {
+    Err(Problem { key: key.to_owned(), message: message.into(), remedy: Some(remedy.to_owned()) })
+}
+
+pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
+    if spec.version != "v1" {
+        return problem("version", format!("is `{}`, which this release does not know", short(&spec.version)), "write `version: v1`");
+    }
+    if spec.kind != "Holon" {
+        return problem("kind", format!("is `{}`", short(&spec.kind)), "write `kind: Holon`");
+    }
+    if spec.goal.description.trim().is_empty() {
+        return problem("goal.description", "is empty", "say what you want done");
+    }
+    for (name, value) in &spec.context.env {
+        check_variable(name, value)?;
+    }
+    for artifact in &spec.output.artifacts {
+        if let Err(why) = artifact::check_name(&artifact.path) {
+            return problem("output.artifacts", format!("`{}` {why}", short(&artifact.path)), "name a file in the output folder");
+        }
+        if let Some(schema) = &artifact.schema
+            && !artifact::SCHEMAS.contains(&schema.as_str())
+        {
+            let known = artifact::SCHEMAS.join(", ");
+            return problem("output.artifacts", format!("names the unknown schema `{}`", short(schema)), &format!("the schemas are {known}"));
+        }
+    }
+    let constraints = &spec.constraints;
+    if constraints.max_steps == Some(0) {
+        return problem("constraints.max_steps", "is zero", "write a whole number above zero");
+    }
+    if constraints.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
+        return problem("constraints.max_cost_usd", "is not a positive number", "write a number of dollars such as 1.5");
+    }
+    if constraints.checks.iter().any(|c| c.trim().is_empty()) {
+        return problem("constraints.checks", "has an empty command", "write a command, or leave the entry out");
+    }
+    Ok(())
+}
+
+fn check_variable(name: &str, value: &str) -> Result<(), Problem> {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !plain || value.contains('\0') {
+        return problem("context.env", format!("has `{}`, which cannot be a variable", short(name)), "use letters, digits and `_`");
+    }
+    if name.starts_with("HOLON_") {
+        return problem("context.env", format!("sets `{name}`, which belongs to the host"), "choose another name");
+    }
+    // Never repeat the value: the message ends up in logs.
+    if secrets::looks_like(value).is_some() || named_like_a_secret(name, value) {
+        return problem(
+            "context.env",
+            format!("has `{name}`, whose value looks like a secret"),
+            "keep credentials out of the spec: export them in your own environment, where only the host uses them",
+        );
+    }
+    Ok(())
+}
+
+/// `MY_TOKEN` with something long and unbroken in it.
+fn named_like_a_secret(name: &str, value: &str) -> bool {
+    const ENDINGS: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "PASSWD", "_CREDENTIALS"];
+    let name = name.to_ascii_uppercase();
+    let telling = ENDINGS.iter().any(|e| name.ends_with(e)) || name == "TOKEN" || name == "SECRET";
+    telling && value.len() >= 12 && !value.contains(char::is_whitespace) && !value.starts_with(['/', '.'])
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(60).collect()
+}

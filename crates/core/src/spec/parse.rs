@@ -1,37 +1,224 @@
-//! Stub
-use serde::Deserialize;
-use super::*;
-/// Largest.
+//! Reading `spec.yaml`: exact about mistakes, tolerant of what is new.
+
+use std::fmt;
+
+use serde::de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
+
+use crate::suggest;
+
+use super::check::check;
+use super::{Goal, Spec};
+
+/// The largest spec that is read.
 pub const MAX_BYTES: usize = 256 * 1024;
-/// Warning.
+
+/// Something that was ignored, and how it was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Where.
+    /// The key, as in `constraints.mode`.
     pub key: String,
-    /// The line, when known.
+    /// Its line, when it could be found.
     pub line: Option<u64>,
-    /// Text.
+    /// The words for a person.
     pub message: String,
 }
-/// Error.
+
+/// Why a spec cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {message}")]
 pub struct SpecError {
     /// The file.
     pub file: String,
-    /// Line.
+    /// The line, when it is known.
     pub line: Option<u64>,
-    /// The key.
+    /// The key, when it is known.
     pub key: Option<String>,
-    /// Message.
+    /// What is wrong.
     pub message: String,
-    /// What to do.
+    /// What to write instead.
     pub remedy: Option<String>,
 }
-pub(super) fn goal<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Goal, D::Error> {
-    Goal::deserialize(d)
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        if let Some(key) = &self.key {
+            write!(f, "`{key}` ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(remedy) = &self.remedy {
+            write!(f, "; {remedy}")?;
+        }
+        Ok(())
+    }
 }
-/// Parses.
-pub fn parse(_text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> {
-    Err(SpecError { file: file.to_owned(), line: None, key: None, message: "stub".into(), remedy: None })
+
+/// Reads a spec; unknown keys are warnings, everything else that is wrong is an error with its place and remedy.
+pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> {
+    let fail = |message: String, remedy: &str| SpecError {
+        file: file.to_owned(),
+        line: None,
+        key: None,
+        message,
+        remedy: Some(remedy.to_owned()),
+    };
+    if text.len() > MAX_BYTES {
+        let message = format!("the spec has {} bytes, at most {MAX_BYTES} are read", text.len());
+        return Err(fail(message, "move long texts into files and list them under context.files"));
+    }
+    if text.trim().is_empty() {
+        return Err(fail("the spec is empty".to_owned(), "write at least `goal: what you want`"));
+    }
+    let value: Value = serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
+    if !value.is_object() {
+        return Err(fail("the spec is not a mapping".to_owned(), "write keys and values, at least `goal: what you want`"));
+    }
+    let spec: Spec = serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
+    check(&spec).map_err(|problem| SpecError {
+        file: file.to_owned(),
+        line: line_of(text, problem.key.rsplit('.').next().unwrap_or_default()),
+        key: Some(problem.key),
+        message: problem.message,
+        remedy: problem.remedy,
+    })?;
+    let mut warnings = Vec::new();
+    unknown_keys(&value, KEYS, "", text, &mut warnings);
+    Ok((spec, warnings))
 }
+
+fn options() -> serde_saphyr::Options {
+    let mut options = serde_saphyr::Options::default();
+    options.duplicate_keys = DuplicateKeyPolicy::Error;
+    options.budget = Some(budget());
+    options
+}
+
+/// A spec is small; these bounds stop alias bombs and deep nesting early.
+fn budget() -> serde_saphyr::Budget {
+    let mut budget = serde_saphyr::Budget::default();
+    budget.max_events = 50_000;
+    budget.max_aliases = 100;
+    budget.max_anchors = 100;
+    budget.max_nodes = 20_000;
+    budget.max_depth = 32;
+    budget.flow_nesting_limit = 32;
+    budget.max_recorded_anchor_events = 10_000;
+    budget
+}
+
+fn syntax(error: &serde_saphyr::Error, text: &str, file: &str) -> SpecError {
+    let line = error.location().map(|at| at.line());
+    let key = line.and_then(|n| text.lines().nth(usize::try_from(n).ok()?.checked_sub(1)?)).and_then(key_on);
+    let message = format!("cannot be read: {}", error.render().trim());
+    let remedy = key.as_deref().and_then(remedy_for).map(str::to_owned);
+    SpecError { file: file.to_owned(), line, key, message, remedy }
+}
+
+/// The key a line sets, if it sets one.
+fn key_on(line: &str) -> Option<String> {
+    let (key, _) = line.trim_start_matches([' ', '-', '\t', '{', ',']).split_once(':')?;
+    let plain = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    plain.then(|| key.to_owned())
+}
+
+fn remedy_for(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "timeout" => "write a duration such as \"20m\" or \"1h30m\"",
+        "network" => "write none, gateway or host",
+        "supervisor" => "write off, adaptive or strict",
+        "max_steps" => "write a whole number",
+        "max_cost_usd" => "write a number of dollars such as 1.5",
+        "files" | "checks" | "artifacts" => "write a list, one `- item` per line",
+        "env" | "labels" => "write a mapping of names to texts",
+        "goal" => "write a text, or a mapping with `description`",
+        _ => return None,
+    })
+}
+
+/// First line that sets this key, good enough for a message.
+fn line_of(text: &str, key: &str) -> Option<u64> {
+    let at = text.lines().position(|line| key_on(line).as_deref() == Some(key))?;
+    u64::try_from(at + 1).ok()
+}
+
+/// Known keys, level by level; an empty level means that any key is fine.
+struct Key(&'static str, &'static [Key]);
+
+const ANY: &[Key] = &[];
+const KEYS: &[Key] = &[
+    Key("version", ANY),
+    Key("kind", ANY),
+    Key("metadata", &[Key("name", ANY), Key("id", ANY), Key("labels", ANY)]),
+    Key("goal", &[Key("description", ANY), Key("issue_id", ANY)]),
+    Key("context", &[Key("workspace", ANY), Key("files", ANY), Key("env", ANY)]),
+    Key("output", &[Key("artifacts", &[Key("path", ANY), Key("required", ANY), Key("schema", ANY)])]),
+    Key(
+        "constraints",
+        &[
+            Key("mode", ANY),
+            Key("timeout", ANY),
+            Key("max_steps", ANY),
+            Key("max_cost_usd", ANY),
+            Key("network", ANY),
+            Key("supervisor", ANY),
+            Key("checks", ANY),
+        ],
+    ),
+    Key("agent", &[Key("name", ANY), Key("model", ANY), Key("image", ANY)]),
+];
+
+fn unknown_keys(value: &Value, known: &'static [Key], above: &str, text: &str, warnings: &mut Vec<Warning>) {
+    match value {
+        Value::Object(map) if !known.is_empty() => {
+            for (name, inner) in map {
+                let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+                match known.iter().find(|k| k.0 == name) {
+                    Some(Key(_, below)) => unknown_keys(inner, below, &key, text, warnings),
+                    None => {
+                        let hint = suggest::hint(name, known.iter().map(|k| k.0));
+                        let message = format!("unknown key `{key}` is ignored{hint}");
+                        warnings.push(Warning { line: line_of(text, name), key, message });
+                    }
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| unknown_keys(item, known, above, text, warnings)),
+        _ => {}
+    }
+}
+
+/// A goal is a text or a mapping.
+pub(super) fn goal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Goal, D::Error> {
+    struct GoalVisitor;
+
+    impl<'de> Visitor<'de> for GoalVisitor {
+        type Value = Goal;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text or a mapping with `description`")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Goal, E> {
+            Ok(Goal { description: text.to_owned(), issue_id: None })
+        }
+
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Goal, E> {
+            Err(E::custom("the goal is empty"))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Goal, A::Error> {
+            Goal::deserialize(MapAccessDeserializer::new(map)).map_err(A::Error::custom)
+        }
+    }
+
+    deserializer.deserialize_any(GoalVisitor)
+}
+
+#[cfg(test)]
+mod tests;

@@ -49,7 +49,8 @@ impl Stamp {
 
     /// This moment, so many milliseconds earlier.
     pub(crate) fn before(self, millis: u32) -> Self {
-        let nanos = i128::from(self.sec) * 1_000_000_000 + i128::from(self.nsec) - i128::from(millis) * 1_000_000;
+        let nanos =
+            i128::from(self.sec) * 1_000_000_000 + i128::from(self.nsec) - i128::from(millis) * 1_000_000;
         Self { sec: (nanos.div_euclid(1_000_000_000)) as i64, nsec: nanos.rem_euclid(1_000_000_000) as u32 }
     }
 }
@@ -71,7 +72,8 @@ mod tests {
             fs::write(dir.path().join(&before), "x").unwrap();
             let start = Stamp::now(&dir.path().join("marker")).unwrap();
             fs::write(dir.path().join(&after), "x").unwrap();
-            let changed = |name: &str| root.look(bytes(Path::new(name))).unwrap().unwrap().ctime.is_since(start);
+            let changed =
+                |name: &str| root.look(bytes(Path::new(name))).unwrap().unwrap().ctime.is_since(start);
             assert!(!changed(&before));
             assert!(changed(&after));
         }

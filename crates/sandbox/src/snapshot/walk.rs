@@ -85,8 +85,7 @@ struct Frame {
 
 impl Walk {
     pub(crate) fn new(dir: OwnedFd) -> io::Result<Self> {
-        let mut walk =
-            Self { cursor: Cursor::new(dir), path: Vec::new(), frames: Vec::new(), repair: false };
+        let mut walk = Self { cursor: Cursor::new(dir), path: Vec::new(), frames: Vec::new(), repair: false };
         walk.enter(0)?;
         Ok(walk)
     }

@@ -17,12 +17,12 @@ use rustix::mount::MountPropagationFlags;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::cgroup::Cgroup;
-use super::init;
+use super::{bare, init};
 use super::job::{Job, Network};
 use super::step::{Refusal, Step};
 use super::sys::{self, Forked};
 use super::view::Views;
-use super::wire::{self, Message, Prelude};
+use super::wire::{self, Kind, Message, Prelude};
 
 /// The name a process is started under to become the launcher.
 pub(super) const LAUNCHER_NAME: &str = "holon-walls";
@@ -47,10 +47,15 @@ fn take_socket() -> io::Result<UnixStream> {
 
 fn launch(socket: UnixStream) -> i32 {
     let told = |e: io::Error| Refusal::new(Step::Job, e, "");
-    let groups = wire::receive::<Prelude>(&socket).map_err(told).map(|p| Cgroup::enter(&p.name, &p.limits));
-    let outcome = groups.and_then(|groups| {
-        let job = wire::receive::<Job>(&socket).map_err(told)?;
-        let done = start(&socket, job, &groups);
+    let outcome = wire::receive::<Prelude>(&socket).map_err(told).and_then(|prelude| {
+        let groups = match prelude.kind {
+            Kind::Client => Cgroup::default(),
+            Kind::Walls | Kind::Bare => Cgroup::enter(&prelude.name, &prelude.limits),
+        };
+        let done = match prelude.kind {
+            Kind::Walls => start(&socket, wire::receive::<Job>(&socket).map_err(told)?, &groups),
+            Kind::Bare | Kind::Client => bare::run(&socket, &wire::receive(&socket).map_err(told)?, &groups),
+        };
         if groups.ran_out_of_memory() {
             let _ = wire::send(&socket, &Message::OutOfMemory);
         }

@@ -3,6 +3,7 @@
 //! Read in this order: [`job`] (what is asked for), `launcher` and `init` (the processes), `view` and `root` (the
 //! mounts), `confine` (the last steps), [`spawn`] (the host's side).
 
+pub(crate) mod bare;
 mod cgroup;
 mod confine;
 pub mod held;

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::bare::Bare;
 use super::held::Held;
 use super::job::{Job, Limits};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{Refusal, Step};
-use super::wire::{self, Message, Prelude, TERMINATE};
+use super::wire::{self, Kind, Message, Prelude, TERMINATE};
 
 /// How long the walls may take to stand before the launch counts as failed.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
@@ -52,6 +53,25 @@ impl Launcher {
 
     /// Starts the launcher process, which gets ready while the caller still works out the job.
     pub fn warm(&self, name: &str, limits: Limits) -> Result<Warm, Refusal> {
+        self.prepare(name, limits, Kind::Walls)
+    }
+
+    /// Starts a command without namespaces; `client` keeps it out of the run's control group.
+    pub(crate) fn spawn_bare(
+        &self,
+        name: &str,
+        limits: Limits,
+        bare: &Bare,
+        client: bool,
+    ) -> Result<Running, Refusal> {
+        let kind = if client { Kind::Client } else { Kind::Bare };
+        let mut running = self.prepare(name, limits, kind)?.running;
+        wire::give(&running.socket, bare).map_err(|e| Refusal::new(Step::Job, e, ""))?;
+        running.await_ready()?;
+        Ok(running)
+    }
+
+    fn prepare(&self, name: &str, limits: Limits, kind: Kind) -> Result<Warm, Refusal> {
         let refuse = |e: io::Error| Refusal::new(Step::Job, e, self.binary.display().to_string());
         let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
         let mut child = Command::new(&self.binary)
@@ -76,7 +96,7 @@ impl Launcher {
             ending: None,
             out_of_memory: false,
         };
-        wire::give(&running.socket, &Prelude { name: name.to_owned(), limits }).map_err(refuse)?;
+        wire::give(&running.socket, &Prelude { name: name.to_owned(), limits, kind }).map_err(refuse)?;
         Ok(Warm { running })
     }
 

@@ -39,6 +39,19 @@ pub(super) enum Message {
 pub(super) struct Prelude {
     pub name: String,
     pub limits: Limits,
+    pub kind: Kind,
+}
+
+/// What follows the prelude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// A job behind all walls.
+    Walls,
+    /// A command without namespaces.
+    Bare,
+    /// A client of something that makes its own walls and control groups.
+    Client,
 }
 
 /// Sends a prelude or a job: length, then JSON.

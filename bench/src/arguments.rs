@@ -1,0 +1,108 @@
+//! The command line of the bench.
+
+use std::ffi::OsString;
+
+use crate::Failure;
+use crate::suite::{self, Suite};
+
+/// What this process is here for.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// Say how it is used.
+    Help,
+    /// Measure and show.
+    Measure(Arguments),
+    /// Measure one suite quickly or not, for the process that started this one as another user.
+    Report(&'static Suite, bool),
+    /// Run one command and say what it used.
+    Meter(Vec<OsString>),
+}
+
+/// What a person can choose.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    /// In the order they are run.
+    pub(crate) suites: Vec<&'static Suite>,
+    /// Few rounds.
+    pub(crate) quick: bool,
+    /// A missed target is a failure.
+    pub(crate) strict: bool,
+}
+
+/// The usage text.
+pub(crate) fn help() -> String {
+    let mut text = "\
+Measures Holon beside its peers on this machine and prints ratios.
+
+Usage: cargo xtask bench [--quick] [--strict] [SUITE…]
+
+  --quick   Few rounds: good enough to see an order of magnitude
+  --strict  Exit 1 when a target is missed or a suite could not be measured
+  --help    This text
+
+Suites (all of them unless some are named):
+"
+    .to_owned();
+    for suite in suite::ALL {
+        text += &format!("  {:<16}{}\n", suite.name, suite.about);
+    }
+    text
+}
+
+/// Reads the arguments after the program's name.
+pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
+    let arguments: Vec<OsString> = arguments.collect();
+    if let Some((first, command)) = arguments.split_first()
+        && first == "--meter"
+    {
+        return Ok(Task::Meter(command.to_vec()));
+    }
+    let (mut suites, mut quick, mut strict, mut report) = (Vec::new(), false, false, false);
+    for argument in &arguments {
+        match argument.to_str() {
+            Some("--help" | "-h") => return Ok(Task::Help),
+            Some("--quick") => quick = true,
+            Some("--strict") => strict = true,
+            Some("--report") => report = true,
+            Some(name) if !name.starts_with('-') => suites.push(suite::named(name)?),
+            _ => return Err(format!("unknown argument {}", argument.to_string_lossy())),
+        }
+    }
+    if report {
+        let suite = suites.first().ok_or("--report needs a suite")?;
+        return Ok(Task::Report(suite, quick));
+    }
+    if suites.is_empty() {
+        suites = suite::ALL.iter().collect();
+    }
+    Ok(Task::Measure(Arguments { suites, quick, strict }))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+    use super::*;
+
+    fn check(arguments: &[&str], expect: Result<(&[&str], bool, bool), &str>) {
+        let parsed = parse(arguments.iter().map(OsString::from));
+        match (parsed, expect) {
+            (Ok(Task::Measure(found)), Ok((suites, quick, strict))) => {
+                let names: Vec<_> = found.suites.iter().map(|suite| suite.name).collect();
+                assert_eq!((names.as_slice(), found.quick, found.strict), (suites, quick, strict));
+            }
+            (Err(failure), Err(part)) => assert!(failure.contains(part), "{failure}"),
+            (found, expect) => panic!("{arguments:?}: {found:?}, not {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn arguments_choose_suites_and_ways() {
+        let all: Vec<_> = suite::ALL.iter().map(|suite| suite.name).collect();
+        check(&[], Ok((&all, false, false)));
+        check(&["--quick", "cold-start"], Ok((&["cold-start"], true, false)));
+        check(&["memory", "--strict", "cold-start"], Ok((&["memory", "cold-start"], false, true)));
+        check(&["cold-strat"], Err("cold-start"));
+        check(&["--fast"], Err("--fast"));
+        check(&["--report"], Err("suite"));
+    }
+}

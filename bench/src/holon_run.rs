@@ -1,0 +1,93 @@
+//! `holon run` from outside, as a user starts it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use holon_sandbox::snapshot::remove_tree;
+
+use crate::Failure;
+use crate::command::time;
+use crate::scratch::Bench;
+use crate::tree::Tree;
+
+/// Runs the same agent on the same tree again and again.
+pub(crate) struct HolonRun {
+    holon: PathBuf,
+    workspace: PathBuf,
+    agent: PathBuf,
+    folder: PathBuf,
+    /// How many files its patch must have.
+    changes: usize,
+}
+
+impl HolonRun {
+    /// An agent that first does what `script` says in the workspace and then writes its summary.
+    pub(crate) fn new(
+        bench: &Bench,
+        name: &str,
+        tree: &Tree,
+        script: &str,
+        changes: usize,
+    ) -> Result<Self, Failure> {
+        let folder = bench.new_folder(name)?;
+        let agent = folder.join("agent.sh");
+        let text =
+            format!("#!/bin/sh\n{script}\necho 'The bench was here.' > \"$HOLON_OUTPUT_DIR/summary.md\"\n");
+        fs::write(&agent, text)
+            .and_then(|()| fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)))
+            .map_err(|e| format!("cannot write {}: {e}", agent.display()))?;
+        Ok(Self { holon: bench.holon.clone(), workspace: tree.path.clone(), agent, folder, changes })
+    }
+
+    /// The command, with state, cache and configuration in a folder of its own.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.holon);
+        command.args(["run", "--mode", "execute", "--goal", "Measure", "--agent"]).arg(&self.agent);
+        command.arg("--workspace").arg(&self.workspace).arg("--out").arg(self.out());
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.folder);
+        for (name, place) in
+            [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
+        {
+            command.env(name, self.folder.join(place));
+        }
+        command.current_dir(&self.folder);
+        command
+    }
+
+    /// One whole run, checked afterwards.
+    pub(crate) fn turn(&mut self) -> Result<Duration, Failure> {
+        let time = time(&mut self.command())?;
+        self.check()?;
+        self.clear();
+        Ok(time)
+    }
+
+    /// Whether the last run delivered what it should.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let path = self.out().join("diff.patch");
+        let patch = fs::read(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let files =
+            patch.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"diff --git ")).count();
+        if files == self.changes {
+            Ok(())
+        } else {
+            Err(format!("a patch of {files} files, not of {}", self.changes))
+        }
+    }
+
+    /// Every run starts from an empty store; what is probed once per machine stays.
+    pub(crate) fn clear(&self) {
+        let _ = remove_tree(&self.out());
+        let _ = remove_tree(&self.folder.join("state"));
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.join("out")
+    }
+}

@@ -1,0 +1,47 @@
+//! The results of a suite as a JSON file.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::Failure;
+use crate::machine::Machine;
+use crate::report::Report;
+
+/// The variable that names the folder for results; the current folder without it.
+const FOLDER: &str = "HOLON_BENCH_DIR";
+
+/// One file in the making.
+pub(crate) struct Record {
+    suite: &'static str,
+    content: Value,
+    users: Vec<Value>,
+}
+
+impl Record {
+    /// Begins the file of one suite.
+    pub(crate) fn new(suite: &'static str, quick: bool, machine: &Machine) -> Self {
+        let date = jiff::Timestamp::now().to_string();
+        let content = json!({ "suite": suite, "date": date, "quick": quick, "machine": machine });
+        Self { suite, content, users: Vec::new() }
+    }
+
+    /// Adds what was measured as one user, and the load right after it.
+    pub(crate) fn add(&mut self, who: &str, load: &str, report: Report) {
+        self.users.push(json!({ "user": who, "load": load, "rows": report.rows, "notes": report.notes }));
+    }
+
+    /// Adds why nothing was measured as one user.
+    pub(crate) fn add_failure(&mut self, who: &str, failure: &str) {
+        self.users.push(json!({ "user": who, "failure": failure }));
+    }
+
+    /// Writes the file.
+    pub(crate) fn write(mut self) -> Result<(), Failure> {
+        self.content["users"] = Value::Array(self.users);
+        let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let path = folder.join(format!("{}.json", self.suite));
+        let text = serde_json::to_string_pretty(&self.content).map_err(|e| e.to_string())?;
+        std::fs::write(&path, text + "\n").map_err(|e| format!("cannot write {}: {e}", path.display()))
+    }
+}

@@ -1,0 +1,66 @@
+//! The suites.
+
+mod cold;
+mod memory;
+mod patch;
+mod start;
+mod whole;
+
+use crate::Failure;
+use crate::report::Report;
+use crate::scratch::Bench;
+
+/// One set of measurements with its targets.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    /// As given on the command line, and the name of its file.
+    pub(crate) name: &'static str,
+    /// In a line.
+    pub(crate) about: &'static str,
+    /// Whether root measures it once more as an ordinary user.
+    pub(crate) depends_on_user: bool,
+    /// Does it.
+    pub(crate) measure: fn(&Bench) -> Result<Report, Failure>,
+}
+
+/// All of them, in the order they are run.
+pub(crate) const ALL: &[Suite] = &[
+    Suite {
+        name: "sandbox-start",
+        about: "full walls around /bin/true, against unshare, bubblewrap and podman",
+        depends_on_user: true,
+        measure: start::measure,
+    },
+    Suite {
+        name: "snapshot-patch",
+        about: "snapshot, launch and patch of ten changed files among 500, 5,000 and 50,000",
+        depends_on_user: true,
+        measure: patch::measure,
+    },
+    Suite {
+        name: "whole-run",
+        about: "holon run with a trivial agent on 50,000 files",
+        depends_on_user: true,
+        measure: whole::measure,
+    },
+    Suite {
+        name: "cold-start",
+        about: "holon --version, and the size of the binary",
+        depends_on_user: false,
+        measure: cold::measure,
+    },
+    Suite {
+        name: "memory",
+        about: "peak memory of the processes that stand around a payload",
+        depends_on_user: true,
+        measure: memory::measure,
+    },
+];
+
+/// The suite of this name.
+pub(crate) fn named(name: &str) -> Result<&'static Suite, Failure> {
+    ALL.iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|suite| suite.name).collect();
+        format!("unknown suite {name}; there are {}", known.join(", "))
+    })
+}

@@ -1,0 +1,107 @@
+//! The command line: what can be typed. Help, man page and completions all come from here.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::builder::Styles;
+use clap::builder::styling::{AnsiColor, Style};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::command::{agents, completions, demo, doctor, man, modes, run, runs, schema};
+use crate::failure::Failure;
+use crate::session::Session;
+
+const STYLES: Styles = Styles::styled()
+    .header(Style::new().bold())
+    .usage(Style::new().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(Style::new().dimmed());
+
+const EXAMPLES: &str = "\
+Examples:
+  holon demo                                           see it work: no key, no network
+  holon run --mode plan --goal \"…\" --agent ./agent.sh   think, change nothing
+  holon run --mode execute --goal \"…\" --agent ./agent.sh
+  holon runs diff last                                 what the last run changed
+  holon runs apply last                                bring it into the workspace
+
+Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong.";
+
+/// Run any AI coding agent in a mode that the host enforces, and get back artifacts that the host has checked.
+#[derive(Debug, Parser)]
+#[command(name = "holon", version, styles = STYLES, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Use no colour (the variable NO_COLOR does the same)
+    #[arg(long, global = true, help_heading = "Output")]
+    no_color: bool,
+}
+
+/// Everything `holon` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<run::Args>),
+    #[command(subcommand)]
+    Runs(runs::Command),
+    #[command(subcommand)]
+    Modes(modes::Command),
+    #[command(subcommand)]
+    Agents(agents::Command),
+    Demo(demo::Args),
+    Doctor(doctor::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Reads the arguments; help and version are answered here.
+pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Failure> {
+    match Cli::try_parse_from(args) {
+        Ok(Cli { command: Some(command), .. }) => Ok(Asked::Command(command)),
+        Ok(Cli { command: None, .. }) => {
+            // Without a person in front of it, an empty command line is a script's mistake.
+            if session.terminal.stdout.tty && session.terminal.stderr.tty {
+                session.terminal.print(definition().render_help().ansi().to_string())?;
+                return Ok(Asked::Answered(ExitCode::SUCCESS));
+            }
+            session.terminal.say(&definition().render_help().to_string());
+            Ok(Asked::Answered(ExitCode::from(holon_core::outcome::USAGE)))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            let text = error.render();
+            let colour = session.terminal.stdout.colour;
+            session.terminal.print(if colour { text.ansi().to_string() } else { text.to_string() })?;
+            Ok(Asked::Answered(ExitCode::SUCCESS))
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            session.terminal.say(error.render().to_string().trim_end());
+            Ok(Asked::Answered(ExitCode::from(holon_core::outcome::USAGE)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// Something to do.
+    Command(Command),
+    /// Help or version, which have been printed.
+    Answered(ExitCode),
+}
+
+/// The whole command line as data, for completions and man pages.
+pub(crate) fn definition() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_consistent() {
+        super::definition().debug_assert();
+    }
+}

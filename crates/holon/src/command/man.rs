@@ -1,0 +1,54 @@
+//! `holon man`: the manual pages, made from the same description as the help.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap_mangen::Man;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::{Done, cli};
+
+/// Print the manual page
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  holon man | man -l -\n  holon man --out ~/.local/share/man/man1")]
+pub(crate) struct Args {
+    /// Write the pages of all commands into this folder instead
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints or writes the pages.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let command = cli::definition();
+    let Some(folder) = &args.out else {
+        session.terminal.print(page(command)?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;
+    let mut written = Vec::new();
+    write_all(&command, "holon", folder, &mut written)?;
+    for path in written {
+        session.terminal.print(format!("{}\n", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_all(command: &clap::Command, name: &str, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page(command.clone().name(name.to_owned()).bin_name(name.replace('-', " ")))?)
+        .map_err(Failure::io("write", &path))?;
+    written.push(path);
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        write_all(sub, &format!("{name}-{}", sub.get_name()), folder, written)?;
+    }
+    Ok(())
+}
+
+fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let made = Man::new(command).render(&mut bytes);
+    made.map_err(|e| Failure::internal(format!("cannot make the manual page: {e}")))?;
+    Ok(bytes)
+}

@@ -1,0 +1,34 @@
+//! One file per command.
+
+pub(crate) mod agents;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod man;
+pub(crate) mod modes;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod schema;
+
+use crate::Done;
+use crate::cli::{Asked, Command};
+use crate::session::Session;
+
+/// Carries out what was asked.
+pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
+    let command = match asked {
+        Asked::Answered(code) => return Ok(code),
+        Asked::Command(command) => command,
+    };
+    match command {
+        Command::Run(args) => run::run(*args, session),
+        Command::Runs(command) => runs::dispatch(command, session),
+        Command::Modes(command) => modes::dispatch(command, session),
+        Command::Agents(command) => agents::dispatch(command, session),
+        Command::Demo(args) => demo::run(&args, session),
+        Command::Doctor(args) => doctor::run(&args, session),
+        Command::Schema(args) => schema::run(&args, session),
+        Command::Completions(args) => completions::run(&args, session),
+        Command::Man(args) => man::run(&args, session),
+    }
+}

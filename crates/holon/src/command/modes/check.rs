@@ -1,0 +1,58 @@
+//! `holon modes check`: what is wrong with mode files.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use holon_core::mode::{Catalog, Source};
+use holon_host::{HostError, modes};
+
+use super::Whose;
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::amount;
+use crate::terminal::{Style, visible};
+
+/// Check mode files: those of the workspace and your own, or the ones named
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Mode files to check as if they were the project's
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Prints every problem; exit 1 when there is one.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let places = session.places()?;
+    let workspace = session.workspace(args.whose.workspace.as_deref())?;
+    let catalog = match args.files.as_slice() {
+        [] => modes::catalog(&places, Some(&workspace))?,
+        files => named(files)?,
+    };
+    let terminal = &session.terminal;
+    let problems = catalog.problems();
+    for (_, error) in &problems {
+        terminal.print(format!("{} {}\n", terminal.stdout.paint(Style::Red, "wrong:"), visible(&error.to_string())))?;
+    }
+    if problems.is_empty() {
+        let own = catalog.list().iter().filter(|mode| mode.source != Source::Builtin).count();
+        let built_in = catalog.list().len() - own;
+        let counted = amount::count(own as u64, "mode file");
+        terminal.print(format!("{} fine; {built_in} built-in modes\n", if own == 1 { format!("{counted} is") } else { format!("{counted} are") }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn named(files: &[PathBuf]) -> Result<Catalog, Failure> {
+    let mut catalog = Catalog::builtin().map_err(HostError::from)?;
+    for path in files {
+        let text = fs::read_to_string(path).map_err(Failure::io("read", path))?;
+        // What is wrong is remembered by the catalogue.
+        let _ = catalog.add(Source::Project, &path.to_string_lossy(), &text);
+    }
+    Ok(catalog)
+}

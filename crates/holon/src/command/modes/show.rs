@@ -1,0 +1,49 @@
+//! `holon modes show`: one mode with the origin of each value.
+
+use std::process::ExitCode;
+
+use holon_host::HostError;
+use serde_json::json;
+
+use super::Whose;
+use crate::Done;
+use crate::session::Session;
+use crate::show::table::Table;
+
+/// Show what a mode binds, and where each value comes from
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The mode, by name or alias
+    name: String,
+    #[command(flatten)]
+    whose: Whose,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the resolved profile.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let catalog = args.whose.catalog(session)?;
+    let profile = catalog.resolve(&args.name).map_err(HostError::from)?;
+    let terminal = &session.terminal;
+    if args.json {
+        let text = format!("{:#}\n", json!({ "profile": profile, "rows": profile.rows() }));
+        terminal.print(text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = profile.name.clone();
+    if !profile.aliases.is_empty() {
+        text.push_str(&format!(" (also {})", profile.aliases.join(", ")));
+    }
+    if !profile.lineage.is_empty() {
+        text.push_str(&format!(", extends {}", profile.lineage.join(", which extends ")));
+    }
+    text.push('\n');
+    let mut table = Table::new(["KEY", "VALUE", "FROM"]);
+    for row in profile.rows() {
+        table.row([&row.key, &row.value, &row.origin.to_string()]);
+    }
+    terminal.print(text + &table.render(terminal.stdout))?;
+    Ok(ExitCode::SUCCESS)
+}

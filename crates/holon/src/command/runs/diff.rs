@@ -1,0 +1,48 @@
+//! `holon runs diff`: the patch of a run.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use super::Which;
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::{patch, summary};
+
+/// Print the patch of a run, coloured on a terminal
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  holon runs diff last | git apply --check")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Only say which files changed and by how much
+    #[arg(long)]
+    stat: bool,
+}
+
+/// Prints the patch.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let folder = args.which.find(session)?;
+    let terminal = &session.terminal;
+    let path = folder.output().join("diff.patch");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let record = folder.record()?;
+            let message = format!("run {} in mode {} delivered no patch", record.id, record.mode);
+            return Err(Failure::config(message).hint(format!("see `holon runs show {}`", record.id)));
+        }
+        Err(e) => return Err(Failure::io("read", &path)(e)),
+    };
+    if bytes.is_empty() {
+        terminal.say("the agent changed nothing");
+    } else if args.stat {
+        terminal.print(summary::changed_files(&bytes, terminal.stdout))?;
+    } else if terminal.stdout.tty {
+        terminal.print(patch::coloured(&bytes, terminal.stdout))?;
+    } else {
+        terminal.print(bytes)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

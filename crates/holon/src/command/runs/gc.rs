@@ -1,0 +1,40 @@
+//! `holon runs gc`: removes old runs.
+
+use std::process::ExitCode;
+
+use holon_core::Span;
+use serde_json::json;
+
+use super::Whose;
+use crate::Done;
+use crate::session::Session;
+use crate::show::amount;
+
+/// Remove old runs of a workspace
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How old a run must be
+    #[arg(long, value_name = "DURATION", default_value = "30d")]
+    older_than: Span,
+    /// How many of the newest stay whatever their age
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    keep: usize,
+    #[command(flatten)]
+    whose: Whose,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Removes them and says how many.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let store = session.store(args.whose.workspace.as_deref())?;
+    let report = store.gc(args.older_than.get(), args.keep)?;
+    let text = if args.json {
+        format!("{:#}\n", json!({ "removed": report.removed, "interrupted": report.interrupted }))
+    } else {
+        format!("removed {}\n", amount::count(report.removed.len() as u64, "run"))
+    };
+    session.terminal.print(text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,66 @@
+//! `holon runs`: what earlier runs left.
+
+mod apply;
+mod diff;
+mod gc;
+mod list;
+mod rm;
+mod show;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use holon_host::store::RunFolder;
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Look at, apply and remove earlier runs
+///
+/// A run is named by its id, by the beginning or end of it when that is unique, or as `last`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Diff(diff::Args),
+    Apply(apply::Args),
+    Rm(rm::Args),
+    Gc(gc::Args),
+}
+
+/// The workspace whose runs are meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Whose {
+    /// The folder whose runs are meant [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+}
+
+/// One run of a workspace.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The run: its id, the beginning or end of it, or `last`
+    #[arg(value_name = "RUN")]
+    run: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+impl Which {
+    fn find(&self, session: &Session) -> Result<RunFolder, Failure> {
+        Ok(session.store(self.whose.workspace.as_deref())?.find(&self.run)?)
+    }
+}
+
+/// Carries out one of them.
+pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+    match command {
+        Command::List(args) => list::run(&args, session),
+        Command::Show(args) => show::run(&args, session),
+        Command::Diff(args) => diff::run(&args, session),
+        Command::Apply(args) => apply::run(&args, session),
+        Command::Rm(args) => rm::run(&args, session),
+        Command::Gc(args) => gc::run(&args, session),
+    }
+}

@@ -1,0 +1,48 @@
+//! `holon runs show`: one run on one page.
+
+use std::fs;
+use std::process::ExitCode;
+
+use super::Which;
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::manifest;
+
+/// Show what happened in a run: outcome, phases, walls, artifacts
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Print the manifest as it is stored
+    #[arg(long, conflicts_with = "events")]
+    json: bool,
+    /// Print the run's events as JSON lines
+    #[arg(long)]
+    events: bool,
+}
+
+/// Prints the run.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let folder = args.which.find(session)?;
+    let terminal = &session.terminal;
+    let file = match (args.json, args.events) {
+        (true, _) => Some(folder.output().join("manifest.json")),
+        (_, true) => Some(folder.evidence().join("events.jsonl")),
+        _ => None,
+    };
+    if let Some(path) = file {
+        terminal.print(fs::read(&path).map_err(Failure::io("read", &path))?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = folder.record()?;
+    let path = folder.path().display().to_string();
+    match folder.manifest().filter(|_| record.finished) {
+        Some(found) => terminal.print(manifest::page(&record, &found, &path, terminal.stdout))?,
+        None => terminal.print(format!(
+            "running {} · {}\n  agent {}\n  `holon runs show {} --events` shows what it has done so far\n",
+            record.mode, record.id, record.agent, record.id
+        ))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,201 @@
+//! The one form every error takes on its way to a person, and the exit code that goes with it.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use holon_core::outcome;
+use holon_host::HostError;
+
+use crate::terminal::{Style, Terminal, visible};
+
+/// Whose move it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command line or what it names is wrong: exit 64, nothing was started.
+    User,
+    /// Something on this machine stands in the way: exit 1.
+    Config,
+    /// Holon itself is wrong: exit 1, and a report is welcome.
+    Internal,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A request that makes no sense as it is.
+    pub(crate) fn user(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { kind: Kind::User, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// Something on this machine that stands in the way.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Config, message: message.into(), hint: None }
+    }
+
+    /// A mistake of Holon's own.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Internal, message: message.into(), hint: None }
+    }
+
+    /// The same with a remedy.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// For `map_err` around file operations.
+    pub(crate) fn io<'a>(doing: &'a str, path: &'a std::path::Path) -> impl FnOnce(std::io::Error) -> Self + 'a {
+        move |e| Self::config(format!("cannot {doing} {}: {e}", path.display()))
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::User => outcome::USAGE,
+            Kind::Config | Kind::Internal => 1,
+        }
+    }
+
+    /// Prints `error:` and `hint:` to standard error and gives the exit code.
+    pub(crate) fn report(&self, terminal: &Terminal) -> ExitCode {
+        // Standard output was closed by its reader, who therefore wants no more.
+        if self.message.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        let label = |style, text: &str| terminal.stderr.paint(style, text);
+        terminal.say(&format!("{} {}", label(Style::Red, "error:"), visible(&self.message)));
+        let report = "this is a bug in Holon; please report it with the command you ran";
+        let hint = self.hint.as_deref().or((self.kind == Kind::Internal).then_some(report));
+        if let Some(hint) = hint {
+            terminal.say(&format!("{} {}", label(Style::Cyan, "hint:"), visible(hint)));
+        }
+        ExitCode::from(self.exit_code())
+    }
+
+    /// Standard output is gone: end quietly.
+    pub(crate) fn closed() -> Self {
+        Self { kind: Kind::Config, message: String::new(), hint: None }
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        let kind = if error.is_usage() { Kind::User } else { Kind::Config };
+        Self { kind, hint: error.hint(), message: error.to_string() }
+    }
+}
+
+/// Flags of the design that belong to parts which do not exist yet, so that asking for one is never ignored.
+const LATER: &[(&str, &str)] = &[
+    ("--model", "the native agent"),
+    ("--provider", "the native agent"),
+    ("--max-rounds", "the native agent"),
+    ("--max-cost", "the native agent"),
+    ("--record", "the native agent"),
+    ("--replay", "the native agent"),
+    ("--supervisor", "the supervisor"),
+    ("--shadow", "the supervisor"),
+    ("--gate", "composite modes"),
+    ("--resume", "composite modes"),
+    ("--message", "composite modes"),
+    ("--override-ethics", "composite modes"),
+    ("--publish", "publishing"),
+];
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            Some(ContextValue::Strings(texts)) if !texts.is_empty() => Some(texts.join(", ")),
+            _ => None,
+        };
+        let first = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+            _ => None,
+        };
+        let meant = |kind| first(kind).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+        let argument = text(ContextKind::InvalidArg).unwrap_or_default();
+        let value = text(ContextKind::InvalidValue).unwrap_or_default();
+        let help = "`--help` shows every flag with an example";
+        match error.kind() {
+            ErrorKind::UnknownArgument => {
+                let name = argument.split('=').next().unwrap_or_default();
+                if let Some((flag, part)) = LATER.iter().find(|(flag, _)| *flag == name) {
+                    return Self::user(format!("`{flag}` is not supported yet"), format!("it comes with {part}"));
+                }
+                let what = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
+                Self::user(format!("{what} `{argument}`{}", meant(ContextKind::SuggestedArg)), help)
+            }
+            ErrorKind::InvalidSubcommand => {
+                let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+                let meant = meant(ContextKind::SuggestedSubcommand);
+                Self::user(format!("unknown command `{name}`{meant}"), "`holon --help` lists the commands")
+            }
+            ErrorKind::InvalidValue if value.is_empty() => Self::user(format!("`{argument}` needs a value"), help),
+            ErrorKind::InvalidValue => {
+                let message =
+                    format!("`{value}` is no value for `{argument}`{}", meant(ContextKind::SuggestedValue));
+                let valid = text(ContextKind::ValidValue).unwrap_or_default();
+                Self::user(message, format!("the values are: {valid}"))
+            }
+            ErrorKind::ValueValidation => {
+                let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                Self::user(format!("{argument}: {why}"), help)
+            }
+            ErrorKind::ArgumentConflict => {
+                let other = text(ContextKind::PriorArg).unwrap_or_default();
+                let message = if other.is_empty() || other == argument {
+                    format!("`{argument}` is given more than once")
+                } else {
+                    format!("`{argument}` cannot be used together with `{other}`")
+                };
+                Self::user(message, "leave one of them out")
+            }
+            ErrorKind::MissingRequiredArgument => Self::user(format!("{argument} is missing"), help),
+            _ => {
+                let text = error.to_string();
+                let line = text.lines().next().unwrap_or_default();
+                Self::user(line.strip_prefix("error: ").unwrap_or(line), help)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// A panic prints one plain line instead of a backtrace and ends the process with 1.
+pub(crate) fn plain_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+        let what = info.payload_as_str().unwrap_or("it gave no reason");
+        let terminal = Terminal::plain();
+        terminal.say(&format!("error: Holon has a bug{place}: {}", visible(what)));
+        terminal.say("hint: please report this line with the command you ran; the workspace was not changed");
+        std::process::exit(1);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_told_apart_by_its_exit_code() {
+        assert_eq!(Failure::user("x", "y").exit_code(), 64);
+        assert_eq!(Failure::config("x").exit_code(), 1);
+        assert_eq!(Failure::internal("x").exit_code(), 1);
+        assert_eq!(Failure::from(HostError::usage("x", "y")).exit_code(), 64);
+        assert_eq!(Failure::from(HostError::run("x", "y")).exit_code(), 1);
+    }
+}

@@ -1,0 +1,72 @@
+//! What the process was given: the environment, the current folder, the terminal.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use holon_host::Places;
+use holon_host::store::Store;
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// Read once at the start; commands take everything from here.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    /// The two output streams.
+    pub(crate) terminal: Terminal,
+}
+
+impl Session {
+    /// From the process as it was started; `--no-color` counts before anything can be printed.
+    pub(crate) fn from_process(args: &[OsString]) -> Self {
+        let own = args.iter().take_while(|arg| *arg != "--");
+        let no_color = own.into_iter().any(|arg| arg == "--no-color");
+        Self { terminal: Terminal::detect(&variable, no_color) }
+    }
+
+    /// The folders of Holon.
+    pub(crate) fn places(&self) -> Result<Places, Failure> {
+        Ok(Places::from_env(&variable)?)
+    }
+
+    /// The folder to work on, by its real path.
+    pub(crate) fn workspace(&self, given: Option<&Path>) -> Result<PathBuf, Failure> {
+        let path = given.unwrap_or(Path::new("."));
+        let real = path.canonicalize().map_err(|e| {
+            Failure::user(format!("workspace {}: {e}", path.display()), "give an existing folder with --workspace")
+        })?;
+        if real.is_dir() {
+            return Ok(real);
+        }
+        Err(Failure::user(
+            format!("workspace {} is not a folder", path.display()),
+            "give an existing folder with --workspace",
+        ))
+    }
+
+    /// The runs of a workspace, after marking those whose process died.
+    pub(crate) fn store(&self, workspace: Option<&Path>) -> Result<Store, Failure> {
+        let store = Store::of(&self.places()?, &self.workspace(workspace)?);
+        // A store that cannot be written can still be read.
+        if let Err(error) = store.sweep() {
+            self.terminal.say(&format!("warning: {error}"));
+        }
+        Ok(store)
+    }
+}
+
+/// A variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Values of variables that are named like secrets, so that they can be kept out of everything that is written.
+pub(crate) fn secrets() -> Vec<String> {
+    let secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
+    };
+    let named = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(secret));
+    // A short value is a switch or a path more often than a secret, and would blot out ordinary text.
+    named.filter_map(|(_, value)| value.into_string().ok()).filter(|value| value.len() >= 12).collect()
+}

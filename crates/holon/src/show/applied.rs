@@ -1,0 +1,45 @@
+//! What applying a patch did, in words.
+
+use holon_git::apply::{Outcome, Why};
+use holon_host::run::Applied;
+
+use super::amount;
+use crate::terminal::visible;
+
+/// One or more lines without the last newline.
+pub(crate) fn text(applied: &Applied) -> String {
+    let workspace = visible(&applied.workspace.display().to_string());
+    let files = |count: usize| amount::count(count as u64, "file");
+    match &applied.outcome {
+        Outcome::NothingToDo => "the patch is empty: nothing to apply".to_owned(),
+        Outcome::AlreadyThere => format!("already there: {workspace} has these changes"),
+        Outcome::Applied { paths } => format!("applied to {workspace}: {} changed", files(paths.len())),
+        Outcome::Merged { paths, merged } => {
+            let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
+            format!(
+                "applied to {workspace}: {} changed, merged with newer changes in {}",
+                files(paths.len()),
+                both.join(", ")
+            )
+        }
+        Outcome::Refused { conflicts } => {
+            let mut text = format!("not applied, {workspace} is as it was:");
+            for conflict in conflicts {
+                let why = match conflict.why {
+                    Why::LocalChanges => "has changes since the run that are neither committed nor staged",
+                    Why::Changed => "changed since the run",
+                    Why::Overlap => "was changed in the same lines",
+                };
+                let path = match conflict.path.display().to_string() {
+                    path if path.is_empty() => "a file".to_owned(),
+                    path => visible(&path),
+                };
+                text.push_str(&format!("\n  {path} {why}"));
+                if !conflict.detail.is_empty() {
+                    text.push_str(&format!(" ({})", visible(&conflict.detail).replace('\n', " ")));
+                }
+            }
+            text
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! How things look: tables, patches, progress, the end of a run.
+
+pub(crate) mod amount;
+pub(crate) mod manifest;
+pub(crate) mod patch;
+pub(crate) mod progress;
+pub(crate) mod status;
+pub(crate) mod summary;
+pub(crate) mod table;

@@ -1,0 +1,122 @@
+//! A run as it happens: a status line for a person, plain lines for a log, JSON lines for a program, or nothing.
+
+use std::time::Instant;
+
+use holon_core::event::{Body, Event, Sink};
+
+use super::amount;
+use super::status::StatusLine;
+use crate::terminal::{Style, Terminal, visible};
+
+/// Receives the events of a run and shows them.
+pub(crate) struct Progress {
+    terminal: Terminal,
+    began: Instant,
+    form: Form,
+}
+
+enum Form {
+    /// Each event as one line of JSON on standard output.
+    Json,
+    /// Nothing until the end.
+    Quiet,
+    /// One line per step on standard error.
+    Plain,
+    /// One line that is rewritten, with the agent's words scrolling above it.
+    Live(StatusLine),
+}
+
+impl Progress {
+    /// The form that fits the flags and the terminal.
+    pub(crate) fn new(terminal: &Terminal, json: bool, quiet: bool) -> Self {
+        let form = match (json, quiet) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Quiet,
+            _ if terminal.live => Form::Live(StatusLine::start(terminal)),
+            _ => Form::Plain,
+        };
+        Self { terminal: terminal.clone(), began: Instant::now(), form }
+    }
+
+    fn plain(&self, body: &Body) {
+        if let Body::PhaseStarted { phase } = body {
+            let elapsed = amount::millis(self.began.elapsed().as_millis() as u64);
+            self.terminal.say(&format!("[{elapsed}] {phase}"));
+        } else if let Some(line) = told(body) {
+            self.terminal.say(&line.text);
+        }
+    }
+}
+
+impl Sink for Progress {
+    fn emit(&mut self, event: &Event) {
+        match &self.form {
+            Form::Quiet => {}
+            // A reader that went away must not stop the run.
+            Form::Json => drop(self.terminal.print(format!("{}\n", event.to_line()))),
+            Form::Plain => self.plain(&event.body),
+            Form::Live(status) => match &event.body {
+                Body::PhaseStarted { phase } => status.phase(*phase),
+                Body::ToolProposed { tool, summary, .. } => {
+                    status.action(&format!("{tool} {}", summary.as_deref().unwrap_or_default()));
+                }
+                body => {
+                    if let Some(line) = told(body) {
+                        status.above(&self.terminal.stderr.paint(line.style, &line.text), &line.text);
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// One thing worth a line.
+struct Line {
+    style: Style,
+    text: String,
+}
+
+/// What a person is told about an event; phases are shown in other ways.
+fn told(body: &Body) -> Option<Line> {
+    let line = |style, text: String| Some(Line { style, text: visible(&text).replace('\n', " ") });
+    match body {
+        Body::RunStarted { mode, agent, .. } => line(Style::Bold, format!("mode {mode}, agent {agent}")),
+        Body::Output { text, .. } => line(Style::Dim, format!("  | {text}")),
+        Body::CheckRan { command, exit_code, duration_ms } => {
+            let took = amount::millis(*duration_ms);
+            match exit_code {
+                Some(0) => line(Style::Green, format!("check `{command}` passed ({took})")),
+                Some(code) => line(Style::Red, format!("check `{command}` failed with {code} ({took})")),
+                None => line(Style::Red, format!("check `{command}` was killed ({took})")),
+            }
+        }
+        Body::ArtifactRejected { path, problems } => line(Style::Yellow, format!("{path}: {}", problems.join("; "))),
+        Body::RepairRound { paths } => {
+            line(Style::Yellow, format!("asking the agent once more for {}", paths.join(", ")))
+        }
+        Body::LimitHit { limit, value } => line(Style::Red, format!("limit reached: {limit} ({value})")),
+        Body::Breach { breach } => line(Style::Red, format!("BREACH: {}: {}", breach.kind, breach.detail)),
+        Body::Warning { message } => line(Style::Yellow, format!("warning: {message}")),
+        Body::AgentExited { code: Some(code), .. } if *code != 0 => {
+            line(Style::Yellow, format!("the agent ended with {code}"))
+        }
+        Body::AgentExited { signal: Some(signal), .. } => {
+            line(Style::Yellow, format!("the agent was ended by signal {signal}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holon_core::event::Stream;
+
+    use super::*;
+
+    #[test]
+    fn what_an_agent_prints_cannot_drive_the_terminal() {
+        let said = Body::Output { stream: Stream::Stdout, text: "a\x1b]0;x\x07\nb".into() };
+        assert_eq!(told(&said).map(|line| line.text), Some("  | a\u{fffd}]0;x\u{fffd} b".into()));
+        assert!(told(&Body::AgentExited { attempt: 1, code: Some(0), signal: None }).is_none());
+    }
+}

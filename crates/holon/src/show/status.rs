@@ -1,0 +1,114 @@
+//! The one line that says what is going on, rewritten in place by a thread of its own so that time is seen to pass.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use holon_core::manifest::Phase;
+
+use crate::terminal::{Stream, Style, Terminal, one_line};
+
+/// How often the line is drawn again when nothing happens.
+const TICK: Duration = Duration::from_millis(250);
+/// Back to the first column and erase the line.
+const ERASE: &str = "\r\x1b[2K";
+
+/// A status line on standard error; it disappears when dropped.
+pub(crate) struct StatusLine {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    stream: Stream,
+    width: usize,
+}
+
+struct State {
+    phase: &'static str,
+    action: String,
+    began: Instant,
+    over: bool,
+}
+
+impl StatusLine {
+    /// Shows the line.
+    pub(crate) fn start(terminal: &Terminal) -> Self {
+        let state = State { phase: "resolve", action: String::new(), began: Instant::now(), over: false };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            stream: terminal.stderr,
+            width: terminal.width,
+        });
+        let seen = Arc::clone(&shared);
+        // Without the thread the line is still drawn at every event.
+        let thread = std::thread::Builder::new().name("status".into()).spawn(move || seen.keep_drawing()).ok();
+        Self { shared, thread }
+    }
+
+    /// Another phase began.
+    pub(crate) fn phase(&self, phase: Phase) {
+        let mut state = self.shared.lock();
+        state.phase = phase.name();
+        state.action.clear();
+        self.shared.draw(&state, "");
+    }
+
+    /// Something is being done.
+    pub(crate) fn action(&self, action: &str) {
+        let mut state = self.shared.lock();
+        action.clone_into(&mut state.action);
+        self.shared.draw(&state, "");
+    }
+
+    /// A line that stays, above the status; `plain` is remembered as the last action.
+    pub(crate) fn above(&self, line: &str, plain: &str) {
+        let mut state = self.shared.lock();
+        plain.trim_start_matches([' ', '|']).clone_into(&mut state.action);
+        self.shared.draw(&state, line);
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = write!(io::stderr().lock(), "{ERASE}");
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_drawing(&self) {
+        let mut state = self.lock();
+        while !state.over {
+            self.draw(&state, "");
+            state = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// One write, so that nothing else on the terminal gets in between.
+    fn draw(&self, state: &State, above: &str) {
+        let seconds = state.began.elapsed().as_secs();
+        let plain = format!("{} {}:{:02}", state.phase, seconds / 60, seconds % 60);
+        let room = self.width.saturating_sub(plain.chars().count() + 4);
+        let action = match one_line(&state.action, room) {
+            action if action.is_empty() => action,
+            action => self.stream.paint(Style::Dim, &format!(" · {action}")),
+        };
+        let newline = if above.is_empty() { "" } else { "\n" };
+        let text = format!("{ERASE}{above}{newline}{}{action}", self.stream.paint(Style::Cyan, &plain));
+        let mut out = io::stderr().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}

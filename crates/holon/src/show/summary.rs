@@ -1,0 +1,118 @@
+//! The end of a run in a few lines: what came of it, why, where it is, what to do next.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::Outcome;
+use holon_core::manifest::Manifest;
+
+use super::amount;
+use super::patch;
+use super::table::Table;
+use crate::terminal::{Stream, Style, visible};
+
+/// Files listed before the rest is only counted.
+const MOST_FILES: usize = 20;
+
+/// Outcome in one line.
+pub(crate) fn headline(manifest: &Manifest, stream: Stream) -> String {
+    let (style, word) = word(manifest);
+    let took = amount::millis(manifest.duration_ms);
+    format!("{} {} · {} · {took}", stream.paint(style, word), manifest.mode, manifest.run_id)
+}
+
+/// How an outcome is called in front of people, and how it looks.
+pub(crate) fn word(manifest: &Manifest) -> (Style, &'static str) {
+    use holon_core::Status;
+    match (manifest.outcome, manifest.status) {
+        (Outcome::Success, _) => (Style::Green, "success"),
+        (Outcome::NeedsHuman, _) => (Style::Yellow, "needs a person"),
+        (Outcome::Failure, Status::Timeout) => (Style::Red, "timed out"),
+        (Outcome::Failure, Status::Cancelled) => (Style::Yellow, "cancelled"),
+        (Outcome::Failure, Status::Interrupted) => (Style::Red, "interrupted"),
+        (Outcome::Failure, _) => (Style::Red, "failed"),
+    }
+}
+
+/// Why it did not succeed, with the remedy; nothing when it did.
+pub(crate) fn reason(manifest: &Manifest, stream: Stream) -> String {
+    let mut text = String::new();
+    for breach in &manifest.breaches {
+        let line = format!("breach: {}: {}", breach.kind, visible(&breach.detail));
+        text.push_str(&format!("  {}\n", stream.paint(Style::Red, &line)));
+    }
+    if let Some(error) = &manifest.error {
+        text.push_str(&format!("  why:  {}\n", indent(&visible(&error.message))));
+        if let Some(hint) = &error.hint {
+            text.push_str(&format!("  hint: {}\n", indent(&visible(hint))));
+        }
+    }
+    text
+}
+
+fn indent(text: &str) -> String {
+    text.trim_end().replace('\n', "\n        ")
+}
+
+/// The artifacts that are there, and what is wrong with those that are not right.
+pub(crate) fn artifacts(manifest: &Manifest, stream: Stream) -> String {
+    let mut table = Table::indented(2);
+    for artifact in &manifest.artifacts {
+        let size = artifact.sha256.as_ref().map_or_else(|| "missing".to_owned(), |_| amount::bytes(artifact.bytes));
+        let note = match (artifact.valid, artifact.problems.as_slice()) {
+            (true, _) => String::new(),
+            (false, []) => "not valid".to_owned(),
+            (false, problems) => problems.join("; "),
+        };
+        table.row([&artifact.path, &size, &note]);
+    }
+    table.render(stream)
+}
+
+/// The files a patch changes.
+pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
+    let changes = patch::changes(patch);
+    let mut table = Table::indented(2);
+    for change in changes.iter().take(MOST_FILES) {
+        table.row([&format!("+{}", change.added), &format!("-{}", change.removed), &change.path, change.note]);
+    }
+    let mut text = table.render(stream);
+    if changes.len() > MOST_FILES {
+        text.push_str(&format!("  and {} more\n", changes.len() - MOST_FILES));
+    }
+    text
+}
+
+/// Everything a person wants to know when `holon run` is over.
+pub(crate) fn whole(manifest: &Manifest, output: &Path, applied: Option<&str>, stream: Stream) -> String {
+    let bold = |text: &str| stream.paint(Style::Bold, text);
+    let mut text = format!("{}\n{}", headline(manifest, stream), reason(manifest, stream));
+    let patch = fs::read(output.join("diff.patch")).unwrap_or_default();
+    if !manifest.artifacts.is_empty() {
+        let folder = visible(&output.display().to_string());
+        text.push_str(&format!("{} in {folder}\n{}", bold("artifacts"), artifacts(manifest, stream)));
+    }
+    if !patch.is_empty() {
+        text.push_str(&format!("{}\n{}", bold("changes"), changed_files(&patch, stream)));
+    } else if manifest.no_changes && manifest.metadata.workspace_access == "rw" {
+        text.push_str("the agent changed nothing\n");
+    }
+    if manifest.metadata.changes.ignored > 0 {
+        let ignored = amount::count(manifest.metadata.changes.ignored, "ignored file");
+        text.push_str(&format!("  {ignored} also changed and left out of the patch\n"));
+    }
+    if let Some(applied) = applied {
+        text.push_str(&format!("{applied}\n"));
+    }
+    let id = &manifest.run_id;
+    let next = match (patch.is_empty(), applied.is_some(), manifest.outcome) {
+        (true, _, Outcome::Success) | (_, true, _) => None,
+        (false, false, Outcome::Failure) => Some(format!("holon runs diff {id}")),
+        (false, false, _) => Some(format!("holon runs diff {id}, then holon runs apply {id}")),
+        (true, false, _) => Some(format!("holon runs show {id}")),
+    };
+    if let Some(next) = next {
+        text.push_str(&format!("{} {next}\n", bold("next:")));
+    }
+    text
+}

@@ -1,0 +1,138 @@
+//! What is known about standard output and error, and the only way text gets there.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use crate::failure::Failure;
+
+/// Where text goes, and how it may look there.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    /// Results.
+    pub(crate) stdout: Stream,
+    /// Progress and errors.
+    pub(crate) stderr: Stream,
+    /// Whether a status line may be rewritten on standard error.
+    pub(crate) live: bool,
+    /// Columns of the terminal; a usual width when there is none.
+    pub(crate) width: usize,
+}
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    /// Whether a person is looking at it.
+    pub(crate) tty: bool,
+    /// Whether it may be coloured.
+    pub(crate) colour: bool,
+}
+
+/// The few ways text is set apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Bold,
+    Dim,
+    Red,
+    Green,
+    Yellow,
+    Cyan,
+}
+
+impl Terminal {
+    /// Looks at the streams and the variables that speak about them.
+    pub(crate) fn detect(env: &dyn Fn(&str) -> Option<OsString>, no_color: bool) -> Self {
+        let set = |name: &str| env(name).is_some_and(|value| !value.is_empty());
+        let dumb = env("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let plain = no_color || set("NO_COLOR") || dumb;
+        let stream = |tty: bool| Stream { tty, colour: tty && !plain };
+        let (stdout, stderr) = (stream(io::stdout().is_terminal()), stream(io::stderr().is_terminal()));
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map(|size| usize::from(size.ws_col));
+        Self {
+            live: stderr.tty && !dumb && !set("CI"),
+            width: size.ok().filter(|columns| *columns >= 20).unwrap_or(100),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// No colour and no status line, for when nothing else is known.
+    pub(crate) fn plain() -> Self {
+        let stream = Stream { tty: false, colour: false };
+        Self { stdout: stream, stderr: stream, live: false, width: 100 }
+    }
+
+    /// Writes a result to standard output.
+    pub(crate) fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::closed()),
+            Err(e) => Err(Failure::config(format!("cannot write to standard output: {e}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Writes one line to standard error; nothing can be done when that fails.
+    pub(crate) fn say(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
+
+impl Stream {
+    /// The text in a style, or as it is where colour is not wanted.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match style {
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Red => "31",
+            Style::Green => "32",
+            Style::Yellow => "33",
+            Style::Cyan => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// Text that came from somewhere else, without anything a terminal would obey: line breaks and tabs stay.
+pub(crate) fn visible(text: &str) -> String {
+    let harmless = |c: char| match c {
+        '\n' | '\t' => c,
+        // Direction marks can make a line read as something it is not.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(harmless).collect()
+}
+
+/// The same on one line of at most `width` characters.
+pub(crate) fn one_line(text: &str, width: usize) -> String {
+    let flat = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= width {
+        return flat;
+    }
+    let mut cut: String = flat.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_do_nothing() {
+        assert_eq!(visible("a\x1b[2Jb\r\u{202e}c\td\n"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\td\n");
+        assert_eq!(one_line("a \n b  c", 20), "a b c");
+        assert_eq!(one_line("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn colour_is_left_out_when_not_wanted() {
+        let coloured = Stream { tty: true, colour: true };
+        assert_eq!(coloured.paint(Style::Red, "x"), "\x1b[31mx\x1b[0m");
+        assert_eq!(Terminal::plain().stderr.paint(Style::Red, "x"), "x");
+    }
+}

@@ -1,0 +1,142 @@
+//! From `--agent NAME|PATH` or `--image` to something that can be started.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use holon_core::mode::Source;
+use holon_core::suggest;
+
+use super::file::{Adapter, Kind};
+use crate::error::HostError;
+use crate::modes::{read_bounded, toml_files};
+use crate::places::Places;
+
+const BUILTIN: &[(&str, &str)] = &[
+    ("adapters/exec.toml", include_str!("../../../../adapters/exec.toml")),
+    ("adapters/image.toml", include_str!("../../../../adapters/image.toml")),
+];
+
+/// Where the agent's own file appears inside the walls.
+const AGENT_FOLDER: &str = "/holon/agent";
+
+/// An agent, ready to be started.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Its description.
+    pub adapter: Adapter,
+    /// Name for people and the manifest.
+    pub name: String,
+    /// The host file to show inside, if it was given by path.
+    pub file: Option<PathBuf>,
+    /// The container image.
+    pub image: Option<String>,
+    /// What to start inside, program first; empty for an image's own entry point.
+    pub argv: Vec<OsString>,
+}
+
+/// All adapters that can be used in a workspace, with who described them.
+pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Vec<(Source, Adapter)>, HostError> {
+    let mut all = Vec::new();
+    for (path, text) in BUILTIN {
+        all.push((Source::Builtin, Adapter::parse(text, path)?));
+    }
+    let mut folders = vec![(Source::User, places.config.join("agents"))];
+    folders.extend(workspace.map(|w| (Source::Project, w.join(".holon/agents"))));
+    for (source, folder) in folders {
+        for path in toml_files(&folder)? {
+            let adapter = Adapter::parse(&read_bounded(&path)?, &path.to_string_lossy())?;
+            if let Some((first, _)) = all.iter().find(|(_, a)| a.name == adapter.name) {
+                let message = format!("{}: agent `{}` is already defined ({first})", path.display(), adapter.name);
+                return Err(HostError::usage(message, "choose another name"));
+            }
+            all.push((source, adapter));
+        }
+    }
+    Ok(all)
+}
+
+/// Finds the agent for a run.
+pub fn find(
+    places: &Places,
+    workspace: &Path,
+    agent: Option<&str>,
+    image: Option<&str>,
+    args: &[String],
+) -> Result<Agent, HostError> {
+    let adapters = list(places, Some(workspace))?;
+    let named = |name: &str| adapters.iter().find(|(_, a)| a.name == name).map(|(_, a)| a.clone());
+    match (agent, image) {
+        (None, None) => Err(HostError::usage(
+            "no agent was named",
+            "give a command with --agent ./path, a described agent with --agent NAME, or a container with --image NAME",
+        )),
+        (None, Some(image)) => {
+            let adapter = named("image").ok_or_else(|| unknown("image", &adapters))?;
+            Ok(Agent {
+                name: format!("image:{image}"),
+                argv: args.iter().map(Into::into).collect(),
+                image: Some(image.to_owned()),
+                file: None,
+                adapter,
+            })
+        }
+        (Some(path), image) if path.contains('/') => {
+            let file = executable(Path::new(path))?;
+            let adapter = named("exec").ok_or_else(|| unknown("exec", &adapters))?;
+            let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let inside = Path::new(AGENT_FOLDER).join(file.file_name().unwrap_or_default());
+            let argv = fill(&adapter.command, Some(&inside), args);
+            Ok(Agent { adapter, name, file: Some(file), image: image.map(str::to_owned), argv })
+        }
+        (Some(name), image) => {
+            let adapter = named(name).ok_or_else(|| unknown(name, &adapters))?;
+            if adapter.command.iter().any(|c| c == "{agent}") {
+                return Err(HostError::usage(
+                    format!("agent `{name}` needs the path of a command"),
+                    "give it with --agent ./path",
+                ));
+            }
+            if adapter.kind == Kind::Image && image.is_none() {
+                return Err(HostError::usage(format!("agent `{name}` needs an image"), "give it with --image NAME"));
+            }
+            let argv = fill(&adapter.command, None, args);
+            Ok(Agent { name: name.to_owned(), adapter, file: None, image: image.map(str::to_owned), argv })
+        }
+    }
+}
+
+fn unknown(name: &str, adapters: &[(Source, Adapter)]) -> HostError {
+    let names = || adapters.iter().map(|(_, a)| a.name.as_str());
+    let all: Vec<&str> = names().collect();
+    HostError::usage(
+        format!("unknown agent `{name}`{}", suggest::hint(name, names())),
+        format!("known: {}; for a command of your own give its path, e.g. --agent ./{name}", all.join(", ")),
+    )
+}
+
+fn fill(command: &[String], agent: Option<&Path>, args: &[String]) -> Vec<OsString> {
+    let mut argv = Vec::new();
+    for word in command {
+        match (word.as_str(), agent) {
+            ("{agent}", Some(path)) => argv.push(path.as_os_str().to_owned()),
+            ("{args}", _) => argv.extend(args.iter().map(OsString::from)),
+            _ => argv.push(word.into()),
+        }
+    }
+    argv
+}
+
+fn executable(path: &Path) -> Result<PathBuf, HostError> {
+    let wrong = |what: &str, hint: &str| HostError::usage(format!("agent {}: {what}", path.display()), hint);
+    let file = path.canonicalize().map_err(|e| wrong(&e.to_string(), "check the path given with --agent"))?;
+    let meta = fs::metadata(&file).map_err(HostError::io("read", &file))?;
+    if !meta.is_file() {
+        return Err(wrong("not a file", "give the path of a command with --agent"));
+    }
+    if meta.permissions().mode() & 0o111 == 0 {
+        return Err(wrong("not executable", "chmod +x it"));
+    }
+    Ok(file)
+}

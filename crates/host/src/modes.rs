@@ -1,0 +1,77 @@
+//! Reads mode files from where people keep them; what they may say is decided by `core`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holon_core::mode::{Catalog, Profile, PromptRef, Source, builtin};
+
+use crate::error::HostError;
+use crate::places::Places;
+
+/// Longest mode or prompt file read.
+const MAX_FILE: u64 = 256 * 1024;
+
+/// All modes that can be used in a workspace: built-in, the user's, the project's.
+pub fn catalog(places: &Places, workspace: Option<&Path>) -> Result<Catalog, HostError> {
+    let mut catalog = Catalog::builtin()?;
+    for (source, folder) in folders(places, workspace) {
+        for path in toml_files(&folder)? {
+            let text = read_bounded(&path)?;
+            catalog.add(source, &path.to_string_lossy(), &text)?;
+        }
+    }
+    Ok(catalog)
+}
+
+/// Where mode files are looked for.
+pub fn folders(places: &Places, workspace: Option<&Path>) -> Vec<(Source, PathBuf)> {
+    let mut folders = vec![(Source::User, places.config.join("modes"))];
+    folders.extend(workspace.map(|w| (Source::Project, w.join(".holon/modes"))));
+    folders
+}
+
+/// The mode's own layer of the prompt: embedded, or beside the mode file that names it.
+pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
+    let PromptRef { file, source, named_by } = &profile.prompt;
+    if *source == Source::Builtin {
+        return builtin::prompt(file).map(str::to_owned).ok_or_else(|| {
+            HostError::usage(format!("mode {}: no built-in prompt `{file}`", profile.name), "this is a bug in Holon")
+        });
+    }
+    let path = Path::new(named_by).parent().unwrap_or(Path::new(".")).join(file);
+    read_bounded(&path)
+}
+
+/// Regular `*.toml` files of a folder in name order; links are not followed, a missing folder is empty.
+pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(e) => return Err(HostError::io("read", folder)(e)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(HostError::io("read", folder))?;
+        let regular = entry.file_type().is_ok_and(|t| t.is_file());
+        if regular && entry.path().extension().is_some_and(|e| e == "toml") {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A small regular file as text; never follows a link, never waits on a FIFO.
+pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| HostError::io("read", path)(e.into()))?;
+    let file = fs::File::from(file);
+    let meta = file.metadata().map_err(HostError::io("read", path))?;
+    if !meta.is_file() || meta.len() > MAX_FILE {
+        let message = format!("{} is not a regular file of at most {MAX_FILE} bytes", path.display());
+        return Err(HostError::usage(message, "replace it with a small plain file"));
+    }
+    io::read_to_string(file).map_err(HostError::io("read", path))
+}

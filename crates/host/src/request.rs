@@ -1,0 +1,57 @@
+//! What a caller asks for: the flags of `holon run`, typed.
+
+use std::path::PathBuf;
+
+use holon_core::Span;
+use holon_core::mode::Network;
+use holon_sandbox::fallback::Choice;
+use holon_sandbox::snapshot::StrategyChoice;
+
+/// One run, as requested; everything not given comes from the spec, the mode or the defaults.
+#[derive(Debug, Clone, Default)]
+pub struct RunRequest {
+    /// `--mode`
+    pub mode: Option<String>,
+    /// `--spec`
+    pub spec: Option<PathBuf>,
+    /// `--goal`
+    pub goal: Option<String>,
+    /// `--workspace`; the current folder if neither flag nor spec says otherwise.
+    pub workspace: Option<PathBuf>,
+    /// `--out`
+    pub out: Option<PathBuf>,
+    /// `--context`, files or folders.
+    pub context: Vec<PathBuf>,
+    /// `--agent`: a name or a path.
+    pub agent: Option<String>,
+    /// Arguments after `--`, for the agent.
+    pub agent_args: Vec<String>,
+    /// `--image`
+    pub image: Option<String>,
+    /// `--sandbox`
+    pub sandbox: Choice,
+    /// `--i-accept-no-isolation`
+    pub accept_no_isolation: bool,
+    /// `--network`
+    pub network: Option<Network>,
+    /// `--allow-writes`
+    pub allow_writes: bool,
+    /// `--timeout`
+    pub timeout: Option<Span>,
+    /// `--idle-timeout`
+    pub idle_timeout: Option<Span>,
+    /// `--max-output`, in MiB.
+    pub max_output_mb: Option<u64>,
+    /// `--check`
+    pub checks: Vec<String>,
+    /// `--allow-sensitive`
+    pub allow_sensitive: bool,
+    /// `--apply`
+    pub apply: bool,
+    /// `--verify full`: hash the whole workspace before and after.
+    pub verify_full: bool,
+    /// `--snapshot`
+    pub snapshot: StrategyChoice,
+    /// `--keep`: leave the snapshot's layers in the run store.
+    pub keep: bool,
+}

@@ -1,0 +1,180 @@
+//! One run, in seven phases: resolve → prepare → snapshot → execute → collect → verify → seal.
+//!
+//! [`Host::run`] drives them; each phase is a module that does one thing and says what it found. Whatever happens after
+//! the run folder exists ends in a manifest.
+
+mod apply;
+mod checks;
+mod collect;
+mod execute;
+mod output;
+mod prepare;
+mod resolve;
+mod seal;
+mod snapshot;
+mod verdict;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use holon_core::event::{Body, Sink};
+use holon_core::ids::RunId;
+use holon_core::manifest::{Manifest, Phase, PhaseTiming};
+use holon_core::redact::Redactor;
+use holon_sandbox::walls::Launcher;
+
+use crate::cancel::Cancel;
+use crate::error::HostError;
+use crate::places::Places;
+use crate::record::{Recorder, now};
+use crate::request::RunRequest;
+use crate::store::{RunFolder, RunRecord, Store};
+
+pub use apply::{Applied, apply};
+pub use resolve::Plan;
+pub use verdict::Verdict;
+
+/// Everything a run needs of its surroundings.
+pub struct Host {
+    /// Where state, cache and configuration live.
+    pub places: Places,
+    /// How walls are started.
+    pub launcher: Launcher,
+    /// Reads an environment variable of the host; the payload sees none of them.
+    pub env: Box<dyn Fn(&str) -> Option<OsString>>,
+    /// Values that must never be written anywhere, each with the name that stands for it.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// What the host says about it.
+    pub manifest: Manifest,
+    /// Its folder in the store.
+    pub folder: PathBuf,
+    /// Where the artifacts were copied to, if asked.
+    pub out: Option<PathBuf>,
+    /// What `--apply` did.
+    pub applied: Option<Applied>,
+}
+
+impl Host {
+    /// Works out what a request means, without starting anything.
+    pub fn plan(&self, request: &RunRequest) -> Result<Plan, HostError> {
+        resolve::resolve(self, request)
+    }
+
+    /// Carries a request out. An error means that nothing was started; everything later is in the manifest.
+    pub fn run(&self, request: &RunRequest, sink: &mut dyn Sink, cancel: &Cancel) -> Result<Finished, HostError> {
+        let began = Instant::now();
+        let started_at = now();
+        let plan = self.plan(request)?;
+        let resolved = began.elapsed();
+
+        let store = Store::of(&self.places, &plan.workspace);
+        store.sweep()?;
+        let record = RunRecord {
+            id: new_id(),
+            workspace: plan.workspace.clone(),
+            mode: plan.profile.name.clone(),
+            goal: plan.spec.goal.description.clone(),
+            agent: plan.agent.name.clone(),
+            started_at: started_at.clone(),
+            out: plan.out.clone(),
+            finished: false,
+            applied_at: None,
+        };
+        let folder = RunFolder::create(store.folder(), &record)?;
+        let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
+        let events = Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
+        let mut manifest = Manifest::begun(record.id.clone(), plan.profile.name.clone(), started_at);
+        resolve::describe(&plan, &mut manifest);
+        let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
+        manifest.phases.insert(Phase::Resolve, timing);
+
+        let mut run = Run { host: self, plan, record, folder, events, manifest, cancel, began };
+        run.begin();
+        let verdict = run.work().unwrap_or_else(|e| Verdict::failed(&e));
+        Ok(run.seal(verdict))
+    }
+}
+
+/// A run in progress.
+pub(crate) struct Run<'a> {
+    host: &'a Host,
+    plan: Plan,
+    record: RunRecord,
+    folder: RunFolder,
+    events: Recorder<'a>,
+    manifest: Manifest,
+    cancel: &'a Cancel,
+    began: Instant,
+}
+
+impl Run<'_> {
+    fn begin(&mut self) {
+        self.events.emit(Body::RunStarted {
+            mode: self.plan.profile.name.clone(),
+            goal: self.plan.spec.goal.description.clone(),
+            agent: self.plan.agent.name.clone(),
+        });
+        for warning in self.plan.warnings.clone() {
+            self.warn(warning);
+        }
+    }
+
+    /// The phases between resolving and sealing.
+    fn work(&mut self) -> Result<Verdict, HostError> {
+        self.phase(Phase::Prepare, Self::prepare)?;
+        let mut stage = self.phase(Phase::Snapshot, Self::take_snapshot)?;
+        self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
+        let mut found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
+        let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
+        if verdict.asks_for_repair && !self.cancel.is_cancelled() && stage.time_left() {
+            self.phase(Phase::Execute, |run| run.repair(&mut stage, &verdict))?;
+            found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
+            verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
+        }
+        if verdict.is_deliverable() {
+            self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &mut verdict))?;
+        }
+        self.deliver(&found, &mut verdict)?;
+        self.prove_untouched(&stage, &mut verdict);
+        if !self.plan.keep {
+            self.folder.remove_layers();
+        }
+        Ok(verdict)
+    }
+
+    /// Runs one phase, with its events and its timing (a phase that runs twice adds up).
+    fn phase<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> Result<T, HostError>) -> Result<T, HostError> {
+        self.events.emit(Body::PhaseStarted { phase });
+        let began = Instant::now();
+        let result = work(self);
+        let duration_ms = began.elapsed().as_millis() as u64;
+        let ok = result.is_ok();
+        self.events.emit(Body::PhaseFinished { phase, duration_ms, ok });
+        let timing = self.manifest.phases.entry(phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
+        timing.duration_ms += duration_ms;
+        timing.ok &= ok;
+        result
+    }
+
+    fn warn(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        self.manifest.metadata.warnings.push(self.events.redactor().redact_str(&message));
+        self.events.warn(message);
+    }
+}
+
+/// A new run id from the clock and the kernel's randomness.
+fn new_id() -> RunId {
+    let seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
+    let mut random = [0; 4];
+    // Without randomness ids of the same second could only collide, which creating the folder would notice.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    RunId::from_parts(seconds, random)
+}

@@ -1,0 +1,244 @@
+//! Attending a payload: its output, its limits, its end.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use holon_core::event::{Body, Stream};
+use holon_core::redact::RedactStream;
+use holon_sandbox::backend::Payload;
+use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch};
+use holon_sandbox::walls::{Finished, Refusal};
+
+use super::Run;
+use crate::error::HostError;
+
+/// How often limits are looked at.
+const TICK: Duration = Duration::from_millis(25);
+/// How long a payload may take to end after being asked to.
+const GRACE: Duration = Duration::from_secs(3);
+/// Longer lines are cut for events; the log has them whole.
+const MAX_LINE: usize = 16 * 1024;
+
+/// What a payload may use while it is attended.
+pub(super) struct Allowance {
+    /// When it must be over.
+    pub deadline: Instant,
+    /// The whole time given, for messages.
+    pub timeout: Duration,
+    /// Longest silence.
+    pub idle: Duration,
+    /// Bytes of printed output.
+    pub output_bytes: u64,
+    /// What it may put on disk, and what was there before.
+    pub disk: DiskLimits,
+    pub already: DiskLimits,
+}
+
+/// Why the host ended a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopped {
+    Timeout(Duration),
+    Idle(Duration),
+    Output(u64),
+    Disk(DiskLimit),
+    Cancelled,
+}
+
+impl Stopped {
+    /// Name and value of the limit, for events.
+    pub(super) fn limit(&self) -> (&'static str, String) {
+        match self {
+            Self::Timeout(d) => ("timeout", format!("{}s", d.as_secs_f64())),
+            Self::Idle(d) => ("idle_timeout", format!("{}s", d.as_secs_f64())),
+            Self::Output(bytes) => ("output_mb", format!("{} MiB", bytes >> 20)),
+            Self::Disk(DiskLimit::Bytes) => ("disk_mb", "bytes on disk".into()),
+            Self::Disk(DiskLimit::Files) => ("files", "number of files".into()),
+            Self::Disk(DiskLimit::Full) => ("disk", "the file system is nearly full".into()),
+            Self::Cancelled => ("cancelled", "by request".into()),
+        }
+    }
+}
+
+/// How an attended payload ended.
+pub(super) struct Attended {
+    pub finished: Finished,
+    pub stopped: Option<Stopped>,
+}
+
+impl Run<'_> {
+    /// Follows a payload to its end. `tell` says whether its lines become events.
+    pub(super) fn attend(
+        &mut self,
+        mut payload: Box<dyn Payload>,
+        allowance: &Allowance,
+        watched: &[std::path::PathBuf],
+        log: &Path,
+        tell: bool,
+    ) -> Result<Attended, HostError> {
+        let chunks = read_output(payload.as_mut());
+        let file = File::options().create(true).append(true).open(log).map_err(HostError::io("create", log))?;
+        let mut printed = Printed::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
+        let mut disk = DiskWatch::start(watched.to_vec(), allowance.disk);
+        let mut last_sign = Instant::now();
+        let stopped = loop {
+            match payload.wait(TICK) {
+                Ok(Some(_)) => break None,
+                Ok(None) => {}
+                Err(refusal) => return Err(not_started(&refusal)),
+            }
+            for (stream, bytes) in chunks.try_iter() {
+                last_sign = Instant::now();
+                self.tell(printed.take(stream, &bytes));
+            }
+            let now = Instant::now();
+            if self.cancel.is_cancelled() {
+                break Some(Stopped::Cancelled);
+            } else if now >= allowance.deadline {
+                break Some(Stopped::Timeout(allowance.timeout));
+            } else if now - last_sign >= allowance.idle {
+                break Some(Stopped::Idle(allowance.idle));
+            } else if printed.bytes > allowance.output_bytes {
+                break Some(Stopped::Output(allowance.output_bytes));
+            } else if let Some(limit) = disk.broken(allowance.already) {
+                break Some(Stopped::Disk(limit));
+            }
+        };
+        if let Some(stopped) = &stopped {
+            let (limit, value) = stopped.limit();
+            self.events.emit(Body::LimitHit { limit: limit.into(), value });
+            // A flood or a full disk gets no time to go on.
+            if !matches!(stopped, Stopped::Disk(_) | Stopped::Output(_)) {
+                payload.terminate();
+                let _ = wait_draining(payload.as_mut(), &chunks, GRACE);
+            }
+        }
+        // Readers may be blocked on a full channel while the payload goes away, so keep draining in between.
+        let finisher = thread::spawn(move || payload.finish());
+        for (stream, bytes) in chunks.iter() {
+            if printed.bytes <= allowance.output_bytes {
+                self.tell(printed.take(stream, &bytes));
+            }
+        }
+        let rest = printed.end();
+        self.tell(rest);
+        let finished = finisher.join().map_err(|_| HostError::Walls {
+            message: "the thread that ends payloads panicked".into(),
+            hint: Some("this is a bug in Holon".into()),
+        })?;
+        Ok(Attended { finished, stopped })
+    }
+
+    fn tell(&mut self, lines: Vec<(Stream, String)>) {
+        for (stream, text) in lines {
+            self.events.emit(Body::Output { stream, text });
+        }
+    }
+}
+
+/// Waits for a payload that was asked to end, throwing away what it still prints.
+fn wait_draining(payload: &mut dyn Payload, chunks: &Receiver<(Stream, Vec<u8>)>, limit: Duration) -> Option<()> {
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        if !matches!(payload.wait(TICK), Ok(None)) {
+            return Some(());
+        }
+        chunks.try_iter().for_each(drop);
+    }
+    None
+}
+
+/// The walls stood, but the command did not start.
+pub(super) fn not_started(refusal: &Refusal) -> HostError {
+    HostError::Walls { message: refusal.to_string(), hint: refusal.remedy().map(str::to_owned) }
+}
+
+fn read_output(payload: &mut dyn Payload) -> Receiver<(Stream, Vec<u8>)> {
+    let (sender, receiver) = sync_channel(64);
+    if let Some((stdout, stderr)) = payload.take_output() {
+        pump(stdout, Stream::Stdout, sender.clone());
+        pump(stderr, Stream::Stderr, sender);
+    }
+    receiver
+}
+
+fn pump(mut from: Box<dyn Read + Send>, stream: Stream, to: SyncSender<(Stream, Vec<u8>)>) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(n) = from.read(&mut buffer) {
+            if n == 0 || to.send((stream, buffer[..n].to_vec())).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Printed output on its way into the log and the events: redacted first, then cut into lines.
+struct Printed {
+    log: File,
+    bytes: u64,
+    tell: bool,
+    stdout: Half,
+    stderr: Half,
+}
+
+struct Half {
+    redactor: RedactStream,
+    line: Vec<u8>,
+}
+
+impl Printed {
+    fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
+        let half = |redactor| Half { redactor, line: Vec::new() };
+        Self { log, bytes: 0, tell, stdout: half(stdout), stderr: half(stderr) }
+    }
+
+    fn take(&mut self, stream: Stream, bytes: &[u8]) -> Vec<(Stream, String)> {
+        self.bytes += bytes.len() as u64;
+        let half = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
+        let mut clean = Vec::with_capacity(bytes.len());
+        half.redactor.push(bytes, &mut clean);
+        let lines = half.lines(&clean, stream);
+        let _ = self.log.write_all(&clean);
+        if self.tell { lines } else { Vec::new() }
+    }
+
+    fn end(&mut self) -> Vec<(Stream, String)> {
+        let mut all = Vec::new();
+        for (stream, half) in [(Stream::Stdout, &mut self.stdout), (Stream::Stderr, &mut self.stderr)] {
+            let mut clean = Vec::new();
+            half.redactor.flush(&mut clean);
+            let _ = self.log.write_all(&clean);
+            all.extend(half.lines(&clean, stream));
+            if !half.line.is_empty() {
+                let line = std::mem::take(&mut half.line);
+                all.push((stream, text(&line)));
+            }
+        }
+        if self.tell { all } else { Vec::new() }
+    }
+}
+
+impl Half {
+    fn lines(&mut self, bytes: &[u8], stream: Stream) -> Vec<(Stream, String)> {
+        let mut found = Vec::new();
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            let room = MAX_LINE.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                found.push((stream, text(&self.line)));
+                self.line.clear();
+            }
+        }
+        found
+    }
+}
+
+fn text(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    String::from_utf8_lossy(line).into_owned()
+}

@@ -1,0 +1,305 @@
+//! Resolve: from flags, spec, mode and configuration to one plan, with every contradiction refused here.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use holon_core::Access;
+use holon_core::manifest::Manifest;
+use holon_core::mode::{Network, Origin, Overrides, Profile};
+use holon_core::scope::PathSet;
+use holon_core::spec::{self, Spec};
+use holon_sandbox::fallback::Choice;
+use holon_sandbox::snapshot::StrategyChoice;
+
+use super::Host;
+use crate::adapter::{self, Agent, Kind};
+use crate::error::HostError;
+use crate::modes;
+use crate::request::RunRequest;
+
+/// What a request means, completely worked out.
+pub struct Plan {
+    /// The spec, with flags laid over it.
+    pub spec: Spec,
+    /// The mode, narrowed by spec and flags.
+    pub profile: Profile,
+    /// The agent.
+    pub agent: Agent,
+    /// Canonical path of the workspace.
+    pub workspace: PathBuf,
+    /// Where to copy the artifacts.
+    pub out: Option<PathBuf>,
+    /// Context files and folders on the host.
+    pub context: Vec<PathBuf>,
+    /// Commands the host runs on the result.
+    pub checks: Vec<String>,
+    /// Wanted walls.
+    pub sandbox: Choice,
+    /// Whether no walls at all are acceptable.
+    pub accept_no_isolation: bool,
+    /// Wanted snapshot.
+    pub snapshot: StrategyChoice,
+    /// Workspace-relative paths the agent must not see.
+    pub hide: Vec<PathBuf>,
+    /// Whether a patch touching Holon's, CI's or an agent's files is fine.
+    pub allow_sensitive: bool,
+    /// Whether to apply the patch when the run succeeds.
+    pub apply: bool,
+    /// Whether to hash the whole workspace before and after.
+    pub verify_full: bool,
+    /// Whether to keep the snapshot.
+    pub keep: bool,
+    /// Where each effective value comes from: (name, value, source).
+    pub sources: Vec<(String, String, String)>,
+    /// Things to tell the user.
+    pub warnings: Vec<String>,
+}
+
+pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
+    let (spec, mut warnings) = read_spec(request)?;
+    let spec_folder = request.spec.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+    let workspace = workspace(request, &spec, spec_folder)?;
+    let state = &host.places.state;
+    if state.starts_with(&workspace) {
+        return Err(HostError::usage(
+            format!("Holon's state folder {} lies inside the workspace", state.display()),
+            "set XDG_STATE_HOME to a folder outside the workspace",
+        ));
+    }
+    let catalog = modes::catalog(&host.places, Some(&workspace))?;
+    warnings.extend(catalog.refused().iter().map(|(file, e)| format!("{file} is ignored: {e}")));
+    let mode = request.mode.clone().or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
+    let profile = narrow(catalog.resolve(&mode)?, request, &spec)?;
+
+    let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
+    let image = request.image.as_deref().or(spec.agent.image.as_deref());
+    let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args)?;
+    let sandbox = walls_for(request, &agent)?;
+
+    let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
+    let mut hide = hidden(&profile, &workspace)?;
+    hide.extend(out.as_deref().and_then(|o| o.strip_prefix(&workspace).ok()).map(Path::to_owned));
+    let mut context: Vec<PathBuf> = spec.context.files.iter().map(|f| spec_folder.join(f)).collect();
+    context.extend(request.context.iter().cloned());
+    for path in &context {
+        fs::metadata(path).map_err(|e| {
+            HostError::usage(format!("context {}: {e}", path.display()), "check the path given with --context or context.files")
+        })?;
+    }
+    let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
+    let mut plan = Plan {
+        sources: Vec::new(),
+        out,
+        context,
+        checks,
+        sandbox,
+        hide,
+        warnings,
+        accept_no_isolation: request.accept_no_isolation,
+        snapshot: request.snapshot,
+        allow_sensitive: request.allow_sensitive,
+        apply: request.apply,
+        verify_full: request.verify_full,
+        keep: request.keep,
+        spec,
+        profile,
+        agent,
+        workspace,
+    };
+    plan.sources = sources(&plan, request);
+    Ok(plan)
+}
+
+fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
+    let (mut spec, warnings) = match &request.spec {
+        Some(path) => {
+            let text = modes::read_bounded(path)?;
+            let (spec, warnings) = spec::parse(&text, &path.to_string_lossy())?;
+            (spec, warnings.into_iter().map(|w| w.to_string()).collect())
+        }
+        None => (Spec::for_goal(String::new()), Vec::new()),
+    };
+    if let Some(goal) = &request.goal {
+        spec.goal.description.clone_from(goal);
+    }
+    if spec.goal.description.trim().is_empty() {
+        return Err(HostError::usage("there is no goal", "say what to do with --goal \"…\" or in a spec with --spec FILE"));
+    }
+    Ok((spec, warnings))
+}
+
+fn workspace(request: &RunRequest, spec: &Spec, spec_folder: &Path) -> Result<PathBuf, HostError> {
+    let given = match (&request.workspace, &spec.context.workspace) {
+        (Some(flag), _) => flag.clone(),
+        (None, Some(path)) => spec_folder.join(path),
+        (None, None) => PathBuf::from("."),
+    };
+    let wrong = |e: std::io::Error| {
+        HostError::usage(format!("workspace {}: {e}", given.display()), "give an existing, readable folder with --workspace")
+    };
+    let path = given.canonicalize().map_err(wrong)?;
+    fs::read_dir(&path).map_err(wrong)?;
+    Ok(path)
+}
+
+/// Spec first, then flags; each can only narrow, except for the flags made to widen.
+fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile, HostError> {
+    let wanted = spec.output.artifacts.iter().map(|a| (a.path.clone(), a.required)).collect();
+    let from_spec = Overrides {
+        timeout: spec.constraints.timeout,
+        rounds: spec.constraints.max_steps,
+        cost_usd: spec.constraints.max_cost_usd,
+        network: spec.constraints.network,
+        artifacts: wanted,
+        ..Overrides::default()
+    };
+    let file = request.spec.as_ref().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut profile = profile.narrowed(&from_spec, &Origin::Spec { file })?;
+    let flags = [
+        ("--timeout", Overrides { timeout: request.timeout, ..Overrides::default() }),
+        ("--idle-timeout", Overrides { idle_timeout: request.idle_timeout, ..Overrides::default() }),
+        ("--max-output", Overrides { output_mb: request.max_output_mb, ..Overrides::default() }),
+    ];
+    for (flag, overrides) in flags {
+        profile = profile.narrowed(&overrides, &Origin::Flag { flag: flag.into() })?;
+    }
+    if request.allow_writes {
+        profile = profile.with_writes()?;
+    }
+    if let Some(network) = request.network {
+        profile = with_network(profile, network)?;
+    }
+    Ok(profile)
+}
+
+/// `--network` is made to choose; a mode that promises no change still refuses the host's network.
+fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostError> {
+    if network == Network::Host && profile.promises_no_change() {
+        return Err(HostError::usage(
+            format!("mode {} promises that nothing changes, so it cannot use the host's network", profile.name),
+            "use a mode of your own that widens it, in your user configuration",
+        ));
+    }
+    profile.network = network;
+    profile.origins.insert("network.tools".into(), Origin::Flag { flag: "--network".into() });
+    Ok(profile)
+}
+
+fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
+    let container = agent.adapter.kind == Kind::Image || agent.image.is_some();
+    match (request.sandbox, container) {
+        (Choice::Auto, true) => Ok(Choice::Oci),
+        (Choice::Oci, true) => Ok(Choice::Oci),
+        (Choice::Oci, false) => Err(HostError::usage(
+            "--sandbox oci needs an image that holds the agent or its interpreter",
+            "name one with --image",
+        )),
+        (choice, true) => {
+            let message = format!("an image cannot run with --sandbox {choice}");
+            Err(HostError::usage(message, "use --sandbox oci, or leave --sandbox out"))
+        }
+        (Choice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
+            "--sandbox none takes all walls away: the agent could change anything you can",
+            "add --i-accept-no-isolation if that is what you want",
+        )),
+        (choice, false) => Ok(choice),
+    }
+}
+
+/// A folder for the artifacts: new, empty, or holding a former Holon output.
+fn checked_out(out: &Path, workspace: &Path) -> Result<PathBuf, HostError> {
+    let parent = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = out.file_name().ok_or_else(|| HostError::usage("--out must name a folder", "for example --out holon-output"))?;
+    let parent = parent.canonicalize().map_err(|e| {
+        HostError::usage(format!("--out {}: {e}", out.display()), "the folder above it must exist")
+    })?;
+    let out = parent.join(name);
+    let refuse = |what: &str| {
+        HostError::usage(format!("--out {} {what}", out.display()), "choose a new folder, or empty this one yourself")
+    };
+    if out == workspace || workspace.starts_with(&out) {
+        return Err(refuse("would contain the workspace"));
+    }
+    match fs::symlink_metadata(&out) {
+        Err(_) => {}
+        Ok(meta) if !meta.is_dir() => return Err(refuse("is not a folder")),
+        Ok(_) => {
+            let mut entries = fs::read_dir(&out).map_err(HostError::io("read", &out))?;
+            let ours = || fs::read(out.join("manifest.json")).is_ok_and(|b| is_manifest(&b));
+            if entries.next().is_some() && !ours() {
+                return Err(refuse("is not empty and holds no Holon manifest"));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn is_manifest(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Manifest>(bytes).is_ok()
+}
+
+/// The profile's hide globs as paths: literal ones as they are, patterns looked up in the tree.
+fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError> {
+    let (literal, patterns): (Vec<&String>, Vec<&String>) =
+        profile.hide.iter().partition(|g| !g.contains(['*', '?', '[', '{']));
+    let mut paths: Vec<PathBuf> = literal.into_iter().map(PathBuf::from).collect();
+    if patterns.is_empty() {
+        return Ok(paths);
+    }
+    let set = PathSet::new(&patterns)
+        .map_err(|e| HostError::usage(format!("mode {}: hide: {e}", profile.name), "correct the mode file"))?;
+    let mut todo = vec![PathBuf::new()];
+    while let Some(folder) = todo.pop() {
+        let Ok(entries) = fs::read_dir(workspace.join(&folder)) else { continue };
+        for entry in entries.flatten() {
+            let path = folder.join(entry.file_name());
+            if set.matches(path.as_os_str().as_bytes()) {
+                paths.push(path);
+            } else if entry.file_type().is_ok_and(|t| t.is_dir()) && path != Path::new(".git") {
+                todo.push(path);
+            }
+        }
+    }
+    Ok(paths)
+}
+
+/// Copies what is known before anything runs into the manifest.
+pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
+    let meta = &mut manifest.metadata;
+    meta.mode.clone_from(&plan.profile.name);
+    meta.workspace_access = plan.profile.access.label().to_owned();
+    meta.agent.name.clone_from(&plan.agent.name);
+    meta.adapter.clone_from(&plan.agent.adapter.name);
+    if plan.accept_no_isolation && plan.sandbox == Choice::None {
+        meta.accepted.push("no isolation (--i-accept-no-isolation)".into());
+    }
+    if plan.allow_sensitive {
+        meta.accepted.push("changes to sensitive files (--allow-sensitive)".into());
+    }
+}
+
+fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+    let flag_or = |flag: bool, name: &str, other: &str| if flag { name.to_owned() } else { other.to_owned() };
+    let has_spec = request.spec.as_ref().map(|p| format!("spec {}", p.display()));
+    let spec = has_spec.as_deref().unwrap_or("default");
+    let mut rows = vec![
+        ("mode".into(), plan.profile.name.clone(), flag_or(request.mode.is_some(), "flag --mode", if plan.spec.constraints.mode.is_some() { spec } else { "default" })),
+        ("goal".into(), plan.spec.goal.description.clone(), flag_or(request.goal.is_some(), "flag --goal", spec)),
+        ("workspace".into(), plan.workspace.display().to_string(), flag_or(request.workspace.is_some(), "flag --workspace", if plan.spec.context.workspace.is_some() { spec } else { "current folder" })),
+        ("agent".into(), plan.agent.name.clone(), flag_or(request.agent.is_some() || request.image.is_some(), "flag", spec)),
+        ("sandbox".into(), plan.sandbox.to_string(), flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default")),
+    ];
+    if let Some(out) = &plan.out {
+        rows.push(("out".into(), out.display().to_string(), "flag --out".into()));
+    }
+    for check in &plan.checks {
+        let from = if request.checks.contains(check) { "flag --check" } else { spec };
+        rows.push(("check".into(), check.clone(), from.into()));
+    }
+    rows.extend(plan.profile.rows().into_iter().map(|r| (r.key, r.value, r.origin.to_string())));
+    if matches!(plan.profile.access, Access::ReadOnly) && plan.apply {
+        rows.push(("apply".into(), "nothing to apply in this mode".into(), "flag --apply".into()));
+    }
+    rows
+}

@@ -1,0 +1,161 @@
+//! Snapshot: what the agent will see of the workspace, and the walls it will see it from.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use holon_core::mode::Exposure;
+use holon_sandbox::backend::Backend;
+use holon_sandbox::diff::tree_digest;
+use holon_sandbox::disk::{self, DiskLimits};
+use holon_sandbox::expose::{self, Exposed};
+use holon_sandbox::snapshot::{self, Snapshot, StrategyChoice};
+use holon_sandbox::walls::Identity;
+
+use super::Run;
+use super::output::Attended;
+use crate::error::HostError;
+
+/// What execution, collection and checks share.
+pub(crate) struct Stage {
+    pub identity: Identity,
+    pub backend: Box<dyn Backend>,
+    pub snapshot: Snapshot,
+    pub exposed: Exposed,
+    /// Private home inside the run's layers.
+    pub home: PathBuf,
+    /// When the agent's time, repair round included, is over.
+    pub deadline: Instant,
+    /// What was on disk before the agent started.
+    pub already: DiskLimits,
+    /// How many times the agent was started.
+    pub attempts: u32,
+    /// How the last start ended.
+    pub last: Option<Attended>,
+    /// Digest of the whole workspace before, with `--verify full`.
+    pub before: Option<String>,
+}
+
+impl Stage {
+    pub(super) fn time_left(&self) -> bool {
+        Instant::now() < self.deadline
+    }
+}
+
+impl Run<'_> {
+    pub(super) fn take_snapshot(&mut self) -> Result<Stage, HostError> {
+        let backend = self.choose_backend()?;
+        let identity = Identity::for_run(self.record.id.as_str());
+        let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
+        let home = self.folder.layers().join("home");
+        fs::create_dir(&home).map_err(HostError::io("create", &home))?;
+        for folder in [&home, &self.folder.output()] {
+            give(folder, &identity)?;
+        }
+        let snapshot = self.snapshot_for(backend.as_ref(), &identity, self.plan.snapshot)?;
+        let exposed = self.expose(&snapshot, &identity)?;
+        let timeout = self.plan.profile.limits.timeout.get();
+        let mut stage = Stage {
+            already: snapshot.written().map(disk::measure).unwrap_or(DiskLimits { bytes: 0, files: 0 }),
+            deadline: Instant::now() + timeout,
+            attempts: 0,
+            last: None,
+            identity,
+            backend,
+            snapshot,
+            exposed,
+            home,
+            before,
+        };
+        self.note_snapshot(&mut stage);
+        Ok(stage)
+    }
+
+    /// Takes the snapshot in the way this backend can show it.
+    pub(super) fn snapshot_for(
+        &mut self,
+        backend: &dyn Backend,
+        identity: &Identity,
+        choice: StrategyChoice,
+    ) -> Result<Snapshot, HostError> {
+        let choice = match choice {
+            // Without a private root the original would be reachable: the agent works on a copy, always.
+            StrategyChoice::Auto if !backend.private_root() => StrategyChoice::Reflink,
+            other => other,
+        };
+        let layers = self.folder.layers();
+        Ok(snapshot::take(&snapshot::Request {
+            workspace: &self.plan.workspace,
+            run_dir: &layers,
+            access: &self.plan.profile.access,
+            hide: &self.plan.hide,
+            strategy: choice,
+            overlay_works: backend.overlays(),
+            payload_uid: identity.owner(),
+        })?)
+    }
+
+    fn expose(&mut self, snapshot: &Snapshot, identity: &Identity) -> Result<Exposed, HostError> {
+        let wanted: Vec<&str> = self.plan.agent.adapter.toolchains.iter().map(String::as_str).collect();
+        let expose = &self.plan.profile.expose;
+        let home = self.host.places.home.as_deref();
+        let extra: Vec<PathBuf> = expose.paths.iter().map(|p| below_home(p, home)).collect();
+        let layers = self.folder.layers();
+        let exposed = expose::find(&expose::Request {
+            workspace: &self.plan.workspace,
+            home,
+            env: &*self.host.env,
+            toolchains: expose.toolchains == Exposure::Auto,
+            caches: expose.caches == Exposure::Auto,
+            extra_paths: &extra,
+            run_dir: &layers,
+            owner: identity.owner(),
+            wanted: &wanted,
+            workspace_writable: snapshot.access().writable(),
+        })
+        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
+        for note in exposed.notes.clone() {
+            self.warn(note);
+        }
+        Ok(exposed)
+    }
+
+    pub(super) fn note_snapshot(&mut self, stage: &mut Stage) {
+        let base = stage.snapshot.base().clone();
+        let info = holon_core::manifest::SnapshotInfo {
+            strategy: stage.snapshot.strategy().label().to_owned(),
+            base_commit: base.commit,
+            head: base.branch,
+            ..Default::default()
+        };
+        self.manifest.metadata.snapshot = Some(info);
+        for note in base.notes {
+            self.warn(note);
+        }
+        for skipped in stage.snapshot.skipped().to_vec() {
+            self.warn(format!("{} is not in the snapshot ({:?})", skipped.path.display(), skipped.why));
+        }
+    }
+
+    pub(super) fn whole_digest(&self) -> Result<String, HostError> {
+        let out = self.plan.out.as_deref().and_then(|o| o.strip_prefix(&self.plan.workspace).ok());
+        let except: Vec<PathBuf> = out.map(Path::to_owned).into_iter().collect();
+        Ok(tree_digest(&self.plan.workspace, &except)?)
+    }
+}
+
+/// Root gives folders to the payload; an ordinary user is the payload.
+fn give(folder: &Path, identity: &Identity) -> Result<(), HostError> {
+    match identity.owner() {
+        Some((uid, gid)) => chown(folder, Some(uid), Some(gid)).map_err(HostError::io("give away", folder)),
+        None => Ok(()),
+    }
+}
+
+fn below_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}

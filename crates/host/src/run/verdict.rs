@@ -1,0 +1,81 @@
+//! What a run is worth, gathered while it is verified.
+
+use holon_core::manifest::ErrorInfo;
+use holon_core::outcome::{Outcome, Status};
+
+use crate::error::HostError;
+
+/// Status, outcome and the reason; starts good and can only get worse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What happened to the execution.
+    pub status: Status,
+    /// What the result is worth.
+    pub outcome: Outcome,
+    /// The first and most important reason for anything but success.
+    pub error: Option<ErrorInfo>,
+    /// What to tell the agent in a repair round: artifact and problems.
+    pub repairs: Vec<(String, Vec<String>)>,
+    /// Whether one more start of the agent could mend it.
+    pub asks_for_repair: bool,
+    /// Whether the patch must be kept back.
+    pub withhold_patch: bool,
+}
+
+impl Verdict {
+    /// Nothing wrong so far.
+    pub(super) fn good() -> Self {
+        Self {
+            status: Status::Completed,
+            outcome: Outcome::Success,
+            error: None,
+            repairs: Vec::new(),
+            asks_for_repair: false,
+            withhold_patch: false,
+        }
+    }
+
+    /// A phase could not do its work.
+    pub(super) fn failed(error: &HostError) -> Self {
+        let mut verdict = Self::good();
+        let mut info = ErrorInfo::new(error.kind(), error.to_string());
+        info.hint = error.hint();
+        verdict.ended(Status::Failed, info);
+        verdict
+    }
+
+    /// The execution itself did not come to its end.
+    pub(super) fn ended(&mut self, status: Status, error: ErrorInfo) {
+        self.status = status;
+        self.worsen(Outcome::Failure, error);
+    }
+
+    /// Lowers the outcome; the first reason for the worst outcome is the one reported.
+    pub(super) fn worsen(&mut self, outcome: Outcome, error: ErrorInfo) {
+        let worse = self.outcome.worse(outcome);
+        if worse != self.outcome || self.error.is_none() {
+            self.error = Some(error);
+        }
+        self.outcome = worse;
+    }
+
+    /// Whether checks on the result still make sense.
+    pub(super) fn is_deliverable(&self) -> bool {
+        self.status == Status::Completed && self.outcome != Outcome::Failure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_04_a_verdict_only_gets_worse() {
+        let mut verdict = Verdict::good();
+        verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("sensitive", "first"));
+        verdict.worsen(Outcome::Failure, ErrorInfo::new("check", "second"));
+        verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("moved", "third"));
+        assert_eq!(verdict.outcome, Outcome::Failure);
+        assert_eq!(verdict.error.map(|e| e.kind), Some("check".to_owned()));
+    }
+}

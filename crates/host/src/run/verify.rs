@@ -1,0 +1,246 @@
+//! Verify: believe nothing that was not looked at.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use holon_core::artifact;
+use holon_core::digest::sha256;
+use holon_core::event::Body;
+use holon_core::manifest::{Artifact, Breach, Claim, ErrorInfo};
+use holon_core::outcome::{Outcome, Status};
+use holon_core::{Access, secrets, sensitive};
+use holon_sandbox::walls::Ending;
+
+use super::Run;
+use super::collect::{Found, remove_if_there};
+use super::output::Stopped;
+use super::snapshot::Stage;
+use super::verdict::Verdict;
+use crate::error::HostError;
+use crate::store::write_atomic;
+
+impl Run<'_> {
+    pub(super) fn verify(&mut self, stage: &mut Stage, found: &mut Found) -> Result<Verdict, HostError> {
+        let mut verdict = Verdict::good();
+        self.manifest.artifacts.clear();
+        self.manifest.breaches.clear();
+        let claim = self.take_adapter_files()?;
+        let ended_well = self.judge_ending(stage, claim.as_ref(), &mut verdict);
+        self.judge_changes(found, &mut verdict);
+        self.judge_artifacts(found, &mut verdict)?;
+        verdict.asks_for_repair = ended_well && stage.attempts < 2 && !verdict.repairs.is_empty();
+        Ok(verdict)
+    }
+
+    /// A manifest or patch the agent wrote is a claim: kept as evidence, never delivered as ours.
+    fn take_adapter_files(&mut self) -> Result<Option<Claim>, HostError> {
+        let output = self.folder.output();
+        let mut claim = None;
+        for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")] {
+            let path = output.join(name);
+            let Ok(bytes) = read_regular(&path, 64 << 20) else { continue };
+            if name == "manifest.json" {
+                claim = Claim::parse(&bytes);
+            }
+            let clean = self.events.redactor().redact(&bytes);
+            write_atomic(&self.folder.evidence().join(kept), &clean)?;
+            remove_if_there(&path)?;
+        }
+        Ok(claim)
+    }
+
+    /// From how the agent ended to status and outcome; `true` when it ended by itself and in peace.
+    fn judge_ending(&mut self, stage: &Stage, claim: Option<&Claim>, verdict: &mut Verdict) -> bool {
+        let Some(last) = &stage.last else { return false };
+        if let Some(stopped) = last.stopped {
+            let (limit, value) = stopped.limit();
+            let (status, hint) = match stopped {
+                Stopped::Cancelled => (Status::Cancelled, "run it again when you are ready; nothing was applied"),
+                Stopped::Timeout(_) => (Status::Timeout, "give it more time with --timeout, or a smaller goal"),
+                Stopped::Idle(_) => (Status::Timeout, "it printed nothing for that long; raise --idle-timeout if that is normal"),
+                Stopped::Output(_) => (Status::Failed, "raise --max-output if that much output is expected"),
+                Stopped::Disk(_) => (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected"),
+            };
+            let message = if stopped == Stopped::Cancelled { "cancelled by request".into() } else { format!("the agent reached its limit {limit}: {value}") };
+            verdict.ended(status, ErrorInfo::new(limit, message).with_hint(hint));
+            return false;
+        }
+        if last.finished.out_of_memory {
+            let message = format!("the agent used up its memory ({} MiB)", self.plan.profile.limits.memory_mb);
+            verdict.ended(Status::Failed, ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"));
+            return false;
+        }
+        let asks_human = claim.is_some_and(Claim::needs_human);
+        let said = || claim.and_then(|c| c.error.clone()).map(|e| format!(": {e}")).unwrap_or_default();
+        match last.finished.ending {
+            Ending::Code(code) if code == 2 || asks_human => {
+                let message = format!("the agent asks for a person{}", said());
+                verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("needs_human", message));
+                true
+            }
+            Ending::Code(0) if claim.is_some_and(Claim::failed) => {
+                verdict.worsen(Outcome::Failure, ErrorInfo::new("agent_failed", format!("the agent says that it failed{}", said())));
+                false
+            }
+            Ending::Code(0) => true,
+            Ending::Code(code) => {
+                let error = ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()));
+                verdict.worsen(Outcome::Failure, error.with_hint("its output is in evidence/agent.log"));
+                false
+            }
+            Ending::Signal(signal) => {
+                verdict.ended(Status::Failed, ErrorInfo::new("agent_killed", format!("the agent was ended by signal {signal}")));
+                false
+            }
+            Ending::Killed => {
+                verdict.ended(Status::Failed, ErrorInfo::new("agent_killed", "the agent and its init were killed"));
+                false
+            }
+        }
+    }
+
+    /// Scope, hidden paths, moved base, secrets and sensitive files.
+    fn judge_changes(&mut self, found: &Found, verdict: &mut Verdict) {
+        let Some(changes) = &found.changes else { return };
+        let names = |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        if matches!(self.plan.profile.access, Access::ReadOnly) && !changes.is_empty() {
+            let paths = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).collect();
+            self.breach(verdict, "read_only_written", "a read-only snapshot was written to", paths);
+            return;
+        }
+        if !self.plan.profile.access.delivers() {
+            return;
+        }
+        if !changes.out_of_scope.is_empty() {
+            self.breach(verdict, "out_of_scope", "files outside the mode's write scope were changed", names(&changes.out_of_scope));
+        }
+        if !changes.hidden.is_empty() {
+            self.breach(verdict, "hidden_written", "something was put at hidden paths", names(&changes.hidden));
+        }
+        if !changes.moved.is_empty() {
+            let list = names(&changes.moved).join(", ");
+            let error = ErrorInfo::new("base_moved", format!("these files changed in the workspace while the agent worked: {list}"));
+            verdict.worsen(Outcome::NeedsHuman, error.with_hint("compare the patch with your own changes before applying it"));
+        }
+        if let [first, ..] = secrets::scan_added_lines(&found.patch.bytes).as_slice() {
+            let message = format!("the patch adds what looks like a secret ({}) in {}:{}", first.rule, first.path, first.line);
+            verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("secret", message).with_hint("look at evidence/withheld.patch; remove the secret and run again"));
+            verdict.withhold_patch = true;
+        }
+        let touched: Vec<String> = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).filter(|p| sensitive::matches(p)).collect();
+        if !touched.is_empty() && !self.plan.allow_sensitive {
+            let error = ErrorInfo::new("sensitive", format!("the patch changes files that steer agents, CI or Holon itself: {}", touched.join(", ")));
+            verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
+        }
+    }
+
+    /// Every file the mode and the spec ask for, and every other one that was left.
+    fn judge_artifacts(&mut self, found: &Found, verdict: &mut Verdict) -> Result<(), HostError> {
+        let wanted = self.plan.profile.artifacts.clone();
+        let mut names: Vec<(String, bool)> = wanted.required.iter().map(|n| (n.clone(), true)).collect();
+        names.extend(wanted.optional.iter().filter(|n| !wanted.required.contains(n)).map(|n| (n.clone(), false)));
+        for (name, required) in names {
+            if name == "diff.patch" || name == "manifest.json" {
+                continue;
+            }
+            let row = self.judge_artifact(&name, required, found)?;
+            if !row.valid && (required || row.sha256.is_some()) {
+                self.events.emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
+                let missing = row.sha256.is_none();
+                let kind = if missing { "artifact_missing" } else { "artifact_invalid" };
+                let what = if missing { format!("required artifact {name} is missing") } else { format!("artifact {name} is not valid: {}", row.problems.join("; ")) };
+                if required {
+                    verdict.worsen(Outcome::Failure, ErrorInfo::new(kind, what).with_hint(format!("the agent must write /holon/output/{name}; `holon schema` shows the forms")));
+                    verdict.repairs.push((name, row.problems.clone()));
+                }
+            } else if let (true, Some(sha)) = (row.valid, &row.sha256) {
+                self.events.emit(Body::ArtifactAccepted { path: name, sha256: sha.clone(), bytes: row.bytes });
+            }
+            if required || row.sha256.is_some() {
+                self.manifest.artifacts.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_artifact(&mut self, name: &str, required: bool, found: &Found) -> Result<Artifact, HostError> {
+        let path = self.folder.output().join(name);
+        let mut row = Artifact { path: name.to_owned(), sha256: None, bytes: 0, required, valid: false, problems: Vec::new() };
+        let limit = self.plan.profile.limits.output_mb << 20;
+        let bytes = match read_regular(&path, limit) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                row.problems.push(problem);
+                return Ok(row);
+            }
+        };
+        let mut clean = self.events.redactor().redact(&bytes);
+        match artifact::validate(name, &clean) {
+            Ok(()) => row.valid = true,
+            Err(problems) => row.problems = problems.iter().map(ToString::to_string).collect(),
+        }
+        if row.valid && name == "review.json" {
+            clean = self.verify_review(&clean, found);
+        }
+        if clean != bytes {
+            write_atomic(&path, &clean)?;
+        }
+        row.sha256 = Some(sha256(&clean));
+        row.bytes = clean.len() as u64;
+        Ok(row)
+    }
+
+    /// Checks every finding's place against the files the agent saw.
+    fn verify_review(&mut self, bytes: &[u8], _found: &Found) -> Vec<u8> {
+        let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else { return bytes.to_vec() };
+        let workspace = self.plan.workspace.clone();
+        review.verify(|path| {
+            let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
+            let relative = String::from_utf8(normal).ok()?;
+            read_below(&workspace, Path::new(&relative), 16 << 20)
+        });
+        serde_json::to_vec_pretty(&review).unwrap_or_else(|_| bytes.to_vec())
+    }
+
+    /// A wall that did not hold, or a limit of the mode that was overstepped: always a failure.
+    pub(super) fn breach(&mut self, verdict: &mut Verdict, kind: &str, detail: &str, paths: Vec<String>) {
+        let breach = Breach { kind: kind.into(), detail: detail.into(), paths: paths.clone() };
+        self.events.emit(Body::Breach { breach: breach.clone() });
+        self.manifest.breaches.push(breach);
+        let list = if paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
+        verdict.worsen(Outcome::Failure, ErrorInfo::new("breach", format!("{detail}{list}")).with_hint("the patch was not delivered"));
+        verdict.withhold_patch = true;
+    }
+}
+
+/// A regular file below the size limit; links, devices and FIFOs are refused with a reason the agent can act on.
+fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    match fs::symlink_metadata(path) {
+        Err(_) => return Err("the file is missing".into()),
+        Ok(meta) if !meta.is_file() => return Err("it must be a regular file, not a link, folder or special file".into()),
+        Ok(meta) if meta.len() > limit => return Err(format!("it is larger than {} MiB", limit >> 20)),
+        Ok(_) => {}
+    }
+    let open = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
+    let mut bytes = Vec::new();
+    let read = open.and_then(|f| f.take(limit).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|e| format!("it cannot be read: {e}"))
+}
+
+/// A file of the workspace, never through a link.
+fn read_below(workspace: &Path, relative: &Path, limit: u64) -> Option<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let root = File::open(workspace).ok()?;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::openat2(&root, relative, flags, Mode::empty(), resolve).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,157 @@
+//! All runs of a workspace: found, listed, tidied.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use holon_core::ids::RunId;
+use holon_core::manifest::Manifest;
+
+use super::folder::{RunFolder, RunRecord, active_folder};
+use crate::error::HostError;
+use crate::places::Places;
+
+/// The runs of one workspace.
+#[derive(Debug, Clone)]
+pub struct Store {
+    runs: PathBuf,
+}
+
+/// One line of a listing.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// What was asked.
+    pub record: RunRecord,
+    /// How it went; `None` while it runs.
+    pub manifest: Option<Manifest>,
+    /// Whether it is running now.
+    pub alive: bool,
+}
+
+/// What a clean-up removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GcReport {
+    /// Runs removed whole.
+    pub removed: Vec<RunId>,
+    /// Runs that were found dead and marked.
+    pub interrupted: usize,
+}
+
+impl Store {
+    /// The store of a workspace (given by its canonical path).
+    pub fn of(places: &Places, workspace: &Path) -> Self {
+        Self { runs: places.runs_of(workspace) }
+    }
+
+    /// The folder that holds the runs.
+    pub fn folder(&self) -> &Path {
+        &self.runs
+    }
+
+    /// Ids of all runs, oldest first.
+    pub fn ids(&self) -> Result<Vec<RunId>, HostError> {
+        let entries = match fs::read_dir(&self.runs) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(HostError::io("read", &self.runs)(e)),
+        };
+        let mut ids: Vec<RunId> =
+            entries.flatten().filter_map(|e| e.file_name().to_str().and_then(|n| n.parse().ok())).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// The folder of a run.
+    pub fn open(&self, id: &RunId) -> RunFolder {
+        RunFolder::open(self.runs.join(id.as_str()))
+    }
+
+    /// Finds a run by its id, a unique part of it (the beginning or the end), or `last`.
+    pub fn find(&self, name: &str) -> Result<RunFolder, HostError> {
+        let ids = self.ids()?;
+        let found: Vec<&RunId> = match name {
+            "last" => ids.last().into_iter().collect(),
+            _ => ids.iter().filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name)).collect(),
+        };
+        match found.as_slice() {
+            [one] => Ok(self.open(one)),
+            [] => Err(HostError::run(format!("no run `{name}` for this workspace"), "`holon runs list` shows them all")),
+            several => {
+                let names: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+                Err(HostError::run(
+                    format!("`{name}` could be {} runs: {}", several.len(), names.join(", ")),
+                    "give more of the id",
+                ))
+            }
+        }
+    }
+
+    /// Every readable run, newest first.
+    pub fn list(&self) -> Result<Vec<Summary>, HostError> {
+        let mut rows = Vec::new();
+        for id in self.ids()?.iter().rev() {
+            let folder = self.open(id);
+            // A folder that is being made or removed this moment has no record yet or any more.
+            let Ok(record) = folder.record() else { continue };
+            rows.push(Summary { alive: !record.finished && folder.is_alive(), manifest: folder.manifest(), record });
+        }
+        Ok(rows)
+    }
+
+    /// Marks runs whose process is gone; looks only at runs that never said they were over.
+    pub fn sweep(&self) -> Result<usize, HostError> {
+        let active = active_folder(&self.runs);
+        let Ok(entries) = fs::read_dir(&active) else { return Ok(0) };
+        let mut marked = 0;
+        for entry in entries.flatten() {
+            let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<RunId>().ok()) else { continue };
+            let folder = self.open(&id);
+            if folder.path().join("run.json").exists() {
+                if folder.is_alive() {
+                    continue;
+                }
+                if folder.mark_interrupted()? {
+                    marked += 1;
+                }
+            } else if folder.is_alive() || entry.metadata().and_then(|m| m.modified()).is_ok_and(is_young) {
+                // Being made this moment.
+                continue;
+            }
+            let _ = fs::remove_file(entry.path());
+        }
+        Ok(marked)
+    }
+
+    /// Removes a run that is over.
+    pub fn remove(&self, folder: &RunFolder) -> Result<(), HostError> {
+        if folder.record().is_ok_and(|r| !r.finished) && folder.is_alive() {
+            return Err(HostError::run("the run is still going on", "wait for it, or stop it first"));
+        }
+        holon_sandbox::snapshot::remove_tree(folder.path()).map_err(HostError::io("remove", folder.path()))
+    }
+
+    /// Removes finished runs older than `age`, always keeping the newest `keep`; marks dead ones first.
+    pub fn gc(&self, age: Duration, keep: usize) -> Result<GcReport, HostError> {
+        let mut report = GcReport { interrupted: self.sweep()?, ..GcReport::default() };
+        let ids = self.ids()?;
+        let old = ids.len().saturating_sub(keep);
+        for id in &ids[..old] {
+            let folder = self.open(id);
+            let modified = fs::metadata(folder.path().join("run.json")).and_then(|m| m.modified());
+            let elapsed = modified.ok().and_then(|t| SystemTime::now().duration_since(t).ok());
+            // Without a readable record it is a left-over of a removal that was interrupted.
+            let due = elapsed.is_none_or(|e| e >= age);
+            if due && !folder.is_alive() {
+                self.remove(&folder)?;
+                report.removed.push(id.clone());
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Younger than a run folder takes to be made, with room to spare.
+fn is_young(modified: SystemTime) -> bool {
+    SystemTime::now().duration_since(modified).is_ok_and(|age| age < Duration::from_secs(10))
+}

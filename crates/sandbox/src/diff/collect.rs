@@ -1,0 +1,239 @@
+//! From what a scan found to the list of real changes: contents compared, scope and base checked.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+
+use holon_core::Access;
+use holon_core::scope::WriteScope;
+use holon_git::{ObjectFormat, Repository, tracked};
+
+use super::ground::{Found, Ground, Placed, paths};
+use super::ignored::Rules;
+use super::origin::Prefix;
+use super::{Change, Changes, Error, Limits, Options, Place, Roots, Side, copied, overlay};
+use crate::snapshot::tree::{Kind, Root, bytes, path_of};
+use crate::snapshot::{Index, Skipped, Snapshot, Why};
+
+enum Scan<'a> {
+    Overlay(overlay::Scan<'a>),
+    Copied(copied::Scan<'a>),
+}
+
+pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Changes, Error> {
+    let open = |path| Root::open(path).map_err(Error::io("open", path));
+    let workspace = snapshot.workspace();
+    let repository = Repository::look(workspace)?.repository;
+    let format = if snapshot.base().sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 };
+    let Some(written) = snapshot.written().filter(|_| snapshot.access().writable()) else {
+        return Ok(nothing(format));
+    };
+    let ground = Ground {
+        base: open(workspace)?,
+        written: open(written)?,
+        hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
+        rules: Rules::of(repository.as_ref()).map_err(Error::io("read the ignore rules of", workspace))?,
+        limits: options.limits,
+        format,
+    };
+    let mut scan = match snapshot.copy() {
+        Some(_) => {
+            let path = snapshot.index_path();
+            let index = Index::load(&path, snapshot.started()).map_err(Error::io("read", path))?;
+            Scan::Copied(copied::Scan { ground: &ground, git: snapshot.git_view(), index })
+        }
+        None => Scan::Overlay(overlay::Scan {
+            ground: &ground,
+            prefix: if snapshot.by_root() { Prefix::Trusted } else { Prefix::User },
+            git: snapshot.git_view(),
+            started: snapshot.started(),
+        }),
+    };
+    let mut found = match &mut scan {
+        Scan::Overlay(scan) => scan.run()?,
+        Scan::Copied(scan) => scan.run()?,
+    };
+    if let Some(repository) = &repository {
+        add_tracked(&scan, repository, options, &mut found)?;
+    }
+    let scope = match snapshot.access() {
+        Access::Scoped { write } => Some(WriteScope::new(write)?),
+        _ => None,
+    };
+    let moved = |path: &[u8]| match &scan {
+        Scan::Copied(scan) => scan.base_moved(path),
+        Scan::Overlay(_) => {
+            let meta = ground.base.look(path).map_err(ground.base_error(path))?;
+            Ok(meta.is_some_and(|meta| meta.ctime.is_since(snapshot.started())))
+        }
+    };
+    let mut sifted = Sifted { changes: nothing(format), bytes: 0, moved: std::mem::take(&mut found.moved) };
+    for (path, placed) in &found.placed {
+        sifted.add(&ground, path, placed, scope.as_ref(), &moved)?;
+    }
+    Ok(sifted.finish(ground, found))
+}
+
+fn nothing(format: ObjectFormat) -> Changes {
+    Changes {
+        entries: Vec::new(),
+        out_of_scope: Vec::new(),
+        hidden: Vec::new(),
+        ignored: 0,
+        skipped: Vec::new(),
+        moved: Vec::new(),
+        replaced: Vec::new(),
+        format,
+        roots: None,
+    }
+}
+
+/// Ignore rules say nothing about files git tracks: those belong to the patch after all.
+fn add_tracked(
+    scan: &Scan<'_>,
+    repository: &Repository,
+    options: &Options<'_>,
+    found: &mut Found,
+) -> Result<(), Error> {
+    if found.unsure.is_empty() {
+        return Ok(());
+    }
+    let unsure: Vec<_> = found.unsure.iter().map(|path| path_of(path)).collect();
+    for (path, (mode, _)) in tracked::below(options.git, repository, &unsure)? {
+        if mode == 0o160_000 {
+            continue;
+        }
+        let path = bytes(&path).to_vec();
+        let placed = match scan {
+            Scan::Overlay(scan) => scan.locate(&path)?,
+            Scan::Copied(scan) => scan.locate(&path)?,
+        };
+        found.ignored.remove(&path);
+        found.placed.entry(path).or_insert(placed);
+    }
+    Ok(())
+}
+
+struct Sifted {
+    changes: Changes,
+    bytes: u64,
+    moved: BTreeSet<Vec<u8>>,
+}
+
+impl Sifted {
+    fn add(
+        &mut self,
+        ground: &Ground,
+        path: &[u8],
+        placed: &Placed,
+        scope: Option<&WriteScope>,
+        moved: &dyn Fn(&[u8]) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let base = side(&ground.base, true, path).map_err(ground.base_error(path))?;
+        let result = match placed {
+            Placed::Absent => None,
+            Placed::Base(at) => side(&ground.base, true, at).map_err(ground.base_error(at))?,
+            Placed::Written(at) => side(&ground.written, false, at).map_err(ground.written_error(at))?,
+            Placed::Gitlink(id) => Some(Side::Gitlink { id: id.clone() }),
+        };
+        match same(ground, base.as_ref(), result.as_ref()) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                self.changes.skipped.push(Skipped { path: path_of(path), why: Why::Unreadable });
+                return Ok(());
+            }
+            Err(e) => return Err(ground.written_error(path)(e)),
+        }
+        if moved(path)? {
+            self.moved.insert(path.to_vec());
+        }
+        if scope.is_some_and(|scope| !scope.allows(path)) {
+            self.changes.out_of_scope.push(path_of(path));
+            return Ok(());
+        }
+        self.weigh(&result, path, ground.limits)?;
+        self.changes.entries.push(Change { path: path_of(path), base, result });
+        Ok(())
+    }
+
+    fn weigh(&mut self, result: &Option<Side>, path: &[u8], limits: Limits) -> Result<(), Error> {
+        if let Some(Side::File { size, .. }) = result {
+            self.bytes = self.bytes.saturating_add(*size);
+        }
+        if self.bytes > limits.bytes {
+            return Err(Error::TooLarge { limit: limits.bytes, path: path_of(path) });
+        }
+        Ok(())
+    }
+
+    fn finish(self, ground: Ground, found: Found) -> Changes {
+        let mut changes = self.changes;
+        changes.hidden = paths(found.hidden);
+        changes.ignored = found.ignored.len() as u64;
+        changes.skipped.extend(found.skipped);
+        changes.moved = paths(self.moved);
+        changes.replaced = found.replaced;
+        changes.roots = Some(Roots { base: ground.base, written: ground.written });
+        changes
+    }
+}
+
+/// What is at a path, as far as a patch can say it.
+fn side(root: &Root, in_base: bool, path: &[u8]) -> io::Result<Option<Side>> {
+    let Some(meta) = root.look(path)? else { return Ok(None) };
+    Ok(match meta.kind {
+        Kind::File => {
+            let place = Place { in_base, path: path.to_vec() };
+            Some(Side::File { exec: meta.is_exec(), size: meta.size, place })
+        }
+        Kind::Symlink => Some(Side::Symlink { target: root.read_link(path)? }),
+        Kind::Dir | Kind::Whiteout | Kind::Special => None,
+    })
+}
+
+fn same(ground: &Ground, base: Option<&Side>, result: Option<&Side>) -> io::Result<bool> {
+    let open = |place: &Place| match place.in_base {
+        true => ground.base.open_file(&place.path),
+        false => ground.written.open_file(&place.path),
+    };
+    match (base, result) {
+        (
+            Some(Side::File { exec, size, place }),
+            Some(Side::File { exec: result_exec, size: result_size, place: result_place }),
+        ) => {
+            let (mut one, mut other) = (open(place)?, open(result_place)?);
+            Ok(exec == result_exec
+                && size == result_size
+                && (place == result_place || equal(&mut one, &mut other)?))
+        }
+        // Whoever deletes a file must be able to say what was in it.
+        (Some(Side::File { place, .. }), _) => open(place).map(|_| false),
+        (base, result) => Ok(base == result),
+    }
+}
+
+fn equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
+    let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let n = fill(one, &mut a)?;
+        if n != fill(other, &mut b)? || a[..n] != b[..n] {
+            return Ok(false);
+        }
+        if n == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,123 @@
+//! Comparing a copy with what it was: only files whose metadata differ from the index are candidates.
+
+use std::collections::HashMap;
+
+use super::Error;
+use super::ground::{Found, Ground, Placed, is_dot_git};
+use super::submodule;
+use crate::snapshot::tree::{Kind, LONGEST_PATH};
+use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
+use crate::snapshot::{GitView, Index, Pair, Seen, Why};
+
+/// A scan of one copy.
+pub(crate) struct Scan<'a> {
+    pub(crate) ground: &'a Ground,
+    pub(crate) git: Option<&'a GitView>,
+    pub(crate) index: Index,
+}
+
+impl Scan<'_> {
+    /// Everything that differs from the base, contents not yet compared.
+    pub(crate) fn run(&mut self) -> Result<Found, Error> {
+        let ground = self.ground;
+        let mut found = Found::default();
+        // What is left in here at the end was in the copy and is not any more.
+        let mut missing = self.index.entries.clone();
+        let mut walk =
+            ground.written.open_dir(b"").and_then(Walk::repairing).map_err(ground.written_error(b""))?;
+        loop {
+            match walk.next().map_err(ground.written_error(b""))? {
+                Step::Entry(entry) => {
+                    if is_dot_git(&entry.name) {
+                        continue;
+                    }
+                    if ground.hidden.contains(&entry.path) {
+                        found.hidden.insert(entry.path);
+                    } else if entry.path.len() > LONGEST_PATH {
+                        found.skip(&entry.path, Why::PathTooLong);
+                    } else if !entry.meta.is_dir() {
+                        self.leaf(&entry, &walk, &mut missing, &mut found)?;
+                    } else if let Some(id) = self.new_submodule(&entry)? {
+                        found.placed.insert(entry.path, Placed::Gitlink(id));
+                    } else {
+                        walk.descend(&entry).map_err(ground.written_error(&entry.path))?;
+                    }
+                }
+                Step::Left => {}
+                Step::Done => break,
+            }
+        }
+        self.gone(missing, &mut found);
+        Ok(found)
+    }
+
+    fn new_submodule(&self, entry: &Entry) -> Result<Option<String>, Error> {
+        let ground = self.ground;
+        match ground.base.look(&entry.path).map_err(ground.base_error(&entry.path))? {
+            None => submodule::commit_of_new(ground, self.git, &entry.path),
+            Some(_) => Ok(None),
+        }
+    }
+
+    fn leaf(
+        &self,
+        entry: &Entry,
+        walk: &Walk,
+        missing: &mut HashMap<Vec<u8>, Pair>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let ground = self.ground;
+        if !matches!(entry.meta.kind, Kind::File | Kind::Symlink) {
+            found.skip(&entry.path, Why::Special);
+            return Ok(());
+        }
+        let known = missing.remove(&entry.path);
+        if known.is_some_and(|pair| self.index.is_unchanged(&pair, &entry.meta)) {
+            return Ok(());
+        }
+        found.count(&ground.limits)?;
+        if let Some(ignored) = ground.rules.root_of(&entry.path, false) {
+            found.ignored.insert(ignored);
+            if known.is_some() {
+                found.unsure.push(entry.path.clone());
+            }
+            return Ok(());
+        }
+        let readable = entry.meta.kind == Kind::Symlink || entry.meta.mode & 0o400 != 0;
+        if !readable && !rustix::process::geteuid().is_root() {
+            make_accessible(walk.dir(), entry).map_err(ground.written_error(&entry.path))?;
+        }
+        ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
+    }
+
+    fn gone(&self, missing: HashMap<Vec<u8>, Pair>, found: &mut Found) {
+        for path in missing.into_keys() {
+            if path.split(|&b| b == b'/').any(is_dot_git) || found.placed.contains_key(&path) {
+                continue;
+            }
+            match self.ground.rules.root_of(&path, false) {
+                Some(ignored) => {
+                    found.ignored.insert(ignored);
+                    found.unsure.push(path);
+                }
+                None => drop(found.placed.insert(path, Placed::Absent)),
+            }
+        }
+    }
+
+    /// Whether the base at `path` is not what was copied.
+    pub(crate) fn base_moved(&self, path: &[u8]) -> Result<bool, Error> {
+        let now = self.ground.base.look(path).map_err(self.ground.base_error(path))?;
+        let now = now.filter(|meta| matches!(meta.kind, Kind::File | Kind::Symlink));
+        Ok(now.as_ref().map(Seen::from) != self.index.entries.get(path).map(|pair| pair.base))
+    }
+
+    /// The result at one path.
+    pub(crate) fn locate(&self, path: &[u8]) -> Result<Placed, Error> {
+        let there = self.ground.written.look(path).map_err(self.ground.written_error(path))?;
+        Ok(match there {
+            Some(meta) if matches!(meta.kind, Kind::File | Kind::Symlink) => Placed::Written(path.to_vec()),
+            _ => Placed::Absent,
+        })
+    }
+}

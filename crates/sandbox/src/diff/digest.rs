@@ -1,0 +1,64 @@
+//! One digest for a whole tree: for `--verify full` and for tests that nothing changed.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::Error;
+use crate::snapshot::tree::{Kind, Root, bytes, open_file_at, path_of, read_link_at};
+use crate::snapshot::walk::{Step, Walk};
+
+/// Hashes path, kind, mode, modification time and content of everything below `dir`, apart from the given
+/// paths (relative to it) and what is below them.
+pub fn tree_digest(dir: &Path, without: &[PathBuf]) -> Result<String, Error> {
+    let failed = |path: &[u8]| Error::io("read", dir.join(path_of(path)));
+    let root = Root::open(dir).map_err(failed(b""))?;
+    let mut walk = root.open_dir(b"").and_then(Walk::new).map_err(failed(b""))?;
+    let mut hash = Sha256::new();
+    loop {
+        let entry = match walk.next().map_err(failed(b""))? {
+            Step::Entry(entry) => entry,
+            Step::Left => continue,
+            Step::Done => break,
+        };
+        if without.iter().any(|path| bytes(path) == entry.path) {
+            continue;
+        }
+        hash.update((entry.path.len() as u64).to_le_bytes());
+        hash.update(&entry.path);
+        hash.update([entry.meta.kind as u8]);
+        hash.update(entry.meta.mode.to_le_bytes());
+        hash.update(entry.meta.mtime.sec.to_le_bytes());
+        hash.update(entry.meta.mtime.nsec.to_le_bytes());
+        match entry.meta.kind {
+            Kind::Dir => walk.descend(&entry).map_err(failed(&entry.path))?,
+            Kind::Symlink => {
+                let target = read_link_at(walk.dir(), &entry.name).map_err(failed(&entry.path))?;
+                hash.update((target.len() as u64).to_le_bytes());
+                hash.update(&target);
+            }
+            Kind::File => {
+                let mut file = open_file_at(walk.dir(), &entry.name).map_err(failed(&entry.path))?;
+                let len = feed(&mut file, &mut hash).map_err(failed(&entry.path))?;
+                hash.update(len.to_le_bytes());
+            }
+            Kind::Whiteout | Kind::Special => {}
+        }
+    }
+    Ok(holon_git::touched::hex(&hash.finalize()))
+}
+
+fn feed(from: &mut impl Read, hash: &mut Sha256) -> io::Result<u64> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut total = 0;
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(total),
+            n => {
+                hash.update(&buffer[..n]);
+                total += n as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Reading an overlay's upper layer: what the agent wrote, deleted and moved, without walking the original.
+
+use std::collections::HashSet;
+
+use super::Error;
+use super::ground::{Found, Ground, Placed, is_dot_git};
+use super::origin::{Below, Handle, Prefix};
+use super::submodule;
+use crate::snapshot::tree::{Kind, LONGEST_PATH, Meta, join};
+use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
+use crate::snapshot::{GitView, Stamp, Why};
+
+/// One upper directory on the way down.
+struct Level {
+    path: Vec<u8>,
+    /// The base directory merged into it; `None` when it covers nothing.
+    low: Option<Vec<u8>>,
+    /// The base below `path` has been noted as gone: what of it is still there must be placed again.
+    cleared: bool,
+}
+
+/// A scan of one upper layer.
+pub(crate) struct Scan<'a> {
+    pub(crate) ground: &'a Ground,
+    pub(crate) prefix: Prefix,
+    pub(crate) git: Option<&'a GitView>,
+    pub(crate) started: Stamp,
+}
+
+impl Scan<'_> {
+    /// Everything that differs from the base, contents not yet compared.
+    pub(crate) fn run(&self) -> Result<Found, Error> {
+        let ground = self.ground;
+        let mut found = Found::default();
+        let start =
+            ground.written.open_dir(b"").and_then(Walk::repairing).map_err(ground.written_error(b""))?;
+        let mut walk = start;
+        let mut levels = vec![Level { path: Vec::new(), low: Some(Vec::new()), cleared: false }];
+        loop {
+            let step = walk.next().map_err(ground.written_error(levels.last().map_or(b"", |l| &l.path)))?;
+            match step {
+                Step::Entry(entry) => {
+                    found.count(&ground.limits)?;
+                    let Some(level) = levels.last() else { break };
+                    if self.left_out(&entry, &mut found)? {
+                        continue;
+                    }
+                    if entry.meta.is_dir() {
+                        if let Some(level) = self.enter(level, &entry, &mut walk, &mut found)? {
+                            levels.push(level);
+                        }
+                    } else {
+                        self.leaf(level, &entry, &walk, &mut found)?;
+                    }
+                }
+                Step::Left => drop(levels.pop()),
+                Step::Done => break,
+            }
+        }
+        self.vanished(&mut found)?;
+        Ok(found)
+    }
+
+    /// What never becomes part of a patch: git's own, hidden, ignored, unnameable.
+    fn left_out(&self, entry: &Entry, found: &mut Found) -> Result<bool, Error> {
+        let ground = self.ground;
+        if is_dot_git(&entry.name) {
+            return Ok(true);
+        }
+        if ground.hidden.contains(&entry.path) {
+            if entry.meta.kind != Kind::Whiteout {
+                found.hidden.insert(entry.path.clone());
+            }
+            return Ok(true);
+        }
+        if entry.path.len() > LONGEST_PATH {
+            found.skip(&entry.path, Why::PathTooLong);
+            return Ok(true);
+        }
+        let base = || ground.base.look(&entry.path).map_err(ground.base_error(&entry.path));
+        // A deletion is ignored as what it deleted would be.
+        let is_dir = match entry.meta.kind {
+            Kind::Whiteout => base()?.is_some_and(|meta| meta.is_dir()),
+            _ => entry.meta.is_dir(),
+        };
+        if !ground.rules.matches(&entry.path, is_dir) {
+            return Ok(false);
+        }
+        found.ignored.insert(entry.path.clone());
+        if base()?.is_some() {
+            found.unsure.push(entry.path.clone());
+        }
+        Ok(true)
+    }
+
+    fn leaf(&self, level: &Level, entry: &Entry, walk: &Walk, found: &mut Found) -> Result<(), Error> {
+        let ground = self.ground;
+        match entry.meta.kind {
+            Kind::Whiteout => {
+                if let Some(low) = &level.low {
+                    let below = join(low, &entry.name);
+                    // The kernel marks only what it saw in the original: if nothing is there, it was.
+                    let gone = ground.base.look(&below).map_err(ground.base_error(&below))?.is_none();
+                    if gone && !ground.hidden.contains(&below) {
+                        found.moved.insert(entry.path.clone());
+                    }
+                }
+                ground.gone(&entry.path, true, found)
+            }
+            Kind::File | Kind::Symlink => {
+                let readable = entry.meta.kind == Kind::Symlink || entry.meta.mode & 0o400 != 0;
+                if !readable && !rustix::process::geteuid().is_root() {
+                    make_accessible(walk.dir(), entry).map_err(ground.written_error(&entry.path))?;
+                }
+                ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
+            }
+            Kind::Dir | Kind::Special => {
+                found.skip(&entry.path, Why::Special);
+                ground.gone(&entry.path, true, found)
+            }
+        }
+    }
+
+    /// Enters an upper directory; `None` when it became one entry as a whole.
+    fn enter(
+        &self,
+        above: &Level,
+        entry: &Entry,
+        walk: &mut Walk,
+        found: &mut Found,
+    ) -> Result<Option<Level>, Error> {
+        let ground = self.ground;
+        let path = &entry.path;
+        let base = ground.base.look(path).map_err(ground.base_error(path))?;
+        if base.is_none()
+            && let Some(id) = submodule::commit_of_new(ground, self.git, path)?
+        {
+            found.placed.insert(path.clone(), Placed::Gitlink(id));
+            return Ok(None);
+        }
+        if base.is_some_and(|meta| !meta.is_dir()) {
+            ground.gone(path, false, found)?;
+        }
+        walk.descend(entry).map_err(ground.written_error(path))?;
+        let below = self.prefix.below(walk.dir()).map_err(ground.written_error(path))?;
+        let low = self.low(above.low.as_deref(), &entry.name, below)?;
+        let mut level = Level { path: path.clone(), low, cleared: above.cleared };
+        if !level.cleared && level.low.as_ref() != Some(path) {
+            ground.gone(path, true, found)?;
+            level.cleared = true;
+        }
+        if level.cleared
+            && let Some(low) = &level.low
+        {
+            self.bring_along(low, path, walk.names(), found)?;
+        }
+        Ok(Some(level))
+    }
+
+    /// The base directory an upper directory is merged with.
+    fn low(&self, above: Option<&[u8]>, name: &[u8], below: Below) -> Result<Option<Vec<u8>>, Error> {
+        let candidate = match below {
+            Below::Opaque => None,
+            Below::Merged => above.map(|above| join(above, name)),
+            Below::Redirect(target) => match target.strip_prefix(b"/") {
+                Some(absolute) => Some(absolute.to_vec()),
+                None if target.contains(&b'/') => None,
+                None => above.map(|above| join(above, &target)),
+            },
+        };
+        let Some(low) = candidate else { return Ok(None) };
+        let dotted = low.split(|&b| b == b'/').any(|part| matches!(part, b"" | b"." | b".."));
+        if dotted || self.ground.hidden.contains(&low) {
+            return Ok(None);
+        }
+        let meta = self.ground.base.look(&low).map_err(self.ground.base_error(&low))?;
+        Ok(meta.filter(Meta::is_dir).map(|_| low))
+    }
+
+    /// Places what a moved directory still shows of the base, apart from the names its upper side covers.
+    fn bring_along(
+        &self,
+        low: &[u8],
+        to: &[u8],
+        covered: &[Vec<u8>],
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let ground = self.ground;
+        let dir = ground.base.open_dir(low).and_then(Walk::new).map_err(ground.base_error(low))?;
+        for name in dir.names() {
+            if covered.binary_search(name).is_ok() || is_dot_git(name) {
+                continue;
+            }
+            let from = join(low, name);
+            ground.each_base(&from, true, found, &mut |found, path| {
+                let target = join(to, &path[low.len() + usize::from(!low.is_empty())..]);
+                match ground.rules.root_of(&target, false) {
+                    Some(ignored) => drop(found.ignored.insert(ignored)),
+                    None if target.len() > LONGEST_PATH => found.skip(&target, Why::PathTooLong),
+                    None => drop(found.placed.insert(target, Placed::Base(path.to_vec()))),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Finds files that were copied from an original which is no longer there. A file renamed by the agent
+    /// looks the same at first sight, so two things must come together: the directory it would have vanished
+    /// from did change, and no touched base file is the one it was copied from.
+    fn vanished(&self, found: &mut Found) -> Result<(), Error> {
+        let ground = self.ground;
+        let mut known: Option<HashSet<Handle>> = None;
+        let mut moved = Vec::new();
+        for (path, placed) in &found.placed {
+            let Placed::Written(at) = placed else { continue };
+            if ground.base.look(path).map_err(ground.base_error(path))?.is_some()
+                || !self.parent_changed(path)?
+            {
+                continue;
+            }
+            let Ok(file) = ground.written.open_file(at) else { continue };
+            let origin =
+                self.prefix.origin(std::os::fd::AsFd::as_fd(&file)).map_err(ground.written_error(at))?;
+            let Some(origin) = origin else { continue };
+            if !known.get_or_insert_with(|| self.handles(found)).contains(&origin) {
+                moved.push(path.clone());
+            }
+        }
+        found.moved.extend(moved);
+        Ok(())
+    }
+
+    /// Whether the nearest base directory above `path` that still exists changed during the run.
+    fn parent_changed(&self, path: &[u8]) -> Result<bool, Error> {
+        let mut end = path.len();
+        loop {
+            end = path[..end].iter().rposition(|&b| b == b'/').unwrap_or(0);
+            let dir = &path[..end];
+            if let Some(meta) = self.ground.base.look(dir).map_err(self.ground.base_error(dir))? {
+                return Ok(meta.ctime.is_since(self.started));
+            }
+            if end == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Handles of all base files that the scan touched or left out.
+    fn handles(&self, found: &Found) -> HashSet<Handle> {
+        let base = &self.ground.base;
+        let paths = found.placed.keys().chain(&found.unsure);
+        let handle = |path: &Vec<u8>| {
+            let (dir, name) = base.parent_of(path).ok().flatten()?;
+            match dir {
+                Some(dir) => Handle::of(dir, name),
+                None => Handle::of(base.fd(), name),
+            }
+        };
+        paths.filter_map(handle).collect()
+    }
+
+    /// The result at one path of the merged view.
+    pub(crate) fn locate(&self, path: &[u8]) -> Result<Placed, Error> {
+        let ground = self.ground;
+        let mut low = Some(Vec::new());
+        let mut start = 0;
+        loop {
+            let end = path[start..].iter().position(|&b| b == b'/').map_or(path.len(), |at| start + at);
+            let (here, name) = (&path[..end], &path[start..end]);
+            match ground.written.look(here).map_err(ground.written_error(here))? {
+                None => {
+                    let Some(low) = low else { return Ok(Placed::Absent) };
+                    let rest = join(&low, &path[start..]);
+                    let there = ground.base.look(&rest).map_err(ground.base_error(&rest))?;
+                    return Ok(match there {
+                        Some(meta) if !meta.is_dir() => Placed::Base(rest),
+                        _ => Placed::Absent,
+                    });
+                }
+                Some(meta) if meta.is_dir() && end < path.len() => {
+                    let dir = ground.written.open_dir(here).map_err(ground.written_error(here))?;
+                    let below = self.prefix.below(std::os::fd::AsFd::as_fd(&dir));
+                    low = self.low(low.as_deref(), name, below.map_err(ground.written_error(here))?)?;
+                    start = end + 1;
+                }
+                Some(meta) if end == path.len() && matches!(meta.kind, Kind::File | Kind::Symlink) => {
+                    return Ok(Placed::Written(path.to_vec()));
+                }
+                Some(_) => return Ok(Placed::Absent),
+            }
+        }
+    }
+}

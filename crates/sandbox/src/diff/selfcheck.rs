@@ -1,0 +1,64 @@
+//! The proof: the patch applied to the staged base gives the result, every path of it and nothing else.
+
+use std::collections::BTreeMap;
+
+use holon_git::{Digest, FileMode, Git, ObjectFormat, Touched, apply};
+
+use super::Error;
+use super::stage::Stage;
+use crate::snapshot::tree::{Kind, Meta, bytes, path_of};
+
+/// Applies `patch` in the stage and compares; the stage holds the result afterwards.
+pub(crate) fn reproduces(
+    git: &Git,
+    patch: &[u8],
+    format: ObjectFormat,
+    stage: &Stage,
+    touched: &[Touched],
+) -> Result<(), Error> {
+    apply::plain(git, patch, stage.path(), format).map_err(|e| match e {
+        holon_git::Error::Failed { stderr, .. } => Error::Refused { why: stderr },
+        other => Error::Git(other),
+    })?;
+    let files = stage.files().map_err(Error::io("read", stage.path()))?;
+    let mut there: BTreeMap<Vec<u8>, Meta> = files.into_iter().collect();
+    for entry in touched {
+        let name = bytes(&entry.path);
+        let wrong = |why| Error::NotReproduced { path: entry.path.clone(), why };
+        let meta = there.remove(name);
+        match (&entry.result, meta) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(wrong("it should be gone")),
+            (Some(Digest { mode: FileMode::Gitlink, .. }), None) => {
+                let dir = stage.root.look(name).map_err(Error::io("read", &entry.path))?;
+                if !dir.is_some_and(|meta| meta.is_dir()) {
+                    return Err(wrong("the submodule's directory is missing"));
+                }
+            }
+            (Some(expected), Some(meta)) => {
+                let got = digest(stage, name, &meta).map_err(Error::io("read", &entry.path))?;
+                match got {
+                    Some(got) if got == *expected => {}
+                    Some(got) if got.mode != expected.mode => return Err(wrong("its mode differs")),
+                    _ => return Err(wrong("its content differs")),
+                }
+            }
+            (Some(_), None) => return Err(wrong("it is missing")),
+        }
+    }
+    match there.into_keys().next() {
+        Some(extra) => Err(Error::NotReproduced { path: path_of(&extra), why: "it should not be there" }),
+        None => Ok(()),
+    }
+}
+
+fn digest(stage: &Stage, path: &[u8], meta: &Meta) -> std::io::Result<Option<Digest>> {
+    Ok(match meta.kind {
+        Kind::Symlink => Some(Digest::of_bytes(FileMode::Symlink, &stage.root.read_link(path)?)),
+        Kind::File => {
+            let mode = if meta.is_exec() { FileMode::Executable } else { FileMode::Regular };
+            Some(Digest::of_reader(mode, &mut stage.root.open_file(path)?)?.0)
+        }
+        _ => None,
+    })
+}

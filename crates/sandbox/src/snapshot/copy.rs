@@ -1,0 +1,212 @@
+//! A full copy of a workspace, sharing blocks where the file system can.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, copy_file_range, fchmod, fchown, fstat,
+    futimens, ioctl_ficlone, mkdirat, openat, symlinkat, utimensat,
+};
+use rustix::io::Errno;
+
+use super::index::{Pair, Seen, Writer};
+use super::remove::remove_tree;
+use super::tree::{Kind, LONGEST_PATH, Meta, Root, look, open_file_at, path_of, read_link_at};
+use super::walk::{Cursor, Entry, Step, Walk};
+use super::{Error, Skipped, Why};
+
+/// How to make a copy.
+pub(crate) struct Plan<'a> {
+    pub(crate) from: &'a Path,
+    /// Must exist and be empty.
+    pub(crate) to: &'a Path,
+    /// Where the index goes; `None` for copies nobody compares later.
+    pub(crate) index: Option<&'a Path>,
+    /// Root-relative paths that are left out.
+    pub(crate) without: &'a [Vec<u8>],
+    /// Who shall own everything.
+    pub(crate) owner: Option<(u32, u32)>,
+    /// Whether to try sharing blocks.
+    pub(crate) reflink: bool,
+}
+
+/// What a copy came to.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    /// What was left out, and why.
+    pub(crate) skipped: Vec<Skipped>,
+    /// Whether blocks are shared with the original.
+    pub(crate) reflinked: bool,
+}
+
+/// Copies everything; when that fails, deletes what was copied so far.
+pub(crate) fn tree(plan: &Plan<'_>) -> Result<Copied, Error> {
+    let mut copier = Copier { plan, copied: Copied::default(), index: None, reflink: plan.reflink };
+    copier.run().inspect_err(|_| {
+        let _ = remove_tree(plan.to);
+        let _ = plan.index.map(std::fs::remove_file);
+    })?;
+    copier.copied.reflinked = copier.reflink;
+    Ok(copier.copied)
+}
+
+struct Copier<'a> {
+    plan: &'a Plan<'a>,
+    copied: Copied,
+    index: Option<Writer>,
+    reflink: bool,
+}
+
+impl Copier<'_> {
+    fn run(&mut self) -> Result<(), Error> {
+        let from = Root::open(self.plan.from).map_err(Error::unreadable(self.plan.from))?;
+        let to = Root::open(self.plan.to).map_err(Error::io("open", self.plan.to))?;
+        let write = |e: io::Error| Error::io("write", self.plan.to)(e);
+        self.index = self.plan.index.map(Writer::create).transpose().map_err(write)?;
+        let root = from.look(b"").map_err(Error::unreadable(self.plan.from))?;
+        let start = from.open_dir(b"").map_err(Error::unreadable(self.plan.from))?;
+        let mut walk = Walk::new(start).map_err(Error::unreadable(self.plan.from))?;
+        let mut target = Cursor::new(to.open_dir(b"").map_err(write)?);
+        let mut entered: Vec<Meta> = Vec::new();
+        loop {
+            match walk.next().map_err(Error::io("read", self.plan.from))? {
+                Step::Entry(entry) => {
+                    if self.plan.without.contains(&entry.path) {
+                        continue;
+                    }
+                    if entry.meta.is_dir() {
+                        match walk.descend(&entry) {
+                            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                                self.skip(&entry, Why::Unreadable);
+                            }
+                            Err(e) => {
+                                return Err(Error::io("read", self.plan.from.join(path_of(&entry.path)))(e));
+                            }
+                            Ok(()) => {
+                                self.enter(&mut target, &entry)?;
+                                entered.push(entry.meta);
+                            }
+                        }
+                    } else {
+                        self.leaf(walk.dir(), target.fd(), &entry)?;
+                    }
+                }
+                Step::Left => {
+                    if let Some(meta) = entered.pop() {
+                        self.finish_dir(target.fd(), &meta).map_err(write)?;
+                    }
+                    target.up().map_err(write)?;
+                }
+                Step::Done => break,
+            }
+        }
+        if let Some(meta) = root {
+            self.finish_dir(target.fd(), &meta).map_err(write)?;
+        }
+        self.index.take().map_or(Ok(()), Writer::finish).map_err(write)
+    }
+
+    fn enter(&self, target: &mut Cursor, entry: &Entry) -> Result<(), Error> {
+        let failed = |e: Errno| Error::io("write", self.plan.to.join(path_of(&entry.path)))(e.into());
+        mkdirat(target.fd(), OsStr::from_bytes(&entry.name), Mode::RWXU).map_err(failed)?;
+        target.down(&entry.name).map_err(failed)
+    }
+
+    fn leaf(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> Result<(), Error> {
+        let done = match entry.meta.kind {
+            Kind::File => self.file(from, to, entry),
+            Kind::Symlink => self.link(from, to, entry),
+            Kind::Dir | Kind::Whiteout | Kind::Special => {
+                self.skip(entry, Why::Special);
+                return Ok(());
+            }
+        };
+        let pair = match done {
+            Ok(pair) => pair,
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                self.skip(entry, Why::Unreadable);
+                return Ok(());
+            }
+            Err(e) => return Err(Error::io("copy", self.plan.from.join(path_of(&entry.path)))(e)),
+        };
+        if entry.path.len() > LONGEST_PATH {
+            return Ok(());
+        }
+        match &mut self.index {
+            Some(index) => index.add(&entry.path, &pair).map_err(Error::io("write", self.plan.to)),
+            None => Ok(()),
+        }
+    }
+
+    fn skip(&mut self, entry: &Entry, why: Why) {
+        self.copied.skipped.push(Skipped { path: path_of(&entry.path), why });
+    }
+
+    fn file(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> io::Result<Pair> {
+        let source = open_file_at(from, &entry.name)?;
+        // Looked at before reading: a change during the copy then shows as one made after it.
+        let base = Meta::from(fstat(&source)?);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let target = File::from(openat(to, OsStr::from_bytes(&entry.name), flags, Mode::RUSR | Mode::WUSR)?);
+        self.content(&source, &target)?;
+        self.give(target.as_fd(), &base)?;
+        futimens(&target, &times(&base))?;
+        Ok(Pair { base: Seen::from(&base), copy: Seen::from(&Meta::from(fstat(&target)?)) })
+    }
+
+    fn content(&mut self, source: &File, target: &File) -> io::Result<()> {
+        if self.reflink {
+            match ioctl_ficlone(target, source) {
+                Ok(()) => return Ok(()),
+                Err(Errno::NOSPC | Errno::DQUOT) => return Err(Errno::NOSPC.into()),
+                // Not on this file system, or not between these two: never again in this copy.
+                Err(_) => self.reflink = false,
+            }
+        }
+        loop {
+            match copy_file_range(source, None, target, None, 1 << 30) {
+                Ok(0) => break,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::NOSPC) => return Err(Errno::NOSPC.into()),
+                Err(_) => break,
+            }
+        }
+        // Whatever the kernel did not copy itself (other file systems, files of unknown length).
+        io::copy(&mut &*source, &mut &*target).map(drop)
+    }
+
+    fn link(&self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> io::Result<Pair> {
+        let target = read_link_at(from, &entry.name)?;
+        let name = OsStr::from_bytes(&entry.name);
+        symlinkat(OsStr::from_bytes(&target), to, name)?;
+        if let Some((uid, gid)) = self.plan.owner {
+            let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+            chownat(to, name, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        utimensat(to, name, &times(&entry.meta), AtFlags::SYMLINK_NOFOLLOW)?;
+        let copy = look(to, &entry.name)?.ok_or(Errno::NOENT)?;
+        Ok(Pair { base: Seen::from(&entry.meta), copy: Seen::from(&copy) })
+    }
+
+    fn finish_dir(&self, dir: BorrowedFd<'_>, meta: &Meta) -> io::Result<()> {
+        self.give(dir, meta)?;
+        Ok(futimens(dir, &times(meta))?)
+    }
+
+    /// Owner and permissions; never the bits that lend someone else's rights.
+    fn give(&self, fd: BorrowedFd<'_>, meta: &Meta) -> io::Result<()> {
+        if let Some((uid, gid)) = self.plan.owner {
+            fchown(fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+        }
+        Ok(fchmod(fd, Mode::from_raw_mode(meta.mode & 0o777))?)
+    }
+}
+
+fn times(meta: &Meta) -> Timestamps {
+    let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
+    Timestamps { last_access: at, last_modification: at }
+}

@@ -1,0 +1,181 @@
+//! What a copy looked like when it was finished, so that later only what changed must be read.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use super::stamp::Stamp;
+use super::tree::Meta;
+
+const MAGIC: &[u8; 8] = b"holonix1";
+/// A file changed this soon after it was indexed could still show the indexed times.
+const RACY_MILLIS: u32 = 50;
+
+/// The part of a file's metadata that changes whenever its content does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) mode: u32,
+    pub(crate) size: u64,
+    pub(crate) ino: u64,
+    pub(crate) mtime: Stamp,
+    pub(crate) ctime: Stamp,
+}
+
+impl From<&Meta> for Seen {
+    fn from(meta: &Meta) -> Self {
+        Self { mode: meta.mode, size: meta.size, ino: meta.ino, mtime: meta.mtime, ctime: meta.ctime }
+    }
+}
+
+/// One file or link: what the original was, and what the copy was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) base: Seen,
+    pub(crate) copy: Seen,
+}
+
+/// Writes the index while the copy is made.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    out: BufWriter<File>,
+}
+
+impl Writer {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let mut out = BufWriter::new(File::create(path)?);
+        out.write_all(MAGIC)?;
+        Ok(Self { out })
+    }
+
+    pub(crate) fn add(&mut self, path: &[u8], pair: &Pair) -> io::Result<()> {
+        self.out.write_all(&(path.len() as u32).to_le_bytes())?;
+        self.out.write_all(path)?;
+        for seen in [&pair.base, &pair.copy] {
+            self.out.write_all(&seen.mode.to_le_bytes())?;
+            self.out.write_all(&seen.size.to_le_bytes())?;
+            self.out.write_all(&seen.ino.to_le_bytes())?;
+            for stamp in [seen.mtime, seen.ctime] {
+                self.out.write_all(&stamp.sec.to_le_bytes())?;
+                self.out.write_all(&stamp.nsec.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A whole index in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) entries: HashMap<Vec<u8>, Pair>,
+    racy_since: Stamp,
+}
+
+impl Index {
+    /// Reads an index whose copy was finished at `finished`.
+    pub(crate) fn load(path: &Path, finished: Stamp) -> io::Result<Self> {
+        let mut from = BufReader::new(File::open(path)?);
+        let mut magic = [0; 8];
+        from.read_exact(&mut magic)?;
+        if &magic != MAGIC {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not an index of this version"));
+        }
+        let mut entries = HashMap::new();
+        while let Some(len) = first(&mut from)? {
+            if len as usize > super::tree::LONGEST_PATH {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the index is damaged"));
+            }
+            let mut path = vec![0; len as usize];
+            from.read_exact(&mut path)?;
+            let pair = Pair { base: seen(&mut from)?, copy: seen(&mut from)? };
+            entries.insert(path, pair);
+        }
+        Ok(Self { entries, racy_since: finished.before(RACY_MILLIS) })
+    }
+
+    /// Whether the copy's file is surely as it was indexed.
+    pub(crate) fn is_unchanged(&self, pair: &Pair, now: &Meta) -> bool {
+        pair.copy == Seen::from(now) && pair.copy.ctime < self.racy_since
+    }
+}
+
+/// The length that begins a record; `None` at a clean end.
+fn first(from: &mut impl Read) -> io::Result<Option<u32>> {
+    let mut bytes = [0; 4];
+    let mut filled = 0;
+    while filled < 4 {
+        match from.read(&mut bytes[filled..])? {
+            0 if filled == 0 => return Ok(None),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => filled += n,
+        }
+    }
+    Ok(Some(u32::from_le_bytes(bytes)))
+}
+
+fn seen(from: &mut impl Read) -> io::Result<Seen> {
+    Ok(Seen {
+        mode: u32::from_le_bytes(array(from)?),
+        size: u64::from_le_bytes(array(from)?),
+        ino: u64::from_le_bytes(array(from)?),
+        mtime: stamp(from)?,
+        ctime: stamp(from)?,
+    })
+}
+
+fn stamp(from: &mut impl Read) -> io::Result<Stamp> {
+    Ok(Stamp { sec: i64::from_le_bytes(array(from)?), nsec: u32::from_le_bytes(array(from)?) })
+}
+
+fn array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pair(n: u64) -> Pair {
+        let stamp = Stamp { sec: n as i64 - 5, nsec: 7 };
+        let base = Seen { mode: 0o644, size: n, ino: n + 1, mtime: stamp, ctime: stamp };
+        Pair { base, copy: Seen { ino: n + 2, ..base } }
+    }
+
+    #[test]
+    fn written_and_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        let mut writer = Writer::create(&path).unwrap();
+        for n in 0..100 {
+            writer.add(format!("dir/{n}\n\u{e9}").as_bytes(), &pair(n)).unwrap();
+        }
+        writer.finish().unwrap();
+        let index = Index::load(&path, Stamp::default()).unwrap();
+        assert_eq!(index.entries.len(), 100);
+        assert_eq!(index.entries["dir/42\n\u{e9}".as_bytes()], pair(42));
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        assert!(Index::load(&path, Stamp::default()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_files_are_errors(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("index");
+            fs::write(&path, [MAGIC.as_slice(), &tail].concat()).unwrap();
+            let _ = Index::load(&path, Stamp::default());
+        }
+    }
+}

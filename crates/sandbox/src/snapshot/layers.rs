@@ -1,0 +1,142 @@
+//! The directories of an overlay: where writes land, and the veil of what must not be seen.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, Timespec, Timestamps, futimens, mknodat};
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use super::tree::{Meta, Root, bytes, path_of};
+use crate::mount;
+
+/// Host-made directories for one overlay mount.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layers {
+    /// Where writes land; `None` for a view nobody can write to.
+    #[serde(with = "mount::optional_path")]
+    pub(crate) upper: Option<PathBuf>,
+    #[serde(with = "mount::optional_path")]
+    pub(crate) work: Option<PathBuf>,
+    /// A layer between the writes and the original; only made when something must be hidden or replaced.
+    #[serde(with = "mount::optional_path")]
+    pub(crate) veil: Option<PathBuf>,
+    /// The original.
+    #[serde(with = "mount::path")]
+    pub(crate) lower: PathBuf,
+}
+
+impl Layers {
+    /// The mount these directories are for.
+    pub(crate) fn source(&self) -> mount::Source {
+        if self.veil.is_none() && self.upper.is_none() {
+            return mount::Source::Bind(self.lower.clone());
+        }
+        mount::Source::Overlay(mount::Overlay {
+            lowers: self.veil.iter().chain([&self.lower]).cloned().collect(),
+            upper: self.upper.clone(),
+            work: self.work.clone(),
+        })
+    }
+
+    /// Makes `upper` and `work` with the given names below `dir`, with the root's own mode and the payload as
+    /// owner: the root of the merged view takes both from there.
+    pub(crate) fn make_writable(
+        &mut self,
+        dir: &Path,
+        name: &str,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), Error> {
+        let lower = Root::open(&self.lower).map_err(Error::unreadable(&self.lower))?;
+        let meta = lower.look(b"").ok().flatten();
+        let upper = dir.join(format!("{name}upper"));
+        let work = dir.join(format!("{name}work"));
+        for path in [&upper, &work] {
+            fs::create_dir(path).map_err(Error::io("create", path))?;
+            own(path, owner).map_err(Error::io("give away", path))?;
+        }
+        if let Some(meta) = meta {
+            resemble(&upper, &meta).map_err(Error::io("create", &upper))?;
+        }
+        self.upper = Some(upper);
+        self.work = Some(work);
+        Ok(())
+    }
+}
+
+/// Makes `rel` and the directories above it below `layer`, each looking like the one of `base` it will merge
+/// with, or new where `base` has none. `false` when something else than a directory is in the way: a link
+/// there must not lead the mount anywhere else.
+pub(crate) fn mirror(layer: &Path, base: &Root, rel: &[u8], owner: Option<(u32, u32)>) -> io::Result<bool> {
+    let ends = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(i, _)| i).chain([rel.len()]);
+    let mut metas = Vec::new();
+    for end in ends.filter(|end| *end > 0) {
+        let part = &rel[..end];
+        let meta = base.look(part)?;
+        if meta.is_some_and(|meta| !meta.is_dir()) {
+            return Ok(false);
+        }
+        metas.push((layer.join(path_of(part)), meta));
+    }
+    let mut made = Vec::new();
+    for (path, meta) in &metas {
+        match fs::DirBuilder::new().mode(0o755).create(path) {
+            Ok(()) => made.push((path, meta)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+    // Deepest first: making the next one would change the time of the one above.
+    for (path, meta) in made.into_iter().rev() {
+        own(path, owner)?;
+        if let Some(meta) = meta {
+            resemble(path, meta)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Marks `rel` as not there. Nothing to do, and `false`, when `base` has nothing at that place.
+pub(crate) fn hide(veil: &Path, base: &Root, rel: &[u8]) -> Result<bool, Error> {
+    let failed = |source| Error::Whiteout { what: path_of(rel), at: veil.to_owned(), source };
+    if base.look(rel).map_err(Error::io("look at", base.path().join(path_of(rel))))?.is_none() {
+        return Ok(false);
+    }
+    if let Some(slash) = rel.iter().rposition(|&b| b == b'/')
+        && !mirror(veil, base, &rel[..slash], None).map_err(failed)?
+    {
+        return Ok(false);
+    }
+    let path = veil.join(path_of(rel));
+    match mknodat(CWD, &path, FileType::CharacterDevice, Mode::empty(), 0) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(true),
+        Err(e) => Err(failed(e.into())),
+    }
+}
+
+fn own(path: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
+    match owner {
+        Some((uid, gid)) => std::os::unix::fs::lchown(path, Some(uid), Some(gid)),
+        None => Ok(()),
+    }
+}
+
+fn resemble(path: &Path, meta: &Meta) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(meta.mode & 0o777))?;
+    let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
+    Ok(futimens(fs::File::open(path)?, &Timestamps { last_access: at, last_modification: at })?)
+}
+
+/// A workspace-relative path in its one clean form.
+pub(crate) fn clean(path: &Path) -> Result<Vec<u8>, Error> {
+    holon_core::scope::normalise(bytes(path))
+        .map_err(|e| Error::BadPath { path: path.to_owned(), why: e.to_string() })
+}
+
+/// `dir/name` with the bytes of `name`.
+pub(crate) fn below(dir: &Path, name: &[u8]) -> PathBuf {
+    dir.join(std::ffi::OsStr::from_bytes(name))
+}

@@ -1,0 +1,228 @@
+//! The copy of the workspace a run sees: prepared on the host, mounted by the walls, never the original.
+
+mod copy;
+mod error;
+mod gitview;
+mod index;
+mod layers;
+mod remove;
+mod stamp;
+mod strategy;
+mod take;
+pub(crate) mod tree;
+pub(crate) mod walk;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::Access;
+use serde::{Deserialize, Serialize};
+
+pub use error::Error;
+pub use gitview::GIT_INSIDE;
+pub use remove::remove_tree;
+pub use stamp::Stamp;
+pub use strategy::{Strategy, StrategyChoice};
+pub use take::{Request, take};
+
+pub(crate) use gitview::GitView;
+pub(crate) use index::{Index, Pair, Seen};
+pub(crate) use layers::Layers;
+pub(crate) use remove::TempTree;
+
+use crate::mount::{self, Mount, Source};
+
+/// Where the workspace appears inside.
+pub const WORKSPACE_INSIDE: &str = "/holon/workspace";
+/// The file in the run directory that [`Snapshot::store`] writes.
+const STORED: &str = "snapshot.json";
+
+/// Something of the workspace that is not in the snapshot or cannot be in a patch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Relative to the workspace.
+    #[serde(with = "mount::path")]
+    pub path: PathBuf,
+    /// The reason.
+    pub why: Why,
+}
+
+/// Reasons for leaving something out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// A FIFO, socket or device.
+    Special,
+    /// Its permissions do not let the host read it.
+    Unreadable,
+    /// Its path is longer than the system and git can name.
+    PathTooLong,
+}
+
+/// What the snapshot was taken of.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Base {
+    /// Whether the workspace belongs to a repository that could be used.
+    pub is_git: bool,
+    /// The commit HEAD named.
+    pub commit: Option<String>,
+    /// The branch checked out.
+    pub branch: Option<String>,
+    /// Whether git's ids are SHA-256.
+    pub sha256: bool,
+    /// Things the user should know about it.
+    pub notes: Vec<String>,
+}
+
+/// A prepared snapshot; can be stored in the run directory and loaded again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    #[serde(with = "mount::path")]
+    workspace: PathBuf,
+    #[serde(with = "mount::path")]
+    dir: PathBuf,
+    strategy: Strategy,
+    access: Access,
+    #[serde(with = "mount::paths")]
+    hidden: Vec<PathBuf>,
+    scoped: Option<Scoped>,
+    layers: Layers,
+    #[serde(with = "mount::optional_path")]
+    copy: Option<PathBuf>,
+    git: Option<GitView>,
+    started: Stamp,
+    base: Base,
+    skipped: Vec<Skipped>,
+    generation: u32,
+    owner: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Scoped {
+    #[serde(with = "mount::paths")]
+    dirs: Vec<PathBuf>,
+}
+
+impl Snapshot {
+    /// What the walls mount for it: the workspace first, then a repository that lies elsewhere.
+    pub fn mounts(&self) -> Vec<Mount> {
+        let writable = self.access.writable();
+        let source = match &self.copy {
+            Some(path) => Source::Bind(path.clone()),
+            None => self.layers.source(),
+        };
+        let workspace = Mount { at: WORKSPACE_INSIDE.into(), source, writable };
+        [workspace].into_iter().chain(self.git.as_ref().map(|git| git.mount(writable))).collect()
+    }
+
+    /// `Some`: the workspace is to be read-only apart from these directories (relative to it, all existing in
+    /// the merged view). `None`: it is writable or not as its [`Mount`] says.
+    pub fn scoped_dirs(&self) -> Option<&[PathBuf]> {
+        self.scoped.as_ref().map(|scoped| scoped.dirs.as_slice())
+    }
+
+    /// How it was made.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// What the agent may do to it.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// What it was taken of.
+    pub fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// The original.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// What is not in it.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// The moment it was taken, on the file system's clock.
+    pub fn started(&self) -> Stamp {
+        self.started
+    }
+
+    /// Where the agent's writes are on the host; `None` when there can be none.
+    pub fn written(&self) -> Option<&Path> {
+        self.copy.as_deref().or(self.layers.upper.as_deref())
+    }
+
+    /// Replaces the scratch space of its overlays, which the kernel accepts for one mount only. Call it
+    /// before mounting again, when nothing is mounted any more.
+    pub fn renew(&mut self) -> Result<(), Error> {
+        self.generation += 1;
+        let git = match &mut self.git {
+            Some(GitView::Layers(layers)) => Some(layers),
+            _ => None,
+        };
+        for layers in [Some(&mut self.layers), git].into_iter().flatten() {
+            let Some(old) = &layers.work else { continue };
+            let fresh = old.with_extension(self.generation.to_string());
+            remove_tree(old).map_err(Error::io("remove", old))?;
+            fs::create_dir(&fresh).map_err(Error::io("create", &fresh))?;
+            if let Some((uid, gid)) = self.owner {
+                std::os::unix::fs::lchown(&fresh, Some(uid), Some(gid))
+                    .map_err(Error::io("give away", &fresh))?;
+            }
+            layers.work = Some(fresh);
+        }
+        Ok(())
+    }
+
+    /// Writes it to the run directory.
+    pub fn store(&self, run_dir: &Path) -> Result<(), Error> {
+        let path = run_dir.join(STORED);
+        let text =
+            serde_json::to_vec(self).map_err(|e| Error::Stored { path: path.clone(), why: e.to_string() })?;
+        let temp = run_dir.join(format!("{STORED}.new"));
+        fs::write(&temp, text).map_err(Error::io("write", &temp))?;
+        fs::rename(&temp, &path).map_err(Error::io("write", path))
+    }
+
+    /// Reads it back.
+    pub fn load(run_dir: &Path) -> Result<Self, Error> {
+        let path = run_dir.join(STORED);
+        let text = fs::read(&path).map_err(Error::io("read", &path))?;
+        serde_json::from_slice(&text).map_err(|e| Error::Stored { path, why: e.to_string() })
+    }
+
+    /// Deletes everything made for it: the agent's writes, the copy, the layers.
+    pub fn discard(&self) -> Result<(), Error> {
+        remove_tree(&self.dir).map_err(Error::io("remove", &self.dir))
+    }
+
+    /// Where it keeps its files: private to the host, and a good place for temporary ones.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
+    }
+
+    pub(crate) fn copy(&self) -> Option<&Path> {
+        self.copy.as_deref()
+    }
+
+    pub(crate) fn index_path(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    /// Whether root mounts its layers, which decides where the kernel keeps its notes.
+    pub(crate) fn by_root(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    pub(crate) fn git_view(&self) -> Option<&GitView> {
+        self.git.as_ref()
+    }
+}

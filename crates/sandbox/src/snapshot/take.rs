@@ -1,0 +1,201 @@
+//! Taking a snapshot: directories made, nothing mounted, the original only read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::Access;
+use holon_core::scope::{Enclosing, WriteScope};
+use holon_git::Repository;
+use holon_git::repo::{Found, Unfinished};
+
+use super::copy::{self, Plan};
+use super::layers::{self, Layers};
+use super::remove::remove_tree;
+use super::tree::{Root, bytes, path_of};
+use super::{Base, Error, Scoped, Snapshot, Stamp, Strategy, StrategyChoice, gitview};
+
+/// What to take a snapshot of, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The directory the user works in.
+    pub workspace: &'a Path,
+    /// Where the run keeps its files: existing, private, not inside the workspace's view.
+    pub run_dir: &'a Path,
+    /// What the agent may do.
+    pub access: &'a Access,
+    /// Paths relative to the workspace that the agent must not see.
+    pub hide: &'a [PathBuf],
+    /// Which way to make it.
+    pub strategy: StrategyChoice,
+    /// Whether the walls can mount an overlay with its writes in `run_dir`.
+    pub overlay_works: bool,
+    /// Who shall own what the agent writes to; only root can and must say.
+    pub payload_uid: Option<(u32, u32)>,
+}
+
+/// Prepares a snapshot below `run_dir/snapshot`; on failure nothing is left there.
+pub fn take(request: &Request<'_>) -> Result<Snapshot, Error> {
+    let workspace = fs::canonicalize(request.workspace).map_err(Error::unreadable(request.workspace))?;
+    let base = Root::open(&workspace).map_err(Error::unreadable(&workspace))?;
+    let dir = request.run_dir.join("snapshot");
+    fs::create_dir(&dir).map_err(Error::io("create", &dir))?;
+    prepare(request, workspace, &base, &dir).inspect_err(|_| {
+        let _ = remove_tree(&dir);
+    })
+}
+
+fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -> Result<Snapshot, Error> {
+    let found = Repository::look(&workspace)?;
+    let hidden = hidden(request.hide, root)?;
+    let elsewhere = found.repository.as_ref().filter(|r| gitview::is_elsewhere(r));
+    let writable = request.access.writable();
+    let veiled = !hidden.is_empty() || elsewhere.is_some();
+    let strategy = Strategy::choose(request.strategy, request.overlay_works, writable, veiled)?;
+    let owner = request.payload_uid;
+    let mut snapshot = Snapshot {
+        dir: dir.to_owned(),
+        strategy,
+        access: request.access.clone(),
+        hidden: hidden.iter().map(|path| path_of(path)).collect(),
+        scoped: None,
+        layers: Layers { upper: None, work: None, veil: None, lower: workspace.clone() },
+        workspace,
+        copy: None,
+        git: None,
+        started: Stamp::default(),
+        base: describe(&found),
+        skipped: Vec::new(),
+        generation: 0,
+        owner,
+    };
+    if let Some(repository) = elsewhere {
+        snapshot.git = Some(gitview::prepare(repository, dir, strategy, writable, owner)?);
+    }
+    let dot_git = elsewhere.map(gitview::dot_git);
+    match strategy {
+        Strategy::ReadOnly => {}
+        Strategy::Overlay => {
+            if veiled {
+                snapshot.layers.veil = Some(veil(dir, root, &hidden, dot_git.as_deref())?);
+            }
+            if writable {
+                snapshot.layers.make_writable(dir, "", owner)?;
+            }
+        }
+        Strategy::Reflink | Strategy::Copy => copied(&mut snapshot, &hidden, dot_git.as_deref())?,
+    }
+    scope(&mut snapshot, root)?;
+    let marker = dir.join("started");
+    snapshot.started = Stamp::now(&marker).map_err(Error::io("write", &marker))?;
+    Ok(snapshot)
+}
+
+/// Hidden paths in their clean form, those that exist, none inside another.
+fn hidden(hide: &[PathBuf], root: &Root) -> Result<Vec<Vec<u8>>, Error> {
+    let mut paths = hide.iter().map(|path| layers::clean(path)).collect::<Result<Vec<_>, _>>()?;
+    paths.sort();
+    paths.dedup();
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for path in paths {
+        let covered =
+            kept.iter().any(|above| path.starts_with(above) && path.get(above.len()) == Some(&b'/'));
+        let exists = || root.look(&path).map_err(Error::io("look at", root.path().join(path_of(&path))));
+        if !covered && exists()?.is_some() {
+            kept.push(path);
+        }
+    }
+    Ok(kept)
+}
+
+fn describe(found: &Found) -> Base {
+    let mut base = Base { notes: found.warnings.clone(), ..Base::default() };
+    let Some(repository) = &found.repository else { return base };
+    base.is_git = true;
+    base.commit = repository.head.commit().map(str::to_owned);
+    base.branch = match &repository.head {
+        holon_git::refs::Head::Commit { branch, .. } => branch.clone(),
+        holon_git::refs::Head::Unborn { branch } => Some(branch.clone()),
+        holon_git::refs::Head::Unknown => None,
+    };
+    base.sha256 = repository.format == holon_git::ObjectFormat::Sha256;
+    if repository.sparse {
+        base.notes.push("the checkout is sparse: the agent sees only what is checked out".into());
+    }
+    let unfinished = repository.unfinished.map(|what| match what {
+        Unfinished::Merge => "a merge",
+        Unfinished::Rebase => "a rebase",
+        Unfinished::CherryPick => "a cherry-pick",
+        Unfinished::Revert => "a revert",
+        Unfinished::Bisect => "a bisection",
+    });
+    base.notes.extend(unfinished.map(|what| format!("{what} is in progress in this repository")));
+    if !repository.is_toplevel() {
+        let top = repository.toplevel.display();
+        base.notes
+            .push(format!("the workspace is part of the repository at {top}: git does not work inside"));
+    }
+    base
+}
+
+fn veil(dir: &Path, root: &Root, hidden: &[Vec<u8>], dot_git: Option<&[u8]>) -> Result<PathBuf, Error> {
+    let veil = dir.join("veil");
+    fs::create_dir(&veil).map_err(Error::io("create", &veil))?;
+    for path in hidden {
+        layers::hide(&veil, root, path)?;
+    }
+    if let Some(text) = dot_git {
+        let path = layers::below(&veil, b".git");
+        fs::write(&path, text).map_err(Error::io("write", path))?;
+    }
+    Ok(veil)
+}
+
+fn copied(snapshot: &mut Snapshot, hidden: &[Vec<u8>], dot_git: Option<&[u8]>) -> Result<(), Error> {
+    let to = snapshot.dir.join("tree");
+    fs::create_dir(&to).map_err(Error::io("create", &to))?;
+    let index = snapshot.index_path();
+    // Anything of the run itself that happens to lie inside the workspace is not part of it.
+    let own = snapshot.dir.strip_prefix(&snapshot.workspace).ok().map(|path| bytes(path).to_vec());
+    let without: Vec<Vec<u8>> = hidden.iter().cloned().chain(own).collect();
+    let done = copy::tree(&Plan {
+        from: &snapshot.workspace,
+        to: &to,
+        index: Some(&index),
+        without: &without,
+        owner: snapshot.owner,
+        reflink: snapshot.strategy == Strategy::Reflink,
+    })?;
+    if let Some(text) = dot_git {
+        let path = to.join(".git");
+        fs::write(&path, text).map_err(Error::io("write", path))?;
+    }
+    if snapshot.strategy == Strategy::Reflink && !done.reflinked {
+        snapshot.strategy = Strategy::Copy;
+    }
+    snapshot.skipped = done.skipped;
+    snapshot.copy = Some(to);
+    Ok(())
+}
+
+/// Finds the directories of a write scope and makes those that are missing, so that they can be mounted.
+fn scope(snapshot: &mut Snapshot, root: &Root) -> Result<(), Error> {
+    let Access::Scoped { write } = &snapshot.access else { return Ok(()) };
+    let Enclosing::Directories(dirs) = WriteScope::new(write)?.directories() else { return Ok(()) };
+    let layer = snapshot.written().map(Path::to_owned).unwrap_or_default();
+    let mut scoped = Scoped { dirs: Vec::new() };
+    for dir in dirs {
+        let at = layer.join(&dir);
+        let hidden = snapshot.hidden.iter().any(|path| Path::new(&dir).starts_with(path));
+        let exists =
+            root.look(dir.as_bytes()).map_err(Error::io("look at", &at))?.is_some_and(|meta| meta.is_dir());
+        let make = || layers::mirror(&layer, root, dir.as_bytes(), snapshot.owner);
+        if !hidden && (exists || make().map_err(Error::io("create", &at))?) {
+            scoped.dirs.push(dir.into());
+        } else {
+            let note = format!("`{dir}` stays read-only: it is hidden, or a part of it is not a directory");
+            snapshot.base.notes.push(note);
+        }
+    }
+    snapshot.scoped = Some(scoped);
+    Ok(())
+}
