@@ -31,9 +31,8 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
         .map_err(|e| cannot_start(command, &e))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let last: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        let last = last[last.len().saturating_sub(3)..].join("; ");
-        return Err(format!("`{}` ended with {}: {last}", name(command), output.status));
+        let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+        return Err(format!("`{}` ended with {}: {}", name(command), output.status, said.join("; ")));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

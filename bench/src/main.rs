@@ -13,6 +13,7 @@ mod race;
 mod record;
 mod report;
 mod scratch;
+mod seclusion;
 mod suite;
 mod summary;
 mod table;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Task};
 use machine::Machine;
 use record::Record;
-use report::Verdict;
+use report::{Report, Verdict};
 use scratch::Bench;
 use suite::Suite;
 
@@ -60,6 +61,7 @@ fn report_only(suite: &Suite, quick: bool) -> Result<(), Failure> {
 }
 
 fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    seclusion::enter()?;
     let bench = Bench::new(arguments.quick)?;
     let machine = Machine::look(&bench.holon);
     println!("{machine}");
@@ -67,7 +69,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for suite in &arguments.suites {
         println!("\n{}: {}", suite.name, suite.about);
         let mut record = Record::new(suite.name, arguments.quick, &machine);
-        for (who, report) in [own(suite, &bench), other_user::report(suite, &bench)].into_iter().flatten() {
+        let mut take = |(who, report): (String, Result<Report, Failure>)| {
             let load = machine::load();
             println!("as {who}, load {load}");
             match report {
@@ -82,17 +84,14 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
                     record.add_failure(&who, &failure);
                 }
             }
+        };
+        take((machine::user(), (suite.measure)(&bench)));
+        if other_user::matters(suite) {
+            take((other_user::name(), other_user::report(suite, &bench)));
         }
         record.write()?;
     }
     println!("\n{verdict}");
     let strict = arguments.strict && !verdict.all_met();
     Ok(if strict { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Who was measured, and what came of it.
-type Measured = Option<(String, Result<report::Report, Failure>)>;
-
-fn own(suite: &Suite, bench: &Bench) -> Measured {
-    Some((machine::user(), (suite.measure)(bench)))
 }

@@ -4,22 +4,27 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::Failure;
 use crate::command;
 use crate::report::Report;
 use crate::scratch::{BINARY, Bench};
 use crate::suite::Suite;
-use crate::{Failure, Measured};
 
 /// A uid that belongs to nobody on a usual machine.
 const UID: u32 = 54_321;
 
-/// The report of an ordinary user; `None` when this process is one already, or the suite makes no difference.
-pub(crate) fn report(suite: &Suite, bench: &Bench) -> Measured {
-    let needed = suite.depends_on_user && rustix::process::geteuid().is_root();
-    needed.then(|| (format!("an ordinary user (uid {UID})"), measure(suite, bench)))
+/// Whether there is a difference to see: not for an ordinary user, nor for a suite without walls.
+pub(crate) fn matters(suite: &Suite) -> bool {
+    suite.depends_on_user && rustix::process::geteuid().is_root()
 }
 
-fn measure(suite: &Suite, bench: &Bench) -> Result<Report, Failure> {
+/// Who that is.
+pub(crate) fn name() -> String {
+    format!("an ordinary user (uid {UID})")
+}
+
+/// What the suite says when an ordinary user measures it.
+pub(crate) fn report(suite: &Suite, bench: &Bench) -> Result<Report, Failure> {
     let setpriv = command::need("setpriv")?;
     let refuse = |e: std::io::Error| format!("cannot prepare for uid {UID}: {e}");
     let own = bench.folder().join("holon-bench");

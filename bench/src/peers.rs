@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::mount::UnmountFlags;
+
 use crate::Failure;
 use crate::command::{self, capture, time};
 use crate::race::Contender;
@@ -49,14 +51,13 @@ pub(crate) fn bubblewrap<'a>() -> Contender<'a> {
     Contender::new(BUBBLEWRAP, move || time(Command::new(command::need("bwrap")?).args(&arguments)))
 }
 
-/// Podman with an image of nothing but a static busybox, in a store of its own below `folder`.
-pub(crate) fn podman<'a>(folder: &Path) -> Contender<'a> {
-    let folder = folder.to_owned();
+/// Podman with an image of nothing but a static busybox, in a store of its own.
+pub(crate) fn podman<'a>() -> Contender<'a> {
     let mut ready: Option<Podman> = None;
     Contender::new(PODMAN, move || {
         let podman = match &ready {
             Some(podman) => podman,
-            None => ready.insert(Podman::prepare(&folder)?),
+            None => ready.insert(Podman::prepare()?),
         };
         time(&mut podman.run())
     })
@@ -65,24 +66,26 @@ pub(crate) fn podman<'a>(folder: &Path) -> Contender<'a> {
 /// A store with the image, and the options that work on this machine.
 struct Podman {
     program: PathBuf,
-    store: Vec<PathBuf>,
+    global: Vec<&'static str>,
     options: Vec<&'static str>,
+    folder: tempfile::TempDir,
 }
 
 impl Podman {
-    fn prepare(folder: &Path) -> Result<Self, Failure> {
+    fn prepare() -> Result<Self, Failure> {
         let program = command::need("podman")?;
-        let root = folder.join("image");
-        let refuse = |e: std::io::Error| format!("cannot make an image in {}: {e}", root.display());
-        fs::create_dir_all(root.join("bin")).map_err(refuse)?;
         let busybox = command::need("busybox").map_err(|e| format!("no image can be made: {e}"))?;
+        let refuse = |e: std::io::Error| format!("cannot make an image: {e}");
+        // Podman refuses paths of more than 50 characters, whatever TMPDIR says.
+        let folder = tempfile::Builder::new().prefix("hb-").tempdir_in("/tmp").map_err(refuse)?;
+        let root = folder.path().join("image");
+        fs::create_dir_all(root.join("bin")).map_err(refuse)?;
         fs::copy(busybox, root.join("bin/busybox")).map_err(refuse)?;
         std::os::unix::fs::symlink("busybox", root.join("bin/true")).map_err(refuse)?;
-        let archive = folder.join("image.tar");
+        let archive = folder.path().join("image.tar");
         capture(Command::new("tar").arg("-C").arg(&root).arg("-cf").arg(&archive).arg("."))?;
-        let store = vec!["--root".into(), folder.join("storage"), "--runroot".into(), folder.join("running")];
-        let mut podman = Self { program, store, options: Vec::new() };
-        capture(podman.command(&[]).arg("import").arg(&archive).arg(IMAGE))?;
+        let mut podman = Self { program, global: Vec::new(), options: Vec::new(), folder };
+        capture(podman.command(&["import"]).arg(&archive).arg(IMAGE))?;
         podman.choose_options()?;
         Ok(podman)
     }
@@ -90,15 +93,13 @@ impl Podman {
     /// The plainest set of options with which a container starts here: some machines need another runtime, or may not
     /// raise limits.
     fn choose_options(&mut self) -> Result<(), Failure> {
-        let limits = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"];
-        let runtime = ["--runtime=runc", "--cgroup-manager=cgroupfs"];
+        let runtime = vec!["--runtime=runc", "--cgroup-manager=cgroupfs"];
+        let limits = vec!["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"];
         let mut failure = String::new();
-        for (global, own) in
-            [(&[][..], &[][..]), (&runtime[..], &[][..]), (&[][..], &limits[..]), (&runtime[..], &limits[..])]
+        for (global, options) in
+            [(vec![], vec![]), (runtime.clone(), vec![]), (vec![], limits.clone()), (runtime, limits)]
         {
-            self.store.retain(|option| !runtime.iter().any(|r| option == Path::new(r)));
-            self.store.extend(global.iter().map(PathBuf::from));
-            self.options = own.to_vec();
+            (self.global, self.options) = (global, options);
             match capture(&mut self.run()) {
                 Ok(_) => return Ok(()),
                 Err(said) => failure = said,
@@ -114,15 +115,23 @@ impl Podman {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
+        let folder = self.folder.path();
         let mut command = Command::new(&self.program);
-        command.args(&self.store).args(arguments);
+        command.arg("--root").arg(folder.join("store")).arg("--runroot").arg(folder.join("run"));
+        command.args(&self.global).args(arguments).env("XDG_RUNTIME_DIR", folder);
         command
     }
 }
 
 impl Drop for Podman {
     fn drop(&mut self) {
-        // Layers are mounted and belong to other ids; only podman itself can take its store away.
-        let _ = capture(self.command(&["system", "reset"]).arg("--force"));
+        // Layers may belong to ids that only podman can act as.
+        let _ = capture(&mut self.command(&["rmi", "--all", "--force"]));
+        if !rustix::process::geteuid().is_root() {
+            // Ends the process that keeps the user's namespaces.
+            let _ = capture(&mut self.command(&["system", "migrate"]));
+        }
+        // Inside the bench's own mount namespace, and only there when there is anything to unmount.
+        let _ = rustix::mount::unmount(self.folder.path().join("store/overlay"), UnmountFlags::DETACH);
     }
 }

@@ -68,9 +68,9 @@ mod tests {
         assert_eq!(
             lines(&report),
             [
-                "               min  median   p90  unit  ratio  target  met",
-                "unshare       1.00    1.00  1.00    ms",
-                "holon, cold   20.0    20.0  20.0    ms  20.0×    ≤ 2×   NO",
+                "              min  median   p90  unit  ratio  target  met",
+                "unshare      1.00    1.00  1.00    ms",
+                "holon, cold  20.0    20.0  20.0    ms  20.0×    ≤ 2×   NO",
                 "note: no podman",
             ]
         );

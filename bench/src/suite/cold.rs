@@ -19,6 +19,9 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         Contender::new(VERSION, || time(Command::new(&bench.holon).arg("--version").env_clear())),
     ];
     let standings = race::run(contenders, bench.rounds(200));
+    if standings.of(VERSION).is_empty() {
+        return Err(standings.missing.join("; "));
+    }
     let plain = Row::milliseconds(PLAIN, standings.of(PLAIN));
     let version = Row::milliseconds(VERSION, standings.of(VERSION)).against(&plain);
     let size = fs::metadata(&bench.holon).map_err(|e| format!("no size of the binary: {e}"))?.len();

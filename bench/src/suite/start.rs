@@ -22,7 +22,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         peers::plain(),
         peers::unshare(),
         peers::bubblewrap(),
-        peers::podman(&folder).every(if bench.quick { 5 } else { PODMAN_EVERY }),
+        peers::podman().every(if bench.quick { 5 } else { PODMAN_EVERY }),
         Contender::new(COLD, || cold.time(&[PAYLOAD], Start::Cold)),
         Contender::new(WARMED, || warmed.time(&[PAYLOAD], Start::Warmed)),
     ];

@@ -161,7 +161,9 @@ mod tests {
 
     #[test]
     fn hashes_and_prose_are_not_credentials() {
-        for text in ["3f786850e387550fdab836ed7e6dc881de23001b", "correct horse battery staple", "s3cr3t!", ""] {
+        for text in
+            ["3f786850e387550fdab836ed7e6dc881de23001b", "correct horse battery staple", "s3cr3t!", ""]
+        {
             assert_eq!(looks_like(text), None, "{text}");
         }
         assert_eq!(looks_like(&key()).as_deref(), Some("github-token"));

@@ -13,7 +13,8 @@ struct Table {
     groups: Vec<String>,
 }
 
-static TABLE: LazyLock<Option<Table>> = LazyLock::new(|| load(include_str!("../../../rules/sensitive.toml")).ok());
+static TABLE: LazyLock<Option<Table>> =
+    LazyLock::new(|| load(include_str!("../../../rules/sensitive.toml")).ok());
 
 fn load(text: &str) -> Result<Table, String> {
     let groups: BTreeMap<String, Vec<String>> = toml::from_str(text).map_err(|e| e.to_string())?;

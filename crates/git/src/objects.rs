@@ -68,7 +68,7 @@ impl Scratch {
     /// Makes one below `parent`, by hand: `git init` would cost a process and read templates.
     pub fn new(parent: &Path, format: ObjectFormat) -> Result<Self, Error> {
         let dir = tempfile::Builder::new()
-            .prefix("git-")
+            .prefix("scratch-")
             .tempdir_in(parent)
             .map_err(Error::io("make a scratch repository in", parent))?;
         let config = match format {

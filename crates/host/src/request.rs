@@ -8,7 +8,7 @@ use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
 
 /// One run, as requested; everything not given comes from the spec, the mode or the defaults.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RunRequest {
     /// `--mode`
     pub mode: Option<String>,
@@ -54,4 +54,33 @@ pub struct RunRequest {
     pub snapshot: StrategyChoice,
     /// `--keep`: leave the snapshot's layers in the run store.
     pub keep: bool,
+}
+
+impl Default for RunRequest {
+    fn default() -> Self {
+        Self {
+            mode: None,
+            spec: None,
+            goal: None,
+            workspace: None,
+            out: None,
+            context: Vec::new(),
+            agent: None,
+            agent_args: Vec::new(),
+            image: None,
+            sandbox: Choice::Auto,
+            accept_no_isolation: false,
+            network: None,
+            allow_writes: false,
+            timeout: None,
+            idle_timeout: None,
+            max_output_mb: None,
+            checks: Vec::new(),
+            allow_sensitive: false,
+            apply: false,
+            verify_full: false,
+            snapshot: StrategyChoice::Auto,
+            keep: false,
+        }
+    }
 }

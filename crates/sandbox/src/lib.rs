@@ -3,6 +3,8 @@
 pub mod backend;
 pub mod disk;
 pub mod diff;
+pub mod expose;
+pub mod fallback;
 pub mod mount;
 pub mod snapshot;
 pub mod walls;

@@ -53,6 +53,19 @@ pub struct Overlay {
     pub work: Option<PathBuf>,
 }
 
+impl Overlay {
+    /// Replaces the kernel's scratch space, which serves for one mount only; call it before mounting once more.
+    pub fn renew(&mut self, owner: Option<(u32, u32)>) -> std::io::Result<()> {
+        let Some(work) = &self.work else { return Ok(()) };
+        crate::snapshot::remove_tree(work)?;
+        std::fs::create_dir(work)?;
+        match owner {
+            Some((uid, gid)) => std::os::unix::fs::lchown(work, Some(uid), Some(gid)),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Mount {
     /// A read-only view of a host path at the same path inside.
     pub fn same_path(path: impl Into<PathBuf>) -> Self {

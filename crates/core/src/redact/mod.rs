@@ -155,7 +155,9 @@ impl Table {
         match starts {
             Starts::Literal(id) => Seen::Until(start + text.len(), id),
             // In the middle of a word it is something else.
-            Starts::Shape(_) if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') => Seen::Nothing,
+            Starts::Shape(_) if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') => {
+                Seen::Nothing
+            }
             Starts::Shape(Shape::Rule(rule)) => {
                 let window = &bytes[start..bytes.len().min(start + rule.max)];
                 let stop = window.iter().position(|b| rule.within.stops(*b));

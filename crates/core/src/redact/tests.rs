@@ -32,12 +32,17 @@ fn inv_06_shapes_are_removed() {
     check(&token("sk_live_", 24), "[redacted:stripe-key]");
     check(&token("hf_", 34), "[redacted:huggingface-token]");
     check(&format!("{}.{}.{}", token("eyJ", 20), token("eyJ", 40), token("", 43)), "[redacted:jwt]");
-    check(&format!("https://x:{}@github.com/a/b", token("ghs_", 36)), "https://x:[redacted:github-token]@github.com/a/b");
+    check(
+        &format!("https://x:{}@github.com/a/b", token("ghs_", 36)),
+        "https://x:[redacted:github-token]@github.com/a/b",
+    );
 }
 
 #[test]
 fn inv_06_armoured_keys_are_removed_whole() {
-    let armour = |kind: &str, end: &str| format!("a -----BEGIN {kind}-----\nMIIEabc+/=\nxyz\n-----END {kind}-----{end}");
+    let armour = |kind: &str, end: &str| {
+        format!("a -----BEGIN {kind}-----\nMIIEabc+/=\nxyz\n-----END {kind}-----{end}")
+    };
     check(&armour("RSA PRIVATE KEY", " b"), "a [redacted:private-key] b");
     check(&armour("OPENSSH PRIVATE KEY", ""), "a [redacted:private-key]");
     check(&armour("PRIVATE KEY", "\\n\" }").replace('\n', "\\n"), "a [redacted:private-key]\\n\" }");

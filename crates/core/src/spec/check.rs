@@ -18,7 +18,11 @@ fn problem(key: &str, message: impl Into<String>, remedy: &str) -> Result<(), Pr
 
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     if spec.version != "v1" {
-        return problem("version", format!("is `{}`, which this release does not know", short(&spec.version)), "write `version: v1`");
+        return problem(
+            "version",
+            format!("is `{}`, which this release does not know", short(&spec.version)),
+            "write `version: v1`",
+        );
     }
     if spec.kind != "Holon" {
         return problem("kind", format!("is `{}`", short(&spec.kind)), "write `kind: Holon`");
@@ -31,13 +35,21 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     }
     for artifact in &spec.output.artifacts {
         if let Err(why) = artifact::check_name(&artifact.path) {
-            return problem("output.artifacts", format!("`{}` {why}", short(&artifact.path)), "name a file in the output folder");
+            return problem(
+                "output.artifacts",
+                format!("`{}` {why}", short(&artifact.path)),
+                "name a file in the output folder",
+            );
         }
         if let Some(schema) = &artifact.schema
             && !artifact::SCHEMAS.contains(&schema.as_str())
         {
             let known = artifact::SCHEMAS.join(", ");
-            return problem("output.artifacts", format!("names the unknown schema `{}`", short(schema)), &format!("the schemas are {known}"));
+            return problem(
+                "output.artifacts",
+                format!("names the unknown schema `{}`", short(schema)),
+                &format!("the schemas are {known}"),
+            );
         }
     }
     let constraints = &spec.constraints;
@@ -45,10 +57,18 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         return problem("constraints.max_steps", "is zero", "write a whole number above zero");
     }
     if constraints.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
-        return problem("constraints.max_cost_usd", "is not a positive number", "write a number of dollars such as 1.5");
+        return problem(
+            "constraints.max_cost_usd",
+            "is not a positive number",
+            "write a number of dollars such as 1.5",
+        );
     }
     if constraints.checks.iter().any(|c| c.trim().is_empty()) {
-        return problem("constraints.checks", "has an empty command", "write a command, or leave the entry out");
+        return problem(
+            "constraints.checks",
+            "has an empty command",
+            "write a command, or leave the entry out",
+        );
     }
     Ok(())
 }
@@ -57,10 +77,18 @@ fn check_variable(name: &str, value: &str) -> Result<(), Problem> {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !plain || value.contains('\0') {
-        return problem("context.env", format!("has `{}`, which cannot be a variable", short(name)), "use letters, digits and `_`");
+        return problem(
+            "context.env",
+            format!("has `{}`, which cannot be a variable", short(name)),
+            "use letters, digits and `_`",
+        );
     }
     if name.starts_with("HOLON_") {
-        return problem("context.env", format!("sets `{name}`, which belongs to the host"), "choose another name");
+        return problem(
+            "context.env",
+            format!("sets `{name}`, which belongs to the host"),
+            "choose another name",
+        );
     }
     // Never repeat the value: the message ends up in logs.
     if secrets::looks_like(value).is_some() || named_like_a_secret(name, value) {

@@ -75,14 +75,19 @@ pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> 
     if text.trim().is_empty() {
         return Err(fail("the spec is empty".to_owned(), "write at least `goal: what you want`"));
     }
-    let value: Value = serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
+    let value: Value =
+        serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
     if !value.is_object() {
-        return Err(fail("the spec is not a mapping".to_owned(), "write keys and values, at least `goal: what you want`"));
+        return Err(fail(
+            "the spec is not a mapping".to_owned(),
+            "write keys and values, at least `goal: what you want`",
+        ));
     }
-    let spec: Spec = serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
+    let spec: Spec =
+        serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
     check(&spec).map_err(|problem| SpecError {
         file: file.to_owned(),
-        line: line_of(text, problem.key.rsplit('.').next().unwrap_or_default()),
+        line: problem.key.rsplit('.').find_map(|part| line_of(text, part)),
         key: Some(problem.key),
         message: problem.message,
         remedy: problem.remedy,

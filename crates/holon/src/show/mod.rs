@@ -1,8 +1,10 @@
 //! How things look: tables, patches, progress, the end of a run.
 
 pub(crate) mod amount;
+pub(crate) mod applied;
 pub(crate) mod manifest;
 pub(crate) mod patch;
+pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod status;
 pub(crate) mod summary;

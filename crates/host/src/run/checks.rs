@@ -44,7 +44,7 @@ impl Run<'_> {
 
     fn check(&mut self, stage: &mut Stage, number: usize, command: &str) -> Result<Ending, HostError> {
         stage.snapshot.renew()?;
-        stage.exposed.renew().map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
+        stage.renew_caches()?;
         let argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
         let job = self.job(stage, argv);
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;

@@ -10,13 +10,14 @@ use holon_core::mode::Network;
 use holon_core::sandbox::{Enforced, EnforcedLimits};
 use holon_sandbox::backend::{Backend, Payload};
 use holon_sandbox::disk::DiskLimits;
-use holon_sandbox::fallback::{self, Choice};
+use holon_sandbox::fallback::Choice;
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::snapshot::{StrategyChoice, WORKSPACE_INSIDE};
 use holon_sandbox::walls::{self, Ending, Job, Limits, Refusal, Step, layout};
 
 use super::Run;
 use super::output::{Allowance, not_started};
+use super::rungs;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use crate::error::HostError;
@@ -54,7 +55,7 @@ impl Run<'_> {
         write_atomic(&context.join("repair.md"), text.as_bytes())?;
         self.events.emit(Body::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
         stage.snapshot.renew()?;
-        stage.exposed.renew().map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
+        stage.renew_caches()?;
         self.start_agent(stage)
     }
 
@@ -90,13 +91,6 @@ impl Run<'_> {
         }
     }
 
-    /// The first rung to try: what was asked for, else the strongest.
-    pub(super) fn choose_backend(&mut self) -> Result<Box<dyn Backend>, HostError> {
-        let image = self.plan.agent.image.as_deref();
-        fallback::backend(self.plan.sandbox, &self.host.launcher, image, &*self.host.env)
-            .map_err(|r| not_started(&r))
-    }
-
     /// Builds the walls; where the machine refuses a step, goes one rung down the ladder, never below the mode's
     /// minimum, and never silently.
     fn build_walls(&mut self, stage: &mut Stage) -> Result<Box<dyn Payload>, HostError> {
@@ -119,33 +113,13 @@ impl Run<'_> {
         self.step_down(stage, &refusal)
     }
 
-    fn step_down(&mut self, stage: &mut Stage, first: &Refusal) -> Result<Box<dyn Payload>, HostError> {
-        let minimum = self.plan.profile.minimum;
-        let mut tried = vec![format!("native: {first}")];
-        for backend in fallback::weaker(&self.host.launcher) {
-            if !backend.level().meets(minimum) {
-                tried.push(format!("{}: below what mode {} accepts ({minimum})", backend.name(), self.plan.profile.name));
-                continue;
-            }
-            let name = backend.name();
-            stage.backend = backend;
-            if let Err(e) = self.retake(stage, self.plan.snapshot) {
-                tried.push(format!("{name}: {e}"));
-                continue;
-            }
-            let job = self.job(stage, self.plan.agent.argv.clone());
-            match stage.backend.start(&job) {
-                Ok(payload) => {
-                    self.warn(format!("native walls are refused here ({first}); using {name} instead"));
-                    return Ok(payload);
-                }
-                Err(refusal) => tried.push(format!("{name}: {refusal}")),
-            }
-        }
-        Err(HostError::Walls {
-            message: format!("no walls strong enough for mode {} can be built here: {}", self.plan.profile.name, tried.join("; ")),
-            hint: first.remedy().map(str::to_owned).or(Some("`holon doctor` explains what this machine can enforce".into())),
-        })
+    fn step_down(&mut self, stage: &mut Stage, refused: &Refusal) -> Result<Box<dyn Payload>, HostError> {
+        stage.backend = rungs::next(self.host, &self.plan, refused)?;
+        let name = stage.backend.name();
+        self.warn(format!("native walls are refused here ({refused}); using {name} instead"));
+        self.retake(stage, self.plan.snapshot)?;
+        let job = self.job(stage, self.plan.agent.argv.clone());
+        stage.backend.start(&job).map_err(|r| not_started(&r))
     }
 
     fn retake(&mut self, stage: &mut Stage, choice: StrategyChoice) -> Result<(), HostError> {

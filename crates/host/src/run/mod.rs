@@ -10,6 +10,7 @@ mod execute;
 mod output;
 mod prepare;
 mod resolve;
+mod rungs;
 mod seal;
 mod snapshot;
 mod verdict;

@@ -116,7 +116,7 @@ fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
         Some(path) => {
             let text = modes::read_bounded(path)?;
             let (spec, warnings) = spec::parse(&text, &path.to_string_lossy())?;
-            (spec, warnings.into_iter().map(|w| w.to_string()).collect())
+            (spec, warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect())
         }
         None => (Spec::for_goal(String::new()), Vec::new()),
     };
@@ -196,7 +196,7 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
             "name one with --image",
         )),
         (choice, true) => {
-            let message = format!("an image cannot run with --sandbox {choice}");
+            let message = format!("an image cannot run with --sandbox {}", choice.name());
             Err(HostError::usage(message, "use --sandbox oci, or leave --sandbox out"))
         }
         (Choice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
@@ -288,7 +288,7 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
         ("goal".into(), plan.spec.goal.description.clone(), flag_or(request.goal.is_some(), "flag --goal", spec)),
         ("workspace".into(), plan.workspace.display().to_string(), flag_or(request.workspace.is_some(), "flag --workspace", if plan.spec.context.workspace.is_some() { spec } else { "current folder" })),
         ("agent".into(), plan.agent.name.clone(), flag_or(request.agent.is_some() || request.image.is_some(), "flag", spec)),
-        ("sandbox".into(), plan.sandbox.to_string(), flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default")),
+        ("sandbox".into(), plan.sandbox.name().to_owned(), flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default")),
     ];
     if let Some(out) = &plan.out {
         rows.push(("out".into(), out.display().to_string(), "flag --out".into()));

@@ -10,11 +10,13 @@ use holon_sandbox::backend::Backend;
 use holon_sandbox::diff::tree_digest;
 use holon_sandbox::disk::{self, DiskLimits};
 use holon_sandbox::expose::{self, Exposed};
+use holon_sandbox::mount::Source;
 use holon_sandbox::snapshot::{self, Snapshot, StrategyChoice};
 use holon_sandbox::walls::Identity;
 
 use super::Run;
 use super::output::Attended;
+use super::rungs;
 use crate::error::HostError;
 
 /// What execution, collection and checks share.
@@ -41,11 +43,22 @@ impl Stage {
     pub(super) fn time_left(&self) -> bool {
         Instant::now() < self.deadline
     }
+
+    /// Makes the writable layers over package caches mountable once more.
+    pub(super) fn renew_caches(&mut self) -> Result<(), HostError> {
+        for mount in &mut self.exposed.mounts {
+            if let Source::Overlay(overlay) = &mut mount.source {
+                let path = overlay.work.clone().unwrap_or_default();
+                overlay.renew(self.identity.owner()).map_err(HostError::io("renew", &path))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Run<'_> {
     pub(super) fn take_snapshot(&mut self) -> Result<Stage, HostError> {
-        let backend = self.choose_backend()?;
+        let backend = rungs::first(self.host, &self.plan)?;
         let identity = Identity::for_run(self.record.id.as_str());
         let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
         let home = self.folder.layers().join("home");
@@ -54,7 +67,7 @@ impl Run<'_> {
             give(folder, &identity)?;
         }
         let snapshot = self.snapshot_for(backend.as_ref(), &identity, self.plan.snapshot)?;
-        let exposed = self.expose(&snapshot, &identity)?;
+        let exposed = self.expose(&snapshot, &identity, backend.overlays())?;
         let timeout = self.plan.profile.limits.timeout.get();
         let mut stage = Stage {
             already: snapshot.written().map(disk::measure).unwrap_or(DiskLimits { bytes: 0, files: 0 }),
@@ -96,7 +109,7 @@ impl Run<'_> {
         })?)
     }
 
-    fn expose(&mut self, snapshot: &Snapshot, identity: &Identity) -> Result<Exposed, HostError> {
+    fn expose(&mut self, snapshot: &Snapshot, identity: &Identity, overlays: bool) -> Result<Exposed, HostError> {
         let wanted: Vec<&str> = self.plan.agent.adapter.toolchains.iter().map(String::as_str).collect();
         let expose = &self.plan.profile.expose;
         let home = self.host.places.home.as_deref();
@@ -113,6 +126,8 @@ impl Run<'_> {
             owner: identity.owner(),
             wanted: &wanted,
             workspace_writable: snapshot.access().writable(),
+            offline: self.plan.profile.network != holon_core::mode::Network::Host,
+            overlays,
         })
         .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
         for note in exposed.notes.clone() {

@@ -128,7 +128,7 @@ impl Run<'_> {
             verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("secret", message).with_hint("look at evidence/withheld.patch; remove the secret and run again"));
             verdict.withhold_patch = true;
         }
-        let touched: Vec<String> = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).filter(|p| sensitive::matches(p)).collect();
+        let touched: Vec<String> = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).filter(|p| sensitive::matches(p.as_bytes()).is_some()).collect();
         if !touched.is_empty() && !self.plan.allow_sensitive {
             let error = ErrorInfo::new("sensitive", format!("the patch changes files that steer agents, CI or Holon itself: {}", touched.join(", ")));
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
@@ -195,7 +195,7 @@ impl Run<'_> {
     fn verify_review(&mut self, bytes: &[u8], _found: &Found) -> Vec<u8> {
         let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else { return bytes.to_vec() };
         let workspace = self.plan.workspace.clone();
-        review.verify(|path| {
+        review.verify(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
             let relative = String::from_utf8(normal).ok()?;
             read_below(&workspace, Path::new(&relative), 16 << 20)

@@ -1,7 +1,10 @@
 //! From what a scan found to the list of real changes: contents compared, scope and base checked.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use holon_core::Access;
 use holon_core::scope::WriteScope;
@@ -29,7 +32,7 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
     };
     let ground = Ground {
         base: open(workspace)?,
-        written: open(written)?,
+        written: open_written(written)?,
         hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
         rules: Rules::of(repository.as_ref()).map_err(Error::io("read the ignore rules of", workspace))?,
         limits: options.limits,
@@ -71,6 +74,18 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
         sifted.add(&ground, path, placed, scope.as_ref(), &moved)?;
     }
     Ok(sifted.finish(ground, found))
+}
+
+/// The payload may have closed its own root directory; it is the host's again.
+fn open_written(path: &Path) -> Result<Root, Error> {
+    let failed = || Error::io("open", path);
+    match Root::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed())?;
+            Root::open(path).map_err(failed())
+        }
+        opened => opened.map_err(failed()),
+    }
 }
 
 fn nothing(format: ObjectFormat) -> Changes {

@@ -6,7 +6,7 @@ use super::Error;
 use super::ground::{Found, Ground, Placed, is_dot_git};
 use super::submodule;
 use crate::snapshot::tree::{Kind, LONGEST_PATH};
-use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
+use crate::snapshot::walk::{Entry, Step, Walk};
 use crate::snapshot::{GitView, Index, Pair, Seen, Why};
 
 /// A scan of one copy.
@@ -31,6 +31,9 @@ impl Scan<'_> {
                     if is_dot_git(&entry.name) {
                         continue;
                     }
+                    if entry.meta.is_dir() {
+                        ground.give_access(&walk, &entry)?;
+                    }
                     if ground.hidden.contains(&entry.path) {
                         found.hidden.insert(entry.path);
                     } else if entry.path.len() > LONGEST_PATH {
@@ -47,7 +50,7 @@ impl Scan<'_> {
                 Step::Done => break,
             }
         }
-        self.gone(missing, &mut found);
+        self.gone(missing, &mut found)?;
         Ok(found)
     }
 
@@ -83,17 +86,17 @@ impl Scan<'_> {
             }
             return Ok(());
         }
-        let readable = entry.meta.kind == Kind::Symlink || entry.meta.mode & 0o400 != 0;
-        if !readable && !rustix::process::geteuid().is_root() {
-            make_accessible(walk.dir(), entry).map_err(ground.written_error(&entry.path))?;
-        }
+        ground.give_access(walk, entry)?;
         ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
     }
 
-    fn gone(&self, missing: HashMap<Vec<u8>, Pair>, found: &mut Found) {
+    fn gone(&self, missing: HashMap<Vec<u8>, Pair>, found: &mut Found) -> Result<(), Error> {
         for path in missing.into_keys() {
             if path.split(|&b| b == b'/').any(is_dot_git) || found.placed.contains_key(&path) {
                 continue;
+            }
+            if self.ground.base.look(&path).map_err(self.ground.base_error(&path))?.is_none() {
+                found.moved.insert(path.clone());
             }
             match self.ground.rules.root_of(&path, false) {
                 Some(ignored) => {
@@ -103,6 +106,7 @@ impl Scan<'_> {
                 None => drop(found.placed.insert(path, Placed::Absent)),
             }
         }
+        Ok(())
     }
 
     /// Whether the base at `path` is not what was copied.

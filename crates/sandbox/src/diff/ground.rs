@@ -9,7 +9,7 @@ use holon_git::ObjectFormat;
 use super::{Error, Limits};
 use crate::diff::ignored::Rules;
 use crate::snapshot::tree::{Kind, LONGEST_PATH, Root, join, path_of};
-use crate::snapshot::walk::{Entry, Step, Walk};
+use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
 use crate::snapshot::{Skipped, Why};
 
 /// Where the result of a path is.
@@ -80,6 +80,19 @@ impl Ground {
 
     pub(crate) fn written_error(&self, path: &[u8]) -> impl FnOnce(io::Error) -> Error + use<> {
         Error::io("read", self.written.path().join(path_of(path)))
+    }
+
+    /// Lets the host read what the payload made unreadable; root reads it anyway.
+    pub(crate) fn give_access(&self, walk: &Walk, entry: &Entry) -> Result<(), Error> {
+        let needed = match entry.meta.kind {
+            Kind::Dir => 0o500,
+            Kind::File => 0o400,
+            _ => 0,
+        };
+        if entry.meta.mode & needed == needed || rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        make_accessible(walk.dir(), entry).map_err(self.written_error(&entry.path))
     }
 
     /// Calls `each` for every file and link of the base at or below `path`, pruning what is hidden, git's own

@@ -37,7 +37,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { entries: 200_000, bytes: 1 << 30 }
+        Self { entries: 200_000, bytes: 256 << 20 }
     }
 }
 

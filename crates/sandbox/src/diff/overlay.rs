@@ -7,7 +7,7 @@ use super::ground::{Found, Ground, Placed, is_dot_git};
 use super::origin::{Below, Handle, Prefix};
 use super::submodule;
 use crate::snapshot::tree::{Kind, LONGEST_PATH, Meta, join};
-use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
+use crate::snapshot::walk::{Entry, Step, Walk};
 use crate::snapshot::{GitView, Stamp, Why};
 
 /// One upper directory on the way down.
@@ -108,10 +108,7 @@ impl Scan<'_> {
                 ground.gone(&entry.path, true, found)
             }
             Kind::File | Kind::Symlink => {
-                let readable = entry.meta.kind == Kind::Symlink || entry.meta.mode & 0o400 != 0;
-                if !readable && !rustix::process::geteuid().is_root() {
-                    make_accessible(walk.dir(), entry).map_err(ground.written_error(&entry.path))?;
-                }
+                ground.give_access(walk, entry)?;
                 ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
             }
             Kind::Dir | Kind::Special => {
@@ -131,6 +128,7 @@ impl Scan<'_> {
     ) -> Result<Option<Level>, Error> {
         let ground = self.ground;
         let path = &entry.path;
+        ground.give_access(walk, entry)?;
         let base = ground.base.look(path).map_err(ground.base_error(path))?;
         if base.is_none()
             && let Some(id) = submodule::commit_of_new(ground, self.git, path)?

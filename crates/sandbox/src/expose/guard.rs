@@ -41,6 +41,11 @@ impl Guard {
         &self.workspace
     }
 
+    /// The folder of the run, without links in its path.
+    pub(super) fn run_dir(&self) -> &Path {
+        &self.run_dir
+    }
+
     /// Why `real`, a path without links, may not be shown; `None` if it may.
     pub(super) fn objection(&self, real: &Path) -> Option<&'static str> {
         if real.components().count() <= 2 {

@@ -35,7 +35,9 @@ pub(super) fn without_secrets(text: &str) -> Option<(String, bool)> {
 
 fn clean_table(table: &mut Table) -> bool {
     let before = table.len();
-    table.retain(|key, value| !(is_secret_key(key) && !value.is_table()));
+    // A table may just be called so; one with a value is a variable written the long way.
+    let is_named = |value: &Value| value.as_table().is_some_and(|inner| !inner.contains_key("value"));
+    table.retain(|key, value| !is_secret_key(key) || is_named(value));
     let mut changed = table.len() != before;
     for (_, value) in table.iter_mut() {
         changed |= clean(value);

@@ -24,15 +24,24 @@ impl Shelf {
         Self { folder: run_dir.join("expose"), owner, count: 0 }
     }
 
+    /// A new folder; those of an earlier start of the same run are never used again.
     fn next(&mut self) -> Result<PathBuf, Error> {
-        let at = if self.count == 0 { self.folder.clone() } else { PathBuf::new() };
         if self.count == 0 {
-            DirBuilder::new().recursive(true).mode(0o700).create(&at).map_err(Error::prepare(&at))?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.folder)
+                .map_err(Error::prepare(&self.folder))?;
         }
-        self.count += 1;
-        let next = self.folder.join(self.count.to_string());
-        DirBuilder::new().mode(0o700).create(&next).map_err(Error::prepare(&next))?;
-        Ok(next)
+        loop {
+            self.count += 1;
+            let next = self.folder.join(self.count.to_string());
+            match DirBuilder::new().mode(0o700).create(&next) {
+                Ok(()) => return Ok(next),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::prepare(&next)(e)),
+            }
+        }
     }
 
     /// A folder of the payload's own.

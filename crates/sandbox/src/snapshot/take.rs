@@ -46,10 +46,14 @@ pub fn take(request: &Request<'_>) -> Result<Snapshot, Error> {
 
 fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -> Result<Snapshot, Error> {
     let found = Repository::look(&workspace)?;
-    let hidden = hidden(request.hide, root)?;
+    let hidden = hidden(request.hide)?;
+    let mut exists = false;
+    for path in &hidden {
+        exists |= root.look(path).map_err(Error::io("look at", root.path().join(path_of(path))))?.is_some();
+    }
     let elsewhere = found.repository.as_ref().filter(|r| gitview::is_elsewhere(r));
     let writable = request.access.writable();
-    let veiled = !hidden.is_empty() || elsewhere.is_some();
+    let veiled = exists || elsewhere.is_some();
     let strategy = Strategy::choose(request.strategy, request.overlay_works, writable, veiled)?;
     let owner = request.payload_uid;
     let mut snapshot = Snapshot {
@@ -90,8 +94,9 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
     Ok(snapshot)
 }
 
-/// Hidden paths in their clean form, those that exist, none inside another.
-fn hidden(hide: &[PathBuf], root: &Root) -> Result<Vec<Vec<u8>>, Error> {
+/// Hidden paths in their clean form, none inside another. Also those that do not exist: what the agent puts
+/// there is not for anyone to see either.
+fn hidden(hide: &[PathBuf]) -> Result<Vec<Vec<u8>>, Error> {
     let mut paths = hide.iter().map(|path| layers::clean(path)).collect::<Result<Vec<_>, _>>()?;
     paths.sort();
     paths.dedup();
@@ -99,8 +104,7 @@ fn hidden(hide: &[PathBuf], root: &Root) -> Result<Vec<Vec<u8>>, Error> {
     for path in paths {
         let covered =
             kept.iter().any(|above| path.starts_with(above) && path.get(above.len()) == Some(&b'/'));
-        let exists = || root.look(&path).map_err(Error::io("look at", root.path().join(path_of(&path))));
-        if !covered && exists()?.is_some() {
+        if !covered {
             kept.push(path);
         }
     }

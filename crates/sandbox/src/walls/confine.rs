@@ -87,6 +87,11 @@ pub(super) fn drop_capabilities() -> Result<(), Refusal> {
     rustix::thread::set_no_new_privs(true).map_err(refuse)
 }
 
+/// The filter as the kernel's instructions, for programs that load it themselves.
+pub(crate) fn seccomp_bytes() -> &'static [u8] {
+    SECCOMP
+}
+
 /// Loads the filter; only what it allows may follow.
 pub(super) fn seccomp() -> Result<(), Refusal> {
     let program: Vec<libc::sock_filter> = SECCOMP

@@ -20,9 +20,11 @@ mod sys;
 mod view;
 mod wire;
 
+pub(crate) use confine::seccomp_bytes;
 pub use held::Held;
 pub use identity::Identity;
 pub use job::{Job, Limits, Network};
 pub use launcher::become_launcher_if_asked;
+pub(crate) use root::{PROC_HIDDEN, PROC_READ_ONLY};
 pub use spawn::{Ending, Finished, Launcher, Running, Warm};
 pub use step::{Refusal, Step};

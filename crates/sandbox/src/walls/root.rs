@@ -17,12 +17,12 @@ use crate::mount::{Mount, Source};
 /// Where host files that must be covered by a file are staged inside the root.
 const COVERS: &str = ".covers";
 /// /proc entries nobody inside may read; covered by an empty file or directory.
-const PROC_HIDDEN: &[&str] = &[
+pub(crate) const PROC_HIDDEN: &[&str] = &[
     "acpi", "asound", "kallsyms", "kcore", "key-users", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
     "sysrq-trigger", "timer_list",
 ];
 /// /proc entries that may be read but never written.
-const PROC_READ_ONLY: &[&str] = &["sys", "bus", "fs", "irq"];
+pub(crate) const PROC_READ_ONLY: &[&str] = &["sys", "bus", "fs", "irq"];
 
 /// The root while it is being built, attached somewhere harmless in the new mount namespace.
 pub(super) struct Root {

@@ -108,7 +108,7 @@ fn submodule(dir: &Path) {
     fs::rename(outer.join("sub"), dir).unwrap();
     let modules = outer.join(".git/modules/sub");
     write(dir, ".git", format!("gitdir: {}\n", modules.display()));
-    git(&modules, &["config", "core.worktree", dir.to_str().unwrap()]);
+    git(&outer, &["config", "-f", ".git/modules/sub/config", "core.worktree", dir.to_str().unwrap()]);
     write(dir, "README.md", "dirty in the submodule\n");
 }
 

@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use crate::battery;
 use crate::world::View;
+use crate::{battery, moved, snapshots};
 
 const VARIABLE: &str = "HOLON_TEST_OVERLAY";
 
@@ -54,8 +54,14 @@ fn inv_05_patch_reproduces_result_on_an_overlay_of_a_user() {
 #[ignore = "started in a namespace by the tests above"]
 fn cases_on_an_overlay() {
     match std::env::var(VARIABLE).as_deref() {
-        Ok("root") => battery::run_all(View::Overlay { by_root: true }),
-        Ok("user") => battery::run_all(View::Overlay { by_root: false }),
+        Ok("root") => all(View::Overlay { by_root: true }),
+        Ok("user") => all(View::Overlay { by_root: false }),
         _ => {}
     }
+}
+
+fn all(view: View) {
+    moved::run_all(view);
+    snapshots::a_full_disk_leaves_nothing();
+    battery::run_all(view);
 }

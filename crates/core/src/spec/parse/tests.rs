@@ -65,7 +65,12 @@ fn inv_15_unknown_keys_warn_with_the_nearest_name() {
     };
     check("goal: x\nconstrains: {mode: plan}", "constrains", "`constraints`", 2);
     check("goal: x\nconstraints:\n  mod: plan\n", "constraints.mod", "`mode`", 3);
-    check("goal: x\noutput:\n  artifacts:\n    - path: a.md\n      requird: true\n", "output.artifacts.requird", "`required`", 5);
+    check(
+        "goal: x\noutput:\n  artifacts:\n    - path: a.md\n      requird: true\n",
+        "output.artifacts.requird",
+        "`required`",
+        5,
+    );
     check("goal: x\nsandbox: none\n", "sandbox", "ignored", 2);
 }
 
@@ -112,17 +117,27 @@ fn inv_06_a_secret_in_the_spec_is_refused_and_not_repeated() {
     ] {
         let error = parse(&text, "spec.yaml").unwrap_err().to_string();
         assert!(error.contains("looks like a secret"), "{error}");
-        assert!(!error.contains(&key) && !error.contains("0123456789abcdef") && !error.contains("horse"), "{error}");
+        assert!(
+            !error.contains(&key) && !error.contains("0123456789abcdef") && !error.contains("horse"),
+            "{error}"
+        );
     }
-    assert!(parse("goal: x\ncontext:\n  env:\n    API_KEY_FILE: /run/key\n    TOKEN_COUNT: '12'", "s").is_ok());
+    assert!(
+        parse("goal: x\ncontext:\n  env:\n    API_KEY_FILE: /run/key\n    TOKEN_COUNT: '12'", "s").is_ok()
+    );
 }
 
 #[test]
 fn hostile_yaml_ends_quickly() {
-    let bomb = format!("a: &a [x,x,x,x,x,x,x,x,x]\n{}goal: x", (b'b'..b'z').map(|c| {
-        let (c, p) = (c as char, (c - 1) as char);
-        format!("{c}: &{c} [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]\n")
-    }).collect::<String>());
+    let bomb = format!(
+        "a: &a [x,x,x,x,x,x,x,x,x]\n{}goal: x",
+        (b'b'..b'z')
+            .map(|c| {
+                let (c, p) = (c as char, (c - 1) as char);
+                format!("{c}: &{c} [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]\n")
+            })
+            .collect::<String>()
+    );
     assert!(parse(&bomb, "s").is_err());
     assert!(parse(&format!("goal: {}", "[".repeat(20_000)), "s").is_err());
     assert!(parse(&"x".repeat(MAX_BYTES + 1), "s").is_err());

@@ -1,0 +1,118 @@
+//! `plan.md` and `plan.json`: what is to be done, in an order that can be followed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::markdown::{self, sections};
+use super::{Problem, need_text};
+
+/// The sections every plan has.
+pub const HEADINGS: [&str; 5] = ["Goal", "Context", "Steps", "Risks", "Verification"];
+
+/// A plan that programs can follow.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// What is done, in an order that respects `depends_on`.
+    #[schemars(length(min = 1))]
+    pub steps: Vec<Step>,
+    /// What can go wrong.
+    #[serde(default)]
+    pub risks: Vec<String>,
+    /// How one can tell that it is done.
+    #[serde(default)]
+    pub acceptance: Vec<String>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// A short name other steps refer to, e.g. `1` or `parser`.
+    pub id: String,
+    /// What is done.
+    pub title: String,
+    /// Workspace-relative files it touches.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Commands that show it worked.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// Ids of steps that come first.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+}
+
+impl Plan {
+    /// Problems that the types alone do not show.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.steps.is_empty() {
+            problems.push(Problem::new("steps", "is empty; a plan has at least one step"));
+        }
+        let mut ids = BTreeSet::new();
+        for (i, step) in self.steps.iter().enumerate() {
+            need_text(&step.id, format!("steps[{i}].id"), &mut problems);
+            need_text(&step.title, format!("steps[{i}].title"), &mut problems);
+            if !ids.insert(step.id.as_str()) {
+                problems.push(Problem::new(format!("steps[{i}].id"), format!("`{}` is used twice", step.id)));
+            }
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            for id in step.depends_on.iter().filter(|id| !ids.contains(id.as_str())) {
+                let message = format!("`{id}` is not the id of a step");
+                problems.push(Problem::new(format!("steps[{i}].depends_on"), message));
+            }
+        }
+        if problems.is_empty()
+            && let Some(id) = self.in_a_circle()
+        {
+            problems.push(Problem::new("steps", format!("`{id}` depends on itself through `depends_on`")));
+        }
+        problems
+    }
+
+    /// A step that can never start, because it waits for itself.
+    fn in_a_circle(&self) -> Option<&str> {
+        let mut waiting: BTreeMap<&str, BTreeSet<&str>> = self
+            .steps
+            .iter()
+            .map(|s| (s.id.as_str(), s.depends_on.iter().map(String::as_str).collect()))
+            .collect();
+        loop {
+            let ready: Vec<&str> =
+                waiting.iter().filter(|(_, on)| on.is_empty()).map(|(id, _)| *id).collect();
+            if ready.is_empty() {
+                return waiting.keys().next().copied();
+            }
+            for id in ready {
+                waiting.remove(id);
+                waiting.values_mut().for_each(|on| {
+                    on.remove(id);
+                });
+            }
+        }
+    }
+}
+
+/// Problems of `plan.md`: each of the five sections must be there, in any order, with something in it.
+pub fn check_markdown(bytes: &[u8]) -> Vec<Problem> {
+    let mut problems = markdown::check(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else { return problems };
+    let sections = sections(text);
+    for heading in HEADINGS {
+        let mut named = sections.iter().filter(|s| names(&s.title, heading)).peekable();
+        if named.peek().is_none() {
+            problems.push(Problem::new("", format!("the heading `## {heading}` is missing")));
+        } else if !named.any(|s| s.filled) {
+            problems.push(Problem::new(format!("## {heading}"), "has nothing below it"));
+        }
+    }
+    problems
+}
+
+/// Whether a heading such as `2. **Steps** to take` is the section `Steps`.
+fn names(title: &str, heading: &str) -> bool {
+    let mut words = title.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(heading))
+}

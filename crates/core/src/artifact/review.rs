@@ -1,0 +1,245 @@
+//! `review.json`: findings, each tied to a place the host has checked.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest;
+use crate::scope;
+
+use super::{Problem, need_text};
+
+/// How far from its line a snippet is looked for before the whole file is.
+const NEARBY: usize = 50;
+
+/// A review of a change or a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Review {
+    /// Version of this form.
+    #[serde(default = "one")]
+    pub version: u32,
+    /// What the change starts from; set by the host when it knows.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// What was reviewed; set by the host when it knows.
+    #[serde(default)]
+    pub head: Option<String>,
+    /// The judgement as a whole.
+    pub verdict: ReviewVerdict,
+    /// What was found, most important first.
+    pub findings: Vec<Finding>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The judgement as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    /// Good as it is.
+    Approve,
+    /// Must not go in like this.
+    Block,
+    /// Neither.
+    Comment,
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Workspace-relative path.
+    pub path: String,
+    /// First line, counted from 1; null when it concerns the file as a whole.
+    #[serde(default)]
+    pub line: Option<u64>,
+    /// Last line, when there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u64>,
+    /// Which version of the file the line is in.
+    #[serde(default)]
+    pub side: Side,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A short word, e.g. `correctness`, `security`, `style`.
+    pub category: String,
+    /// One sentence.
+    pub title: String,
+    /// What is wrong and why it matters.
+    pub body: String,
+    /// What to write instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    /// How sure the reviewer is, 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub confidence: f64,
+    /// The text at `line`, copied exactly; it is how the host finds the place again.
+    pub snippet: String,
+    /// Set by the host: the same finding keeps it when lines move.
+    #[serde(default)]
+    pub fingerprint: String,
+    /// Set by the host: how far the place could be checked.
+    #[serde(default)]
+    pub location: Location,
+}
+
+/// Which version of a file a line is in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// After the change.
+    #[default]
+    #[serde(alias = "RIGHT", alias = "right")]
+    New,
+    /// Before the change.
+    #[serde(alias = "LEFT", alias = "left")]
+    Old,
+}
+
+/// How bad a finding is, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Data loss, a hole, or nothing works.
+    Critical,
+    /// Wrong in cases that will happen.
+    High,
+    /// Wrong in rare cases, or costly later.
+    Medium,
+    /// Could be better.
+    Low,
+    /// A matter of taste.
+    Nit,
+}
+
+/// How far the host could check a finding's place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Location {
+    /// The snippet stands at the line.
+    Verified,
+    /// The file exists, the line could not be confirmed.
+    File,
+    /// There is no such file.
+    #[default]
+    None,
+}
+
+impl Review {
+    /// Problems that the types alone do not show.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.version != 1 {
+            problems.push(Problem::new("version", format!("is {}, expected 1", self.version)));
+        }
+        for (i, finding) in self.findings.iter().enumerate() {
+            let place = |field: &str| format!("findings[{i}].{field}");
+            for (field, text) in [
+                ("path", &finding.path),
+                ("category", &finding.category),
+                ("title", &finding.title),
+                ("body", &finding.body),
+            ] {
+                need_text(text, place(field), &mut problems);
+            }
+            if !finding.path.is_empty() && scope::normalise(finding.path.as_bytes()).is_err() {
+                problems.push(Problem::new(place("path"), "must be relative to the workspace, without `..`"));
+            }
+            if !(0.0..=1.0).contains(&finding.confidence) {
+                problems.push(Problem::new(place("confidence"), "must be between 0 and 1"));
+            }
+            match (finding.line, finding.end_line) {
+                (Some(0), _) => problems.push(Problem::new(place("line"), "lines are counted from 1")),
+                (Some(line), Some(end)) if end < line => {
+                    problems.push(Problem::new(place("end_line"), "must not be before `line`"));
+                }
+                (Some(_), _) if finding.snippet.trim().is_empty() => {
+                    problems
+                        .push(Problem::new(place("snippet"), "is empty; copy the text of the line exactly"));
+                }
+                _ => {}
+            }
+        }
+        problems
+    }
+
+    /// Checks every place against the files, moves or demotes lines, and sets location and fingerprint.
+    ///
+    /// `lookup` gives the bytes of a workspace-relative path in the version asked for.
+    pub fn verify(&mut self, lookup: impl Fn(&str, Side) -> Option<Vec<u8>>) {
+        for finding in &mut self.findings {
+            locate(finding, &lookup);
+        }
+        // Equal findings in one file are told apart by their order, so that each keeps a name of its own.
+        let mut order: Vec<usize> = (0..self.findings.len()).collect();
+        order.sort_by_key(|i| (self.findings[*i].path.clone(), self.findings[*i].line, *i));
+        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+        for i in order {
+            let finding = &mut self.findings[i];
+            let text = essence(finding);
+            let count = seen.entry(text.clone()).or_default();
+            let parts = [text.as_bytes(), &count.to_be_bytes()];
+            finding.fingerprint = digest::sha256_parts(parts).chars().take(32).collect();
+            *count += 1;
+        }
+    }
+}
+
+/// What makes a finding the same one after lines have moved: file, category and the text it is about.
+fn essence(finding: &Finding) -> String {
+    let about = match folded(&finding.snippet) {
+        text if text.is_empty() => folded(&finding.title).to_lowercase(),
+        text => text,
+    };
+    format!("{}\0{}\0{about}", finding.path, finding.category.to_lowercase())
+}
+
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn locate(finding: &mut Finding, lookup: &impl Fn(&str, Side) -> Option<Vec<u8>>) {
+    let clean = scope::normalise(finding.path.as_bytes()).ok().and_then(|p| String::from_utf8(p).ok());
+    let bytes = clean.as_ref().and_then(|path| lookup(path, finding.side));
+    let (Some(path), Some(bytes)) = (clean, bytes) else {
+        (finding.line, finding.end_line, finding.location) = (None, None, Location::None);
+        return;
+    };
+    finding.path = path;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<String> = text.lines().map(folded).collect();
+    let wanted: Vec<String> = finding.snippet.lines().map(folded).collect();
+    let first = wanted.iter().position(|l| !l.is_empty());
+    let last = wanted.iter().rposition(|l| !l.is_empty());
+    let place = match (finding.line, first, last) {
+        (Some(line), Some(first), Some(last)) => find(&lines, &wanted[first..=last], line),
+        _ => None,
+    };
+    match (place, finding.line) {
+        (Some(at), Some(claimed)) => {
+            let total = lines.len() as u64;
+            finding.end_line = finding
+                .end_line
+                .map(|end| at.saturating_add(end.saturating_sub(claimed)).min(total))
+                .filter(|end| *end > at);
+            finding.line = Some(at);
+            finding.location = Location::Verified;
+        }
+        _ => (finding.line, finding.end_line, finding.location) = (None, None, Location::File),
+    }
+}
+
+/// The line where the wanted text stands: as claimed, else nearest within reach, else the only place in the file.
+fn find(lines: &[String], wanted: &[String], claimed: u64) -> Option<u64> {
+    let claimed = usize::try_from(claimed).ok()?.checked_sub(1)?;
+    let at = |i: usize| lines.get(i..i + wanted.len()).is_some_and(|part| part == wanted);
+    if claimed <= lines.len() && at(claimed) {
+        return u64::try_from(claimed + 1).ok();
+    }
+    let places: Vec<usize> = (0..lines.len()).filter(|i| at(*i)).collect();
+    let nearest = places.iter().copied().min_by_key(|i| (i.abs_diff(claimed), *i))?;
+    let found = nearest.abs_diff(claimed) <= NEARBY || places.len() == 1;
+    found.then(|| u64::try_from(nearest + 1).ok()).flatten()
+}

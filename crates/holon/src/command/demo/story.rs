@@ -1,0 +1,172 @@
+//! The steps of the demo, each a real run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::event::{Body, Event};
+use holon_core::{Manifest, Outcome};
+use holon_git::{ObjectFormat, apply};
+use holon_host::{Finished, HostError, RunRequest};
+use holon_sandbox::diff::tree_digest;
+
+use super::stage::Stage;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::{manifest, patch, summary};
+use crate::stop;
+use crate::terminal::{Style, Terminal, visible};
+
+const GOAL: &str = "Make the test pass: repeated dashes in slugs";
+
+/// Tells the whole story and counts the steps that surprised.
+pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
+    let mut teller = Teller { stage, terminal: &session.terminal, cancel: stop::on_signals()?, surprises: 0 };
+    teller.say("A sample repository with a failing test. The agents are scripts written by hand: no model, no key,")?;
+    teller.say("no network. The snapshot, the walls, the patch and the checks are real.")?;
+    let before = digest(&stage.sample())?;
+
+    teller.head("1. The test before, run by the host behind the walls")?;
+    teller.test(&stage.sample(), Outcome::Failure)?;
+
+    teller.head("2. Plan mode, and an agent that tries to write anyway")?;
+    let intruder = teller.run("plan", "intruder.sh", &stage.sample(), &[])?;
+    teller.expect(&intruder, Outcome::Failure)?;
+    teller.unchanged(&before)?;
+
+    teller.head("3. Plan mode, and an agent that plans")?;
+    let planner = teller.run("plan", "planner.sh", &stage.sample(), &[])?;
+    teller.expect(&planner, Outcome::Success)?;
+    teller.file(&planner.folder.join("output/plan.md"))?;
+
+    teller.head("4. Execute mode: the plan goes in, a patch made by the host comes out")?;
+    let plan = planner.folder.join("output/plan.md");
+    let builder = teller.run("execute", "builder.sh", &stage.sample(), &[plan])?;
+    teller.expect(&builder, Outcome::Success)?;
+    let diff = fs::read(builder.folder.join("output/diff.patch")).unwrap_or_default();
+    teller.quote(&patch::coloured(&diff, session.terminal.stdout))?;
+    teller.unchanged(&before)?;
+
+    teller.head("5. The test after, on a copy with the patch applied")?;
+    let copy = stage.copy()?;
+    apply::plain(&stage.git, &diff, &copy, ObjectFormat::default()).map_err(HostError::from)?;
+    teller.test(&copy, Outcome::Success)?;
+
+    teller.head("6. Review mode: findings whose lines the host has checked")?;
+    let reviewer = teller.run("review", "reviewer.sh", &copy, &[builder.folder.join("output/diff.patch")])?;
+    teller.expect(&reviewer, Outcome::Success)?;
+    teller.findings(&reviewer.folder.join("output/review.json"))?;
+
+    teller.head("The walls that stood around each of them")?;
+    teller.walls(&builder.manifest)?;
+    Ok(teller.surprises)
+}
+
+fn digest(folder: &Path) -> Result<String, Failure> {
+    tree_digest(folder, &[]).map_err(|e| HostError::from(e).into())
+}
+
+struct Teller<'a> {
+    stage: &'a Stage,
+    terminal: &'a Terminal,
+    cancel: holon_host::Cancel,
+    surprises: u64,
+}
+
+impl Teller<'_> {
+    fn say(&self, line: &str) -> Result<(), Failure> {
+        self.terminal.print(format!("{line}\n"))
+    }
+
+    fn head(&self, line: &str) -> Result<(), Failure> {
+        if self.cancel.is_cancelled() {
+            return Err(Failure::config("the demo was stopped"));
+        }
+        self.say(&format!("\n{}", self.terminal.stdout.paint(Style::Bold, line)))
+    }
+
+    fn quote(&self, text: &str) -> Result<(), Failure> {
+        text.trim_end().lines().try_for_each(|line| self.say(&format!("    {line}")))
+    }
+
+    fn request(&self, mode: &str, agent: &str, workspace: &Path) -> RunRequest {
+        RunRequest {
+            mode: Some(mode.into()),
+            goal: Some(GOAL.into()),
+            agent: Some(self.stage.agent(agent)),
+            workspace: Some(workspace.to_owned()),
+            ..RunRequest::default()
+        }
+    }
+
+    fn run(&self, mode: &str, agent: &str, workspace: &Path, context: &[PathBuf]) -> Result<Finished, Failure> {
+        let request = RunRequest { context: context.to_vec(), ..self.request(mode, agent, workspace) };
+        let dim = |text: &str| self.terminal.stdout.paint(Style::Dim, text);
+        let mut show = |event: &Event| {
+            if let Body::Output { text, .. } = &event.body {
+                let _ = self.say(&dim(&format!("    | {}", visible(text))));
+            }
+        };
+        Ok(self.stage.host.run(&request, &mut show, &self.cancel)?)
+    }
+
+    /// Runs the sample's test as a check of an agent that does nothing, and shows what it printed.
+    fn test(&mut self, workspace: &Path, expected: Outcome) -> Result<(), Failure> {
+        let request =
+            RunRequest { checks: vec!["sh test.sh".into()], ..self.request("execute", "idle.sh", workspace) };
+        let finished = self.stage.host.run(&request, &mut |_: &Event| {}, &self.cancel)?;
+        let log = fs::read_to_string(finished.folder.join("evidence/check-1.log")).unwrap_or_default();
+        self.quote(&visible(&log))?;
+        self.expect(&finished, expected)
+    }
+
+    /// The outcome and why; a different one than promised is a surprise.
+    fn expect(&mut self, finished: &Finished, expected: Outcome) -> Result<(), Failure> {
+        let manifest = &finished.manifest;
+        let (style, word) = summary::word(manifest);
+        let stream = self.terminal.stdout;
+        let why = manifest.error.as_ref().map(|e| format!(": {}", visible(&e.message))).unwrap_or_default();
+        let as_promised = manifest.outcome == expected;
+        let note = if as_promised { "" } else { " (this is not what should have happened)" };
+        self.surprises += u64::from(!as_promised);
+        self.say(&format!("  {}{why}{note}", stream.paint(style, word)))
+    }
+
+    fn unchanged(&mut self, before: &str) -> Result<(), Failure> {
+        if digest(&self.stage.sample())? == before {
+            return self.say("  the repository is byte for byte as it was");
+        }
+        self.surprises += 1;
+        self.say(&self.terminal.stdout.paint(Style::Red, "  THE REPOSITORY HAS CHANGED"))
+    }
+
+    fn file(&self, path: &Path) -> Result<(), Failure> {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        self.quote(&visible(&text))
+    }
+
+    fn findings(&self, path: &Path) -> Result<(), Failure> {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let review: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let field = |value: &serde_json::Value, key: &str| match &value[key] {
+            serde_json::Value::String(text) => visible(text),
+            other => other.to_string(),
+        };
+        self.say(&format!("    verdict: {}", field(&review, "verdict")))?;
+        for finding in review["findings"].as_array().into_iter().flatten() {
+            let get = |key| field(finding, key);
+            let place = format!("{}:{}", get("path"), get("line"));
+            self.say(&format!("    {place} {}: {} (location {})", get("severity"), get("title"), get("location")))?;
+        }
+        Ok(())
+    }
+
+    fn walls(&self, run: &Manifest) -> Result<(), Failure> {
+        let sandbox = &run.metadata.sandbox;
+        let (held, missing) = manifest::layers(&sandbox.enforced);
+        self.say(&format!("    {} (level {}): {}", sandbox.backend, sandbox.level, held.join(", ")))?;
+        if !missing.is_empty() {
+            self.say(&format!("    not there on this machine: {}", missing.join(", ")))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Prepare: the input folder as the agent will see it.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::mode::builtin;
+use holon_core::prompt::{self, Compiled, ContextEntry, Layers, MAX_PROJECT};
+
+use super::{Plan, Run};
+use crate::error::HostError;
+use crate::modes;
+use crate::store::{copy_tree, write_atomic};
+
+impl Run<'_> {
+    pub(super) fn prepare(&mut self) -> Result<(), HostError> {
+        let input = self.folder.input();
+        let context = input.join("context");
+        for (number, path) in self.plan.context.iter().enumerate() {
+            let name = path.file_name().map_or_else(|| format!("context-{number}").into(), ToOwned::to_owned);
+            let mut target = context.join(&name);
+            if target.exists() {
+                target = context.join(number.to_string()).join(&name);
+            }
+            place(path, &target)?;
+        }
+        let index = index(&context)?;
+        if context.exists() {
+            let text = serde_json::to_vec_pretty(&index).unwrap_or_default();
+            write_atomic(&context.join("index.json"), &text)?;
+        }
+        let spec = serde_saphyr::to_string(&self.plan.spec).map_err(|e| HostError::usage(format!("the spec cannot be written: {e}"), "this is a bug in Holon"))?;
+        write_atomic(&input.join("spec.yaml"), spec.as_bytes())?;
+        let compiled = self.plan.prompts(&index)?;
+        let prompts = input.join("prompts");
+        fs::create_dir(&prompts).map_err(HostError::io("create", &prompts))?;
+        write_atomic(&prompts.join("system.md"), compiled.system.as_bytes())?;
+        write_atomic(&prompts.join("user.md"), compiled.user.as_bytes())?;
+        self.manifest.metadata.prompts_sha256 = Some(compiled.sha256);
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// The prompts as the agent will get them; also what `--dry-run` shows.
+    pub fn prompts(&self, context: &[ContextEntry]) -> Result<Compiled, HostError> {
+        let mode = modes::prompt_text(&self.profile)?;
+        let project = modes::read_bounded(&self.workspace.join("AGENTS.md")).ok();
+        let project = project.as_deref().map(|text| {
+            let end = (0..=text.len().min(MAX_PROJECT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+            &text[..end]
+        });
+        let layers = Layers {
+            common: builtin::common_prompt(),
+            mode: &mode,
+            agent: None,
+            project,
+            goal: &self.spec.goal.description,
+            context,
+        };
+        prompt::compile(&self.profile, &layers).map_err(|e| HostError::usage(e.to_string(), "correct the mode or the goal"))
+    }
+}
+
+/// Copies a context file or folder; links inside it are not followed.
+fn place(from: &Path, to: &Path) -> Result<(), HostError> {
+    if fs::metadata(from).map_err(HostError::io("read", from))?.is_dir() {
+        return copy_tree(from, to);
+    }
+    let parent = to.parent().unwrap_or(to);
+    fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
+    fs::copy(from, to).map(drop).map_err(HostError::io("copy", from))
+}
+
+/// Everything in the context folder, by path.
+fn index(context: &Path) -> Result<Vec<ContextEntry>, HostError> {
+    let mut entries = Vec::new();
+    let mut todo = vec![context.to_owned()];
+    while let Some(folder) = todo.pop() {
+        let Ok(listing) = fs::read_dir(&folder) else { continue };
+        for entry in listing.flatten() {
+            let path = entry.path();
+            let meta = entry.metadata().map_err(HostError::io("read", &path))?;
+            if meta.is_dir() {
+                todo.push(path);
+            } else if let Ok(name) = path.strip_prefix(context) {
+                entries.push(ContextEntry { path: name.to_string_lossy().into_owned(), bytes: meta.len() });
+            }
+        }
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
+}

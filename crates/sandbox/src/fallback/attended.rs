@@ -1,0 +1,130 @@
+//! A payload that another program put behind walls: the launcher attends to that program, the walls are measured.
+
+use std::io::{Cursor, Read};
+use std::time::{Duration, Instant};
+
+use super::measure;
+use crate::backend::{Output, Payload};
+use crate::walls::{Ending, Finished, Held, Refusal, Running};
+
+/// How long the other program may take to start the payload.
+const START: Duration = Duration::from_secs(60);
+/// How long the payload may take to get its last wall, which is the system call filter.
+const SETTLE: Duration = Duration::from_millis(500);
+const TICK: Duration = Duration::from_millis(4);
+/// Enough of what a failed program said.
+const MAX_WORDS: u64 = 64 << 10;
+
+/// See the module.
+pub(super) struct Attended {
+    running: Running,
+    held: Held,
+    /// Output that was already looked at.
+    seen: Option<Output>,
+    /// Generated files that must live as long as the payload.
+    _stage: tempfile::TempDir,
+}
+
+/// What became of a start.
+pub(super) enum Started {
+    /// The payload runs, or ran, behind these walls.
+    Payload(Attended),
+    /// The program ended before there was a payload, saying this.
+    Failed { ending: Ending, said: String },
+}
+
+impl Attended {
+    /// Waits until `pid` tells the payload's process id. If the payload is over before its walls could be measured,
+    /// `promised` stands in: what the program is known to do or fail.
+    pub(super) fn start(
+        mut running: Running,
+        stage: tempfile::TempDir,
+        promised: Held,
+        pid: impl Fn() -> Option<u32>,
+        failed: impl Fn(Ending, &str) -> bool,
+    ) -> Result<Started, Refusal> {
+        let deadline = Instant::now() + START;
+        let mut seen = None;
+        loop {
+            let ended = running.wait(TICK)?;
+            if let Some(pid) = pid() {
+                let held = settle(&mut running, pid, promised)?;
+                return Ok(Started::Payload(Self { running, held, seen, _stage: stage }));
+            }
+            match ended {
+                Some(ending) => {
+                    let said = words(&mut running, &mut seen);
+                    if failed(ending, &said) {
+                        return Ok(Started::Failed { ending, said });
+                    }
+                    return Ok(Started::Payload(Self { running, held: promised, seen, _stage: stage }));
+                }
+                None if Instant::now() > deadline => {
+                    running.kill();
+                    return Ok(Started::Failed { ending: Ending::Killed, said: "it did not start in time".into() });
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// Looks again until the filter is on: walls go up one after the other, the filter last.
+fn settle(running: &mut Running, pid: u32, promised: Held) -> Result<Held, Refusal> {
+    let deadline = Instant::now() + SETTLE;
+    let mut seen = None;
+    while let Some(held) = measure::around(pid) {
+        if held.seccomp {
+            return Ok(held);
+        }
+        seen = Some(held);
+        if running.wait(TICK)?.is_some() {
+            return Ok(promised);
+        }
+        if Instant::now() > deadline {
+            break;
+        }
+    }
+    Ok(match seen {
+        Some(held) if measure::around(pid).is_some() => held,
+        _ => promised,
+    })
+}
+
+/// What was said on standard error; it stays in `seen` for whoever reads the output later.
+fn words(running: &mut Running, seen: &mut Option<Output>) -> String {
+    let Some((out, errors)) = running.take_output() else { return String::new() };
+    let mut said = Vec::new();
+    let mut errors = errors.take(MAX_WORDS);
+    let _ = errors.read_to_end(&mut said);
+    let text = String::from_utf8_lossy(&said).trim().to_owned();
+    *seen = Some((Box::new(out), Box::new(Cursor::new(said).chain(errors.into_inner()))));
+    text
+}
+
+impl Payload for Attended {
+    fn held(&self) -> &Held {
+        &self.held
+    }
+
+    fn take_output(&mut self) -> Option<Output> {
+        self.seen.take().or_else(|| Payload::take_output(&mut self.running))
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {
+        self.running.wait(limit)
+    }
+
+    fn terminate(&self) {
+        self.running.terminate();
+    }
+
+    fn kill(&mut self) {
+        self.running.kill();
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        let Self { running, _stage, .. } = *self;
+        running.finish()
+    }
+}

@@ -1,0 +1,208 @@
+//! The system's bubblewrap: on some machines it alone may make user namespaces.
+//!
+//! Started by root it would leave the payload with the kernel's uid 0 and a writable /proc/sys, so the launcher first
+//! becomes the payload's own user; the job's folders must then be reachable for that user. All options travel through a
+//! descriptor, because a command line can be read by everybody.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use holon_core::sandbox::Level;
+
+use super::attended::{Attended, Started};
+use super::plan;
+use crate::backend::{Backend, Payload};
+use crate::mount::{Mount, Source};
+use crate::walls::bare::{Bare, FIRST_HANDED, Handed};
+use crate::walls::{Held, Job, Launcher, Network, PROC_HIDDEN, PROC_READ_ONLY, Refusal, Step, seccomp_bytes};
+
+const STATUS_FILE: &str = "status";
+/// Places of the descriptors that every start hands over; generated files follow.
+const FILTER: i32 = FIRST_HANDED;
+const OPTIONS: i32 = FIRST_HANDED + 1;
+const STATUS: i32 = FIRST_HANDED + 2;
+
+/// Bubblewrap, wherever it is installed.
+#[derive(Debug, Clone)]
+pub struct Bubblewrap {
+    /// Its program.
+    pub command: PathBuf,
+    /// How the launcher is started.
+    pub launcher: Launcher,
+}
+
+impl Default for Bubblewrap {
+    fn default() -> Self {
+        Self { command: "/usr/bin/bwrap".into(), launcher: Launcher::default() }
+    }
+}
+
+impl Backend for Bubblewrap {
+    fn name(&self) -> &'static str {
+        "bubblewrap"
+    }
+
+    fn level(&self) -> Level {
+        Level::L3
+    }
+
+    fn overlays(&self) -> bool {
+        false
+    }
+
+    fn private_root(&self) -> bool {
+        true
+    }
+
+    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+        if !self.command.is_file() {
+            let message = "bubblewrap is not installed (apt install bubblewrap)";
+            return Err(plan::refusal(Step::Exec, message, &self.command));
+        }
+        let staging = |e: std::io::Error| Refusal::new(Step::Job, e, "status file");
+        let stage = tempfile::Builder::new().prefix("holon-bwrap-").tempdir().map_err(staging)?;
+        let status = stage.path().join(STATUS_FILE);
+        let (options, files) = options(job)?;
+        let mut handed = vec![
+            Handed::Bytes(seccomp_bytes().to_vec()),
+            Handed::Bytes(nul_separated(&options)),
+            Handed::WriteTo(status.clone()),
+        ];
+        handed.extend(files.into_iter().map(Handed::Bytes));
+        let mut argv: Vec<OsString> = vec![self.command.clone().into(), "--args".into(), OPTIONS.to_string().into(), "--".into()];
+        argv.extend(job.argv.iter().cloned());
+        let bare = Bare {
+            argv,
+            cwd: "/".into(),
+            become_user: job.identity.owner(),
+            limits: Some(job.limits),
+            handed,
+            adopt: true,
+            ..Bare::default()
+        };
+        let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?;
+        let promised = promised(job, running.held());
+        let pid = || child_pid(&fs::read_to_string(&status).ok()?);
+        let failed = |_, said: &str| said.starts_with("bwrap: ");
+        match Attended::start(running, stage, promised, pid, failed)? {
+            Started::Payload(payload) => Ok(Box::new(payload)),
+            Started::Failed { said, .. } => Err(plan::refusal(Step::Namespaces, said, &self.command)),
+        }
+    }
+}
+
+/// What bubblewrap does or fails, and what the launcher had already done.
+fn promised(job: &Job, by_launcher: &Held) -> Held {
+    Held {
+        user_ns: true,
+        mount_ns: true,
+        pid_ns: true,
+        net_ns: job.network == Network::None,
+        ipc_ns: true,
+        uts_ns: true,
+        private_root: true,
+        masked_proc: true,
+        seccomp: true,
+        no_new_privs: true,
+        capabilities_dropped: true,
+        ..by_launcher.clone()
+    }
+}
+
+/// The first document of the status file names the process.
+fn child_pid(status: &str) -> Option<u32> {
+    let first: serde_json::Value = serde_json::from_str(status.lines().next()?).ok()?;
+    u32::try_from(first.get("child-pid")?.as_u64()?).ok()
+}
+
+/// Options and the generated files behind the descriptors they name.
+fn options(job: &Job) -> Result<(Vec<OsString>, Vec<Vec<u8>>), Refusal> {
+    let mut made = Options::default();
+    made.words(["--unshare-user", "--unshare-all"]);
+    if job.network == Network::Host {
+        made.words(["--share-net"]);
+    }
+    made.words(["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "holon", "--clearenv"]);
+    made.words(["--uid", &job.identity.inside_uid.to_string(), "--gid", &job.identity.inside_gid.to_string()]);
+    for (name, value) in &job.env {
+        made.words(["--setenv", name, value]);
+    }
+    for mount in plan::mounts(job)? {
+        made.mount(&mount)?;
+    }
+    made.words(["--proc", "/proc"]);
+    for name in PROC_READ_ONLY {
+        let place = Path::new("/proc").join(name);
+        if place.exists() {
+            made.place("--ro-bind", &place, &place);
+        }
+    }
+    for name in PROC_HIDDEN {
+        let place = Path::new("/proc").join(name);
+        match place.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => made.empty_folder(&place),
+            Ok(_) => made.file(&place, Vec::new()),
+            Err(_) => {}
+        }
+    }
+    made.words(["--remount-ro", "/", "--seccomp", &FILTER.to_string(), "--json-status-fd", &STATUS.to_string()]);
+    made.option("--chdir", &job.cwd);
+    Ok((made.words, made.files))
+}
+
+#[derive(Default)]
+struct Options {
+    words: Vec<OsString>,
+    files: Vec<Vec<u8>>,
+}
+
+impl Options {
+    fn words<S: AsRef<str>>(&mut self, words: impl IntoIterator<Item = S>) {
+        self.words.extend(words.into_iter().map(|word| word.as_ref().into()));
+    }
+
+    fn option(&mut self, name: &str, value: &Path) {
+        self.words.extend([name.into(), value.into()]);
+    }
+
+    fn place(&mut self, how: &str, from: &Path, at: &Path) {
+        self.words.extend([how.into(), from.into(), at.into()]);
+    }
+
+    fn file(&mut self, at: &Path, bytes: Vec<u8>) {
+        let number = STATUS + 1 + self.files.len() as i32;
+        self.files.push(bytes);
+        self.words(["--perms", "0444", "--ro-bind-data", &number.to_string()]);
+        self.words.push(at.into());
+    }
+
+    fn empty_folder(&mut self, at: &Path) {
+        self.words(["--perms", "0555"]);
+        self.option("--tmpfs", at);
+        self.option("--remount-ro", at);
+    }
+
+    fn mount(&mut self, mount: &Mount) -> Result<(), Refusal> {
+        let at = mount.at.as_path();
+        match &mount.source {
+            Source::Bind(path) if at.starts_with("/dev") => self.place("--dev-bind", path, at),
+            Source::Bind(path) if mount.writable => self.place("--bind", path, at),
+            Source::Bind(path) => self.place("--ro-bind", path, at),
+            Source::Tmpfs { mb, .. } => {
+                self.words(["--perms", "1777", "--size", &(mb << 20).to_string()]);
+                self.option("--tmpfs", at);
+            }
+            Source::File(bytes) => self.file(at, bytes.clone()),
+            Source::Symlink(target) => self.place("--symlink", target, at),
+            Source::EmptyDir => self.empty_folder(at),
+            Source::Overlay(_) => return Err(plan::refusal(Step::Overlay, "bubblewrap gets copies only", at)),
+        }
+        Ok(())
+    }
+}
+
+fn nul_separated(words: &[OsString]) -> Vec<u8> {
+    words.iter().map(OsString::as_os_str).map(OsStr::as_bytes).flat_map(|word| [word, b"\0"].concat()).collect()
+}

@@ -1,0 +1,361 @@
+//! The command line that starts a container with all its walls, and the files it refers to.
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::engine::{Dialect, User};
+use super::oci::{Oci, container_name};
+use super::plan;
+use crate::mount::{Mount, Source};
+use crate::walls::{Identity, Job, Limits, Network, Refusal, Step};
+
+/// Where the contract's folders are; what lies elsewhere is the image's.
+const HOLON: &str = "/holon";
+pub(super) const PID_FILE: &str = "pid";
+pub(super) const ENV_FILE: &str = "env";
+/// Variables docker would add from its own settings, possibly with a password inside; named without a value they stay out.
+const PROXIES: &[&str] = &[
+    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
+    "all_proxy",
+];
+
+impl Oci {
+    /// The whole command line after the program's name, and the files it refers to.
+    pub(super) fn arguments(&self, job: &Job, stage: &Path) -> Result<Arguments, Refusal> {
+        let mut made = Arguments { env: env_file(&job.env)?, ..Arguments::default() };
+        made.words(self.globals.iter());
+        made.words(["run", "--rm", "--interactive=false", "--name", &container_name(&job.name)]);
+        made.words(self.walls(job));
+        made.words(limits(&job.limits));
+        made.words(self.form.runtime.into_iter().flat_map(|runtime| ["--runtime", runtime]));
+        made.words(["--user", &self.user(&job.identity), "--hostname", "holon"]);
+        if self.form.user == User::KeptId {
+            made.words(["--userns", "keep-id"]);
+        }
+        made.option("--workdir", job.cwd.clone());
+        made.option("--env-file", stage.join(ENV_FILE));
+        if self.dialect == Dialect::Podman {
+            made.option("--pidfile", stage.join(PID_FILE));
+        }
+        for mount in plan::mounts(job)? {
+            self.mount(&mount, &job.identity, stage, &mut made)?;
+        }
+        made.words(self.extra_args.iter());
+        if let Some(program) = job.argv.first() {
+            made.option("--entrypoint", program.clone());
+        }
+        made.words([&self.image]);
+        made.argv.extend(job.argv.iter().skip(1).cloned());
+        Ok(made)
+    }
+
+    fn walls(&self, job: &Job) -> Vec<String> {
+        let network = if job.network == Network::None { "none" } else { "host" };
+        let mut words = vec!["--pull", "never", "--network", network, "--read-only", "--cap-drop", "all"];
+        words.extend(["--security-opt", "no-new-privileges", "--ipc", "private", "--cgroupns", "private"]);
+        words.extend(["--log-driver", "none", "--no-healthcheck"]);
+        match self.dialect {
+            Dialect::Podman => {
+                words.extend(["--pid", "private", "--uts", "private", "--read-only-tmpfs=false"]);
+                words.extend(["--http-proxy=false", "--image-volume", "ignore", "--systemd=false"]);
+            }
+            Dialect::Docker => words.extend(PROXIES.iter().flat_map(|name| ["--env", name])),
+        }
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    fn user(&self, identity: &Identity) -> String {
+        match self.form.user {
+            User::Same | User::KeptId => format!("{}:{}", identity.uid, identity.gid),
+            User::Mapped => "0:0".to_owned(),
+        }
+    }
+
+    fn mount(&self, mount: &Mount, who: &Identity, stage: &Path, made: &mut Arguments) -> Result<(), Refusal> {
+        let refuse = |message: &str| plan::refusal(Step::Bind, message, &mount.at);
+        let at = &mount.at;
+        match &mount.source {
+            Source::Tmpfs { mb, .. } if at == Path::new("/dev/shm") => {
+                made.words(["--shm-size", &format!("{mb}m")]);
+                return Ok(());
+            }
+            Source::Tmpfs { .. } if at == Path::new("/tmp") => {}
+            _ if at.starts_with(HOLON) || self.also.iter().any(|path| at.starts_with(path)) => {}
+            _ => return Ok(()),
+        }
+        let target = at.to_str().filter(|text| !text.contains([':', ',', '\n']));
+        let target = target.ok_or_else(|| refuse("a container cannot have a folder of this name"))?;
+        let source = match &mount.source {
+            Source::Tmpfs { mb, .. } => {
+                // The engine would give it to its root, or with the mode the image has there.
+                let owner = match self.dialect {
+                    Dialect::Podman => "U".to_owned(),
+                    Dialect::Docker => format!("uid={},gid={}", who.uid, who.gid),
+                };
+                made.words(["--tmpfs", &format!("{target}:rw,exec,nosuid,nodev,size={mb}m,mode=1777,{owner}")]);
+                return Ok(());
+            }
+            Source::Bind(path) if !path.exists() => return Err(refuse("its source does not exist")),
+            // The engine separates with colons, so a path with one is named through a link.
+            Source::Bind(path) => match path.to_str().filter(|text| !text.contains([':', ',', '\n'])) {
+                Some(_) => path.clone(),
+                None => made.staged(stage, Staged::Link(path.clone())),
+            },
+            Source::File(bytes) => made.staged(stage, Staged::File(bytes.clone())),
+            Source::EmptyDir => made.staged(stage, Staged::Folder),
+            Source::Symlink(_) => return Err(refuse("a link cannot be put into a container")),
+            Source::Overlay(_) => return Err(refuse("a merged view cannot be put into a container")),
+        };
+        let mut volume = source.into_os_string();
+        volume.push(format!(":{target}{}", if mount.writable { "" } else { ":ro" }));
+        made.option("--volume", volume);
+        Ok(())
+    }
+}
+
+/// Never more than this process may have: an engine that may not raise limits would fail.
+fn limits(limits: &Limits) -> Vec<String> {
+    use rustix::process::{Resource, getrlimit};
+    let own = |resource| getrlimit(resource).maximum;
+    let files = own(Resource::Nofile).map_or(limits.files, |hard| hard.min(limits.files));
+    let bytes = limits.file_mb.saturating_mul(1 << 20).min(i64::MAX as u64);
+    let bytes = own(Resource::Fsize).map_or(bytes, |hard| hard.min(bytes));
+    let processes = own(Resource::Nproc).map_or_else(|| "-1:-1".to_owned(), |hard| format!("{hard}:{hard}"));
+    [
+        ("--pids-limit", limits.processes.to_string()),
+        ("--memory", format!("{}m", limits.memory_mb)),
+        ("--ulimit", format!("nofile={files}:{files}")),
+        ("--ulimit", format!("fsize={bytes}:{bytes}")),
+        ("--ulimit", format!("nproc={processes}")),
+        ("--ulimit", "core=0:0".to_owned()),
+    ]
+    .into_iter()
+    .flat_map(|(option, value)| [option.to_owned(), value])
+    .collect()
+}
+
+/// Values go through a file, because a command line can be read by everybody on the machine.
+fn env_file(env: &[(String, String)]) -> Result<String, Refusal> {
+    let mut text = String::new();
+    for (name, value) in env {
+        if value.contains(['\n', '\r', '\0']) || name.is_empty() || name.contains(|c: char| c == '=' || c.is_whitespace()) {
+            let message = format!("the variable {name:?} cannot be given to a container: its name or value has more than one line");
+            return Err(Refusal { step: Step::Job, errno: 0, message, detail: String::new() });
+        }
+        text += &format!("{name}={value}\n");
+    }
+    Ok(text)
+}
+
+/// A command line and the files it needs.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub argv: Vec<OsString>,
+    pub env: String,
+    pub files: Vec<Staged>,
+}
+
+/// A file, folder or link made for one container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Staged {
+    File(Vec<u8>),
+    Folder,
+    Link(PathBuf),
+}
+
+impl Arguments {
+    fn words<S: AsRef<str>>(&mut self, words: impl IntoIterator<Item = S>) {
+        self.argv.extend(words.into_iter().map(|word| word.as_ref().into()));
+    }
+
+    fn option(&mut self, name: &str, value: impl Into<OsString>) {
+        self.argv.extend([name.into(), value.into()]);
+    }
+
+    fn staged(&mut self, stage: &Path, what: Staged) -> PathBuf {
+        self.files.push(what);
+        stage.join((self.files.len() - 1).to_string())
+    }
+
+    pub(super) fn stage(&self, folder: &Path) -> std::io::Result<()> {
+        let mut env = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(ENV_FILE))?;
+        env.write_all(self.env.as_bytes())?;
+        for (number, what) in self.files.iter().enumerate() {
+            let path = folder.join(number.to_string());
+            match what {
+                Staged::File(bytes) => {
+                    fs::write(&path, bytes)?;
+                    fs::set_permissions(&path, Permissions::from_mode(0o444))?;
+                }
+                Staged::Folder => {
+                    fs::create_dir(&path)?;
+                    fs::set_permissions(&path, Permissions::from_mode(0o555))?;
+                }
+                Staged::Link(target) => std::os::unix::fs::symlink(target, &path)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::engine::Form;
+    use super::super::testing::job;
+    use super::*;
+    use crate::walls::Launcher;
+
+    fn engine(dialect: Dialect, user: User) -> Oci {
+        Oci {
+            command: "/usr/bin/podman".into(),
+            dialect,
+            image: "localhost/agent:1".into(),
+            globals: vec!["--root".into(), "/store".into()],
+            extra_args: vec!["--cpus=2".into()],
+            form: Form { user, runtime: None },
+            env: Vec::new(),
+            also: vec!["/etc/gitconfig".into()],
+            stage: None,
+            launcher: Launcher::default(),
+        }
+    }
+
+    fn typical() -> Job {
+        let mut job = job(&["/bin/agent", "--goal", "a b"]);
+        job.name = "2026 x:1".into();
+        job.identity = Identity { uid: 7, gid: 8, inside_uid: 1000, inside_gid: 1000, by_root: true };
+        job.env = vec![("TOKEN".into(), "s3cret # = '\"".into())];
+        job.cwd = "/holon/workspace".into();
+        let file = |at: &str| Mount { at: at.into(), source: Source::File(b"x".to_vec()), writable: false };
+        job.mounts = vec![
+            Mount::same_path("/usr"),
+            Mount::writable("/var", "/holon/workspace"),
+            Mount::read_only("/etc", "/holon/input"),
+            Mount { at: "/holon/workspace/hidden".into(), source: Source::EmptyDir, writable: false },
+            Mount { at: "/tmp".into(), source: Source::Tmpfs { mb: 64, inodes: 9 }, writable: true },
+            Mount { at: "/dev/shm".into(), source: Source::Tmpfs { mb: 32, inodes: 9 }, writable: true },
+            file("/etc/passwd"),
+            file("/etc/gitconfig"),
+        ];
+        job
+    }
+
+    fn words(oci: &Oci, job: &Job) -> Vec<String> {
+        let made = oci.arguments(job, Path::new("/stage")).unwrap();
+        made.argv.into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    fn values<'a>(words: &'a [String], option: &str) -> Vec<&'a str> {
+        words.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1].as_str()).collect()
+    }
+
+    #[test]
+    fn a_podman_command_line_has_every_wall() {
+        let words = words(&engine(Dialect::Podman, User::Same), &typical());
+        assert_eq!(words[..5], ["--root", "/store", "run", "--rm", "--interactive=false"]);
+        for (option, expect) in [
+            ("--name", vec!["holon-2026-x-1"]),
+            ("--pull", vec!["never"]),
+            ("--network", vec!["none"]),
+            ("--cap-drop", vec!["all"]),
+            ("--security-opt", vec!["no-new-privileges"]),
+            ("--pid", vec!["private"]),
+            ("--ipc", vec!["private"]),
+            ("--user", vec!["7:8"]),
+            ("--pids-limit", vec!["128"]),
+            ("--memory", vec!["512m"]),
+            ("--workdir", vec!["/holon/workspace"]),
+            ("--env-file", vec!["/stage/env"]),
+            ("--pidfile", vec!["/stage/pid"]),
+            ("--shm-size", vec!["32m"]),
+            ("--tmpfs", vec!["/tmp:rw,exec,nosuid,nodev,size=64m,mode=1777,U"]),
+            (
+                "--volume",
+                vec![
+                    "/stage/0:/etc/gitconfig:ro",
+                    "/var:/holon/workspace",
+                    "/etc:/holon/input:ro",
+                    "/stage/1:/holon/workspace/hidden:ro",
+                ],
+            ),
+            ("--entrypoint", vec!["/bin/agent"]),
+            ("--userns", vec![]),
+        ] {
+            let mut found = values(&words, option);
+            let mut expect = expect;
+            found.sort_unstable();
+            expect.sort_unstable();
+            assert_eq!(found, expect, "{option}");
+        }
+        for flag in ["--read-only", "--read-only-tmpfs=false", "--http-proxy=false", "--cpus=2"] {
+            assert!(words.iter().any(|word| word == flag), "{flag}");
+        }
+        assert!(words.ends_with(&["localhost/agent:1".into(), "--goal".into(), "a b".into()]));
+        assert!(!words.iter().any(|word| word.contains("s3cret")), "values are not on the command line");
+    }
+
+    #[test]
+    fn dialects_and_users_differ_where_they_must() {
+        let mut job = typical();
+        job.network = Network::Host;
+        let docker = words(&engine(Dialect::Docker, User::Same), &job);
+        assert_eq!(values(&docker, "--network"), ["host"]);
+        assert_eq!(values(&docker, "--pid"), Vec::<&str>::new());
+        assert!(values(&docker, "--env").contains(&"https_proxy"));
+        assert!(values(&docker, "--tmpfs")[0].ends_with("uid=7,gid=8"));
+        let kept = words(&engine(Dialect::Podman, User::KeptId), &job);
+        assert_eq!((values(&kept, "--user"), values(&kept, "--userns")), (vec!["7:8"], vec!["keep-id"]));
+        let mapped = words(&engine(Dialect::Podman, User::Mapped), &job);
+        assert_eq!(values(&mapped, "--user"), ["0:0"]);
+    }
+
+    #[test]
+    fn without_a_command_the_image_speaks_for_itself() {
+        let mut job = typical();
+        job.argv.clear();
+        let words = words(&engine(Dialect::Podman, User::Same), &job);
+        assert_eq!(values(&words, "--entrypoint"), Vec::<&str>::new());
+        assert_eq!(words.last().map(String::as_str), Some("localhost/agent:1"));
+    }
+
+    #[test]
+    fn variables_go_through_a_private_file() {
+        let made = engine(Dialect::Podman, User::Same).arguments(&typical(), Path::new("/stage")).unwrap();
+        assert_eq!(made.env, "TOKEN=s3cret # = '\"\n");
+        let dir = tempfile::tempdir().unwrap();
+        made.stage(dir.path()).unwrap();
+        let mode = fs::metadata(dir.path().join(ENV_FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        for bad in ["two\nlines", "nul\0"] {
+            assert!(env_file(&[("A".into(), bad.into())]).is_err(), "{bad:?}");
+        }
+        for bad in ["", "A B", "A=B", "A\nB"] {
+            assert!(env_file(&[(bad.into(), "x".into())]).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn odd_paths_go_through_a_link_and_impossible_ones_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("a:b,c");
+        fs::create_dir(&odd).unwrap();
+        let mut job = typical();
+        job.mounts = vec![Mount::read_only(&odd, "/holon/input")];
+        let oci = engine(Dialect::Podman, User::Same);
+        let made = oci.arguments(&job, Path::new("/stage")).unwrap();
+        assert_eq!(made.files, [Staged::Link(odd.clone())]);
+        let link = Source::Symlink("/etc".into());
+        for mount in [
+            Mount::read_only(&odd, "/holon/a:b"),
+            Mount::read_only("/does/not/exist", "/holon/input"),
+            Mount { at: "/holon/link".into(), source: link, writable: false },
+        ] {
+            job.mounts = vec![mount.clone()];
+            assert!(oci.arguments(&job, Path::new("/stage")).is_err(), "{mount:?}");
+        }
+    }
+}

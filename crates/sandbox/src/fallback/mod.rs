@@ -1,0 +1,34 @@
+//! The rungs below the native walls, for machines that refuse those: each says honestly what it holds.
+//!
+//! | level | backend | what it is |
+//! |---|---|---|
+//! | L2 | [`oci::Oci`] | a container made by podman or docker; the image brings its own root |
+//! | L3 | [`bubblewrap::Bubblewrap`] | the system's bubblewrap, which may be allowed what we are not |
+//! | L4 | [`landlock_only::LandlockOnly`] | Landlock, seccomp and limits on a copied workspace, no namespaces |
+//! | – | [`none::Unwalled`] | nothing; only on a person's explicit request |
+//!
+//! [`ladder`] chooses among them; [`probe`] finds out, by doing, what this machine can have. None of them mounts merged
+//! views, so the host copies the workspace for them.
+
+mod attended;
+pub mod bubblewrap;
+mod command_line;
+pub mod detect;
+pub mod engine;
+pub mod ladder;
+pub mod landlock_only;
+mod measure;
+pub mod none;
+pub mod oci;
+mod plan;
+pub mod probe;
+
+#[cfg(test)]
+mod testing;
+
+pub use bubblewrap::Bubblewrap;
+pub use ladder::{Choice, Chosen, NoBackend, Wanted, ladder};
+pub use landlock_only::LandlockOnly;
+pub use none::Unwalled;
+pub use oci::Oci;
+pub use probe::{Probes, probe_all};

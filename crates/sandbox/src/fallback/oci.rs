@@ -1,0 +1,157 @@
+//! A container made by podman or docker, driven by their command lines.
+//!
+//! The image brings its own root; of the job's mounts only those under /holon (and what [`Oci::also`] names) are handed
+//! in. The engine's client runs under the launcher: when the host dies, the launcher ends the container.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use holon_core::sandbox::Level;
+
+use super::attended::{Attended, Started};
+use super::command_line::{ENV_FILE, PID_FILE};
+use super::engine::{self, Dialect, Form};
+use crate::backend::{Backend, Payload};
+use crate::walls::bare::Bare;
+use crate::walls::{Ending, Held, Job, Launcher, Network, Refusal, Step};
+
+/// A container engine, an image, and how to start one from the other.
+#[derive(Debug, Clone)]
+pub struct Oci {
+    /// The engine's program.
+    pub command: PathBuf,
+    /// Which language it speaks.
+    pub dialect: Dialect,
+    /// The image; its own entrypoint is the agent when a job has no command.
+    pub image: String,
+    /// Options before `run`, used with every command: which store, which daemon.
+    pub globals: Vec<String>,
+    /// More options of `run`.
+    pub extra_args: Vec<String>,
+    /// What this machine's engine takes; see [`Oci::detect`].
+    pub form: Form,
+    /// The environment of the engine's client (never of the payload); see [`engine::environment`].
+    pub env: Vec<(String, String)>,
+    /// Places outside /holon whose mounts are handed in too.
+    pub also: Vec<PathBuf>,
+    /// Where generated files are kept while the container lives; a temporary folder if absent.
+    pub stage: Option<PathBuf>,
+    /// How the launcher is started.
+    pub launcher: Launcher,
+}
+
+impl Backend for Oci {
+    fn name(&self) -> &'static str {
+        "oci"
+    }
+
+    fn level(&self) -> Level {
+        Level::L2
+    }
+
+    fn overlays(&self) -> bool {
+        false
+    }
+
+    fn private_root(&self) -> bool {
+        true
+    }
+
+    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+        match self.launch(job)? {
+            Started::Payload(payload) => Ok(Box::new(payload)),
+            Started::Failed { said, .. } if said.contains("already in use") => {
+                // Left behind by a host that was killed together with its launcher.
+                self.cleanup(&job.name);
+                match self.launch(job)? {
+                    Started::Payload(payload) => Ok(Box::new(payload)),
+                    Started::Failed { said, .. } => Err(engine::explain(&self.command, &said)),
+                }
+            }
+            Started::Failed { said, .. } => Err(engine::explain(&self.command, &said)),
+        }
+    }
+}
+
+impl Oci {
+    /// Removes the container of a run that ended badly, if there is one.
+    pub fn cleanup(&self, run: &str) {
+        for command in self.ending_commands(&container_name(run)) {
+            let _ = engine::ask(&self.command, &command[1..], &self.env, Duration::from_secs(30));
+        }
+    }
+
+    fn launch(&self, job: &Job) -> Result<Started, Refusal> {
+        let staging = |e: std::io::Error| Refusal::new(Step::Job, e, "generated files");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("holon-oci-").permissions(Permissions::from_mode(0o700));
+        let stage = match &self.stage {
+            Some(folder) => builder.tempdir_in(folder),
+            None => builder.tempdir(),
+        }
+        .map_err(staging)?;
+        let arguments = self.arguments(job, stage.path())?;
+        arguments.stage(stage.path()).map_err(staging)?;
+        let bare = Bare {
+            argv: [vec![self.command.clone().into()], arguments.argv].concat(),
+            env: self.env.clone(),
+            cwd: "/".into(),
+            at_end: self.ending_commands(&container_name(&job.name)),
+            ..Bare::default()
+        };
+        let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, true)?;
+        let (pid_file, env_file) = (stage.path().join(PID_FILE), stage.path().join(ENV_FILE));
+        let name = container_name(&job.name);
+        let pid = || match self.dialect {
+            Dialect::Podman => fs::read_to_string(&pid_file).ok()?.trim().parse().ok(),
+            Dialect::Docker => self.ask_pid(&name),
+        };
+        // 125 to 127 are the engine's own, when it also complains: a short payload may have ended with the same number.
+        let failed = |ending, said: &str| matches!(ending, Ending::Code(125..=127)) && engine::complains(said);
+        let started = Attended::start(running, stage, self.promised(job), pid, failed);
+        let _ = fs::remove_file(env_file);
+        started
+    }
+
+    fn ask_pid(&self, name: &str) -> Option<u32> {
+        let ask = ["inspect", "--format", "{{.State.Pid}}", name].map(str::to_owned);
+        let args = [self.globals.clone(), ask.to_vec()].concat();
+        let answer = engine::ask(&self.command, &args, &self.env, Duration::from_secs(10)).ok()?;
+        answer.out.parse().ok().filter(|pid| answer.code == Some(0) && *pid != 0)
+    }
+
+    /// What an engine does or fails; whether its filter and its covers are on is only known by looking.
+    fn promised(&self, job: &Job) -> Held {
+        Held {
+            mount_ns: true,
+            pid_ns: true,
+            ipc_ns: true,
+            uts_ns: true,
+            net_ns: job.network == Network::None,
+            private_root: true,
+            no_new_privs: true,
+            capabilities_dropped: true,
+            unprivileged_payload: job.identity.uid != 0,
+            files: Some("rlimit".into()),
+            ..Held::default()
+        }
+    }
+
+    fn ending_commands(&self, name: &str) -> Vec<Vec<String>> {
+        let command = |words: &[&str]| {
+            let mut all = vec![self.command.to_string_lossy().into_owned()];
+            all.extend(self.globals.iter().cloned());
+            all.extend(words.iter().map(|word| (*word).to_owned()));
+            all
+        };
+        vec![command(&["kill", name]), command(&["rm", "--force", name])]
+    }
+}
+
+/// The engine's name for a run's container.
+pub fn container_name(run: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '-' };
+    format!("holon-{}", run.chars().map(safe).collect::<String>())
+}

@@ -1,0 +1,86 @@
+//! A job's mounts as a backend without overlays sees them.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+
+use crate::mount::{Mount, Source};
+use crate::walls::{Job, Refusal, Step};
+
+/// Where the workspace is inside.
+pub(super) const WORKSPACE: &str = "/holon/workspace";
+
+/// The mounts, parents first, with the open folders of a scoped workspace as mounts of their own. A merged view is
+/// refused: the host copies for these backends.
+pub(super) fn mounts(job: &Job) -> Result<Vec<Mount>, Refusal> {
+    let mut mounts = job.mounts.clone();
+    for mount in &mut mounts {
+        if matches!(mount.source, Source::Overlay(_)) {
+            return Err(refusal(Step::Overlay, "this backend has no merged views; copy the workspace", &mount.at));
+        }
+        if mount.at == Path::new(WORKSPACE) && !job.writable_below.is_empty() {
+            mount.writable = false;
+        }
+    }
+    let workspace = mounts.iter().find_map(|mount| match &mount.source {
+        Source::Bind(path) if mount.at == Path::new(WORKSPACE) => Some(path.clone()),
+        _ => None,
+    });
+    if let Some(source) = workspace {
+        mounts.extend(job.writable_below.iter().filter_map(|below| {
+            let place = real_folder(&source, below)?;
+            Some(Mount::writable(place, Path::new(WORKSPACE).join(below)))
+        }));
+    }
+    mounts.sort_by_key(|mount| mount.at.components().count());
+    Ok(mounts)
+}
+
+/// A folder below `root` that is reached without any link; what the workspace holds may be hostile. A link or a missing
+/// folder stays closed.
+fn real_folder(root: &Path, below: &Path) -> Option<PathBuf> {
+    let root_fd = rustix::fs::openat(CWD, root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(&root_fd, below, flags, Mode::empty(), resolve).ok()?;
+    Some(root.join(below))
+}
+
+/// A refusal that is not the kernel's.
+pub(super) fn refusal(step: Step, message: impl Into<String>, about: &Path) -> Refusal {
+    Refusal { step, errno: 0, message: message.into(), detail: about.display().to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::testing::job;
+    use super::*;
+    use crate::mount::Overlay;
+
+    #[test]
+    fn a_scoped_workspace_opens_real_folders_only() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("docs/guide")).unwrap();
+        std::os::unix::fs::symlink("/etc", dir.path().join("link")).unwrap();
+        let mut job = job(&[]);
+        job.mounts = vec![Mount::writable(dir.path(), WORKSPACE)];
+        job.writable_below = vec!["docs/guide".into(), "link".into(), "absent".into(), "../etc".into()];
+        let found = mounts(&job).unwrap();
+        assert_eq!(
+            found,
+            [
+                Mount::read_only(dir.path(), WORKSPACE),
+                Mount::writable(dir.path().join("docs/guide"), "/holon/workspace/docs/guide"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_merged_view_is_refused() {
+        let mut job = job(&[]);
+        let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None };
+        job.mounts = vec![Mount { at: WORKSPACE.into(), source: Source::Overlay(layers), writable: true }];
+        assert_eq!(mounts(&job).unwrap_err().step, Step::Overlay);
+    }
+}

@@ -1,0 +1,67 @@
+//! What this machine can have, found out by doing: every rung builds its walls once around nothing.
+
+use std::time::Duration;
+
+use holon_core::sandbox::Level;
+
+use super::bubblewrap::Bubblewrap;
+use super::landlock_only::LandlockOnly;
+use super::oci::Oci;
+use crate::backend::{Backend, Native};
+use crate::walls::layout::system_root;
+use crate::walls::{Ending, Held, Identity, Job, Launcher, Limits, Network, Refusal, Step};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The answer of every rung.
+#[derive(Debug, Clone)]
+pub struct Probes {
+    /// Native walls, and their level.
+    pub native: Result<Level, Refusal>,
+    /// A container engine.
+    pub oci: Result<(), Refusal>,
+    /// Bubblewrap.
+    pub bubblewrap: Result<(), Refusal>,
+    /// Landlock, and its version.
+    pub landlock: Result<u32, Refusal>,
+}
+
+/// Tries every rung; `env` and `image` are as for [`Oci::detect`]. Takes some tens of milliseconds without an engine and
+/// some hundred with one, so a caller that only needs one rung asks that rung.
+pub fn probe_all(launcher: &Launcher, env: &dyn Fn(&str) -> Option<String>, image: Option<&str>) -> Probes {
+    let native = Native { launcher: launcher.clone() };
+    let landlock = LandlockOnly { launcher: launcher.clone() };
+    let bubblewrap = Bubblewrap { launcher: launcher.clone(), ..Bubblewrap::default() };
+    Probes {
+        native: try_out(&native, &[]).map(|_| native.level()),
+        oci: Oci::detect(env, image, launcher.clone()).map(|_| ()),
+        bubblewrap: try_out(&bubblewrap, &["/usr/bin/true"]).map(|_| ()),
+        landlock: try_out(&landlock, &[]).map(|held| held.landlock.unwrap_or_default()),
+    }
+}
+
+/// Builds the walls of `backend` around a command that does nothing.
+pub fn try_out(backend: &dyn Backend, argv: &[&str]) -> Result<Held, Refusal> {
+    let name = format!("probe-{}-{}", backend.name(), std::process::id());
+    let identity = Identity::for_run(&name);
+    let job = Job {
+        mounts: system_root(&identity),
+        name,
+        identity,
+        writable_below: Vec::new(),
+        argv: argv.iter().map(Into::into).collect(),
+        env: Vec::new(),
+        cwd: "/".into(),
+        limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
+        network: Network::None,
+    };
+    let mut payload = backend.start(&job)?;
+    let held = payload.held().clone();
+    match payload.wait(PATIENCE)? {
+        Some(Ending::Code(0)) => Ok(held),
+        ending => {
+            let message = format!("a command that does nothing ended with {ending:?}");
+            Err(Refusal { step: Step::Exec, errno: 0, message, detail: backend.name().to_owned() })
+        }
+    }
+}

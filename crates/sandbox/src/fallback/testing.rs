@@ -1,0 +1,147 @@
+//! What the tests of the rungs share. The test binary itself can become the launcher.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::backend::{Backend, Payload};
+use crate::mount::{Mount, Source};
+use crate::walls::layout::system_root;
+use crate::walls::{Ending, Held, Identity, Job, Limits, Network, become_launcher_if_asked};
+
+/// Runs before the test harness, which knows nothing of launchers.
+#[used]
+// SAFETY: the section holds pointers to functions that the C library calls, with no arguments needed, before main; this one
+// only looks at the arguments and returns unless it is the launcher.
+#[unsafe(link_section = ".init_array")]
+static BECOME_LAUNCHER: extern "C" fn() = {
+    extern "C" fn start() {
+        become_launcher_if_asked();
+    }
+    start
+};
+
+/// A job with nothing but a command.
+pub(super) fn job(argv: &[&str]) -> Job {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = format!("test-{}-{number}", std::process::id());
+    Job {
+        identity: Identity::for_run(&name),
+        name,
+        mounts: Vec::new(),
+        writable_below: Vec::new(),
+        argv: argv.iter().map(Into::into).collect(),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        cwd: "/".into(),
+        limits: Limits { processes: 128, files: 512, file_mb: 64, memory_mb: 512 },
+        network: Network::None,
+    }
+}
+
+/// A job for a shell script in a world of its own: `work` writable as the workspace, `input` readable.
+pub(super) struct World {
+    pub dir: tempfile::TempDir,
+    pub job: Job,
+}
+
+impl World {
+    pub(super) fn new(script: &str, writable: bool) -> Self {
+        // Reachable for the payload's user, whoever that is.
+        let dir = tempfile::Builder::new().prefix("holon-fallback-").tempdir_in("/tmp").unwrap();
+        open(dir.path());
+        let mut job = job(&["/bin/sh", "-c", script]);
+        for name in ["work", "input", "output"] {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("file"), "old\n").unwrap();
+            if let Some((uid, gid)) = job.identity.owner() {
+                for path in [path.as_path(), &path.join("file")] {
+                    std::os::unix::fs::chown(path, Some(uid), Some(gid)).unwrap();
+                }
+            }
+        }
+        std::fs::write(dir.path().join("secret"), "s3cret\n").unwrap();
+        job.mounts = system_root(&job.identity);
+        job.mounts.push(Mount {
+            at: "/holon/workspace".into(),
+            source: Source::Bind(dir.path().join("work")),
+            writable,
+        });
+        job.mounts.push(Mount::read_only(dir.path().join("input"), "/holon/input"));
+        job.mounts.push(Mount::writable(dir.path().join("output"), "/holon/output"));
+        job.cwd = "/holon/workspace".into();
+        Self { dir, job }
+    }
+
+    /// Names the host's paths, for a backend without a root of its own.
+    pub(super) fn on_the_host(mut self) -> Self {
+        self.job.cwd = self.dir.path().join("work");
+        for (name, folder) in [("IN", "input"), ("OUT", "output"), ("OUTSIDE", "")] {
+            let path = self.dir.path().join(folder).to_str().unwrap().to_owned();
+            self.job.env.push((name.into(), path));
+        }
+        self
+    }
+
+    pub(super) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(path)).unwrap_or_default()
+    }
+}
+
+fn open(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// How a job ended, with its output and errors together, and what held.
+pub(super) struct Ran {
+    pub ending: Ending,
+    pub output: String,
+    pub held: Held,
+}
+
+/// Runs a job to its end.
+#[track_caller]
+pub(super) fn run(backend: &dyn Backend, job: &Job) -> Ran {
+    let mut payload = backend.start(job).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let held = payload.held().clone();
+    let (mut out, mut err) = payload.take_output().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        err.read_to_string(&mut text).unwrap();
+        text
+    });
+    let mut output = String::new();
+    out.read_to_string(&mut output).unwrap();
+    output += &reader.join().unwrap();
+    let ending = payload.wait(Duration::from_secs(60)).unwrap_or_else(|refusal| panic!("{refusal}: {output}"));
+    let finished = payload.finish();
+    assert_eq!(Some(finished.ending), ending, "{output}");
+    Ran { ending: finished.ending, output, held }
+}
+
+/// Reads lines until one starts with `prefix`; returns the rest of that line.
+pub(super) fn wait_for_line(payload: &mut Box<dyn Payload>, prefix: &str) -> String {
+    let (mut out, _) = payload.take_output().unwrap();
+    let mut text = String::new();
+    let mut byte = [0];
+    while out.read(&mut byte).unwrap() == 1 {
+        text.push(byte[0] as char);
+        if byte[0] == b'\n' {
+            if let Some(rest) = text.trim_end().strip_prefix(prefix) {
+                return rest.trim().to_owned();
+            }
+            text.clear();
+        }
+    }
+    panic!("the output ended without {prefix:?}: {text}")
+}
+
+/// Whether a process exists and is not only waiting to be reaped.
+pub(super) fn alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
+}
