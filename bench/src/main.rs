@@ -33,7 +33,6 @@ use suite::Suite;
 type Failure = String;
 
 fn main() -> ExitCode {
-    holon_sandbox::walls::become_launcher_if_asked(); // TEMPORARY
     let outcome = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(Task::Help) => {
             print!("{}", arguments::help());

@@ -143,7 +143,7 @@ fn more_rights(child: &Profile, parent: &Profile) -> Vec<String> {
         note(c > p, key.into());
     }
     note(child.limits.timeout > parent.limits.timeout, "timeout".into());
-    note(!(child.limits.cost_usd <= parent.limits.cost_usd), "cost".into());
+    note(child.limits.cost_usd.is_nan() || child.limits.cost_usd > parent.limits.cost_usd, "cost".into());
     note(!parent.artifacts.required.iter().all(|a| child.requires(a)), "artifacts".into());
     note(child.with_writes().is_ok() && parent.with_writes().is_err(), "writes on request".into());
     more

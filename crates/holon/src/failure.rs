@@ -51,7 +51,10 @@ impl Failure {
     }
 
     /// For `map_err` around file operations.
-    pub(crate) fn io<'a>(doing: &'a str, path: &'a std::path::Path) -> impl FnOnce(std::io::Error) -> Self + 'a {
+    pub(crate) fn io<'a>(
+        doing: &'a str,
+        path: &'a std::path::Path,
+    ) -> impl FnOnce(std::io::Error) -> Self + 'a {
         move |e| Self::config(format!("cannot {doing} {}: {e}", path.display()))
     }
 
@@ -128,7 +131,10 @@ impl From<clap::Error> for Failure {
             ErrorKind::UnknownArgument => {
                 let name = argument.split('=').next().unwrap_or_default();
                 if let Some((flag, part)) = LATER.iter().find(|(flag, _)| *flag == name) {
-                    return Self::user(format!("`{flag}` is not supported yet"), format!("it comes with {part}"));
+                    return Self::user(
+                        format!("`{flag}` is not supported yet"),
+                        format!("it comes with {part}"),
+                    );
                 }
                 let what = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
                 Self::user(format!("{what} `{argument}`{}", meant(ContextKind::SuggestedArg)), help)
@@ -138,7 +144,9 @@ impl From<clap::Error> for Failure {
                 let meant = meant(ContextKind::SuggestedSubcommand);
                 Self::user(format!("unknown command `{name}`{meant}"), "`holon --help` lists the commands")
             }
-            ErrorKind::InvalidValue if value.is_empty() => Self::user(format!("`{argument}` needs a value"), help),
+            ErrorKind::InvalidValue if value.is_empty() => {
+                Self::user(format!("`{argument}` needs a value"), help)
+            }
             ErrorKind::InvalidValue => {
                 let message =
                     format!("`{value}` is no value for `{argument}`{}", meant(ContextKind::SuggestedValue));

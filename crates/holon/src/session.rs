@@ -33,7 +33,10 @@ impl Session {
     pub(crate) fn workspace(&self, given: Option<&Path>) -> Result<PathBuf, Failure> {
         let path = given.unwrap_or(Path::new("."));
         let real = path.canonicalize().map_err(|e| {
-            Failure::user(format!("workspace {}: {e}", path.display()), "give an existing folder with --workspace")
+            Failure::user(
+                format!("workspace {}: {e}", path.display()),
+                "give an existing folder with --workspace",
+            )
         })?;
         if real.is_dir() {
             return Ok(real);
@@ -60,13 +63,16 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Values of variables that are named like secrets, so that they can be kept out of everything that is written.
-pub(crate) fn secrets() -> Vec<String> {
+/// Variables that are named like secrets, with their values, so that these can be kept out of everything written.
+pub(crate) fn secrets() -> Vec<(String, String)> {
     let secret = |name: &str| {
         let name = name.to_ascii_uppercase();
-        ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
+        ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS"]
+            .iter()
+            .any(|end| name.ends_with(end))
     };
-    let named = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(secret));
+    let text = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     // A short value is a switch or a path more often than a secret, and would blot out ordinary text.
-    named.filter_map(|(_, value)| value.into_string().ok()).filter(|value| value.len() >= 12).collect()
+    text.filter(|(name, value)| secret(name) && value.len() >= 12).collect()
 }

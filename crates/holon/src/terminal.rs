@@ -46,7 +46,8 @@ impl Terminal {
         let plain = no_color || set("NO_COLOR") || dumb;
         let stream = |tty: bool| Stream { tty, colour: tty && !plain };
         let (stdout, stderr) = (stream(io::stdout().is_terminal()), stream(io::stderr().is_terminal()));
-        let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map(|size| usize::from(size.ws_col));
+        let size =
+            rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map(|size| usize::from(size.ws_col));
         Self {
             live: stderr.tty && !dumb && !set("CI"),
             width: size.ok().filter(|columns| *columns >= 20).unwrap_or(100),

@@ -9,7 +9,8 @@ use std::time::Duration;
 use holon_testkit::{TestEnv, Workspace, for_each_identity, mounts};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
-const AGENT: &str = "#!/bin/sh\necho \"$HOLON_RUN_ID\" >> a\n(sleep 300 &) \necho ok > /holon/output/summary.md\n";
+const AGENT: &str =
+    "#!/bin/sh\necho \"$HOLON_RUN_ID\" >> a\n(sleep 300 &) \necho ok > /holon/output/summary.md\n";
 
 fn once(env: &TestEnv, repo: &Workspace, agent: &Path) {
     let call = env.holon(["run", "--quiet", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
@@ -47,7 +48,10 @@ fn a_thousand_runs_in_a_row_leak_nothing() {
             once(env, &repo, &agent);
         }
         env.assert_nothing_left();
-        assert!(holon_testkit::wait_until(Duration::from_secs(10), || (mounts().len(), cgroups()) == before), "mounts or control groups leaked");
+        assert!(
+            holon_testkit::wait_until(Duration::from_secs(10), || (mounts().len(), cgroups()) == before),
+            "mounts or control groups leaked"
+        );
         assert_eq!(layers_left(env), 0, "snapshots are removed");
         assert_eq!(env.runs().len(), 501);
         let listed = env.holon(["runs", "list", "--json"]).cwd(repo.path()).run();

@@ -33,17 +33,40 @@ fn run(env: &TestEnv, repo: &Workspace, agent: &str, more: &[&str]) -> Output {
 fn help_teaches() {
     let env = TestEnv::new(BIN);
     let top = env.holon(["--help"]).run();
-    top.assert_code(0).assert_stdout("Examples:").assert_stdout("Exit codes: 0 success, 1 failure, 2 needs a person");
+    top.assert_code(0)
+        .assert_stdout("Examples:")
+        .assert_stdout("Exit codes: 0 success, 1 failure, 2 needs a person");
     let help = env.holon(["run", "--help"]).run();
     help.assert_code(0);
     for heading in ["What to do:", "Where:", "Who does it:", "Walls:", "Limits:", "The result:", "Output:"] {
         help.assert_stdout(heading);
     }
     for flag in [
-        "--mode", "--spec", "--goal", "--workspace", "--out", "--context", "--agent", "--image", "--sandbox",
-        "--i-accept-no-isolation", "--network", "--allow-writes", "--timeout", "--idle-timeout", "--max-output",
-        "--check", "--allow-sensitive", "--apply", "--verify", "--snapshot", "--keep", "--dry-run", "--json",
-        "--quiet", "--no-color",
+        "--mode",
+        "--spec",
+        "--goal",
+        "--workspace",
+        "--out",
+        "--context",
+        "--agent",
+        "--image",
+        "--sandbox",
+        "--i-accept-no-isolation",
+        "--network",
+        "--allow-writes",
+        "--timeout",
+        "--idle-timeout",
+        "--max-output",
+        "--check",
+        "--allow-sensitive",
+        "--apply",
+        "--verify",
+        "--snapshot",
+        "--keep",
+        "--dry-run",
+        "--json",
+        "--quiet",
+        "--no-color",
     ] {
         help.assert_stdout(&format!("{flag} ").replace("--help ", "--help"));
     }
@@ -71,21 +94,33 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--gaol", "x"], "error: unknown flag `--gaol` (did you mean `--goal`?)"),
         (&["run", "--goal", "x", "stray"], "error: unexpected argument `stray`"),
         (&["run", "--goal"], "error: `--goal <TEXT>` needs a value"),
-        (&["run", "--goal", "x", "--sandbox", "natve"], "`natve` is no value for `--sandbox <KIND>` (did you mean `native`?)"),
+        (
+            &["run", "--goal", "x", "--sandbox", "natve"],
+            "`natve` is no value for `--sandbox <KIND>` (did you mean `native`?)",
+        ),
         (&["run", "--goal", "x", "--timeout", "20"], "`20` is not a duration: the unit is missing"),
         (&["run", "--goal", "x", "--max-output", "lots"], "`lots` is not a size"),
         (&["run", "--json", "--quiet"], "cannot be used together"),
         (&["run", "--goal", "x", "--goal", "y"], "`--goal <TEXT>` is given more than once"),
-        (&["run", "--goal", "x", "--model", "m"], "error: `--model` is not supported yet\nhint: it comes with the native agent"),
+        (
+            &["run", "--goal", "x", "--model", "m"],
+            "error: `--model` is not supported yet\nhint: it comes with the native agent",
+        ),
         (&["run", "--goal", "x", "--supervisor=off"], "error: `--supervisor` is not supported yet"),
         (&["run", "--goal", "x", "--publish"], "error: `--publish` is not supported yet"),
-        (&["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"], "unknown mode `paln` (did you mean `plan`?)"),
+        (
+            &["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"],
+            "unknown mode `paln` (did you mean `plan`?)",
+        ),
         (&["run", "--goal", "x", "--agent", "exce"], "unknown agent `exce` (did you mean `exec`?)"),
         (&["run", "--goal", "x", "--agent", "./absent.sh"], "agent ./absent.sh: No such file or directory"),
         (&["run", "--goal", "x", "--agent", "./a.txt"], "not executable"),
         (&["run", "--goal", "x"], "error: no agent was named"),
         (&["run", "--agent", "../../agents/agent.sh"], "error: there is no goal"),
-        (&["run", "--goal", "x", "--agent", "../../agents/agent.sh", "--sandbox", "none"], "add --i-accept-no-isolation"),
+        (
+            &["run", "--goal", "x", "--agent", "../../agents/agent.sh", "--sandbox", "none"],
+            "add --i-accept-no-isolation",
+        ),
         (&["modes", "show", "reviw"], "unknown mode `reviw` (did you mean `review`?)"),
         (&["schema", "manifets"], "did you mean `manifest`?"),
     ] {
@@ -114,11 +149,18 @@ fn a_spec_that_is_wrong_is_explained() {
         ("", "spec.yaml"),
     ] {
         let path = env.write("work/spec.yaml", spec);
-        let run = env.holon(["run", "--agent", "../../agents/agent.sh", "--spec"]).arg(&path).cwd(repo.path()).run();
+        let run = env
+            .holon(["run", "--agent", "../../agents/agent.sh", "--spec"])
+            .arg(&path)
+            .cwd(repo.path())
+            .run();
         run.assert_code(64).assert_stderr("error: ").assert_stderr(expected);
         assert!(!run.stderr.contains("ghp_abc"), "a secret is not repeated: {}", run.stderr);
     }
-    let missing = env.holon(["run", "--agent", "../../agents/agent.sh", "--spec", "absent.yaml"]).cwd(repo.path()).run();
+    let missing = env
+        .holon(["run", "--agent", "../../agents/agent.sh", "--spec", "absent.yaml"])
+        .cwd(repo.path())
+        .run();
     assert_ne!(missing.code, 0);
     missing.assert_stderr("absent.yaml");
     assert!(env.runs().is_empty());
@@ -233,7 +275,9 @@ fn a_log_gets_plain_lines() {
     let output = run(&env, &repo, WRITER, &["--check", "grep -q changed a.txt", "--check", "false"]);
     output.assert_code(1).assert_stderr("mode execute, agent agent.sh").assert_stderr("] execute\n");
     output.assert_stderr("  | working\n").assert_stderr("check `grep -q changed a.txt` passed");
-    output.assert_stderr("check `false` failed with 1").assert_stdout("why:  the check `false` exited with 1");
+    output
+        .assert_stderr("check `false` failed with 1")
+        .assert_stdout("why:  the check `false` exited with 1");
     assert!(!output.stderr.contains(['\x1b', '\r']), "{:?}", output.stderr);
 }
 
@@ -282,7 +326,10 @@ fn ctrl_c_ends_a_run_with_a_manifest() {
 fn a_second_ctrl_c_ends_at_once_and_the_run_is_marked_later() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let agent = env.agent("agent.sh", "#!/bin/sh\ntrap 'echo stubborn' INT TERM\necho ready\nwhile :; do sleep 1; done\n");
+    let agent = env.agent(
+        "agent.sh",
+        "#!/bin/sh\ntrap 'echo stubborn' INT TERM\necho ready\nwhile :; do sleep 1; done\n",
+    );
     let start = env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).timeout(Duration::from_secs(60));
     let mut running = start.cwd(repo.path()).spawn();
     running.wait_for_text("ready");
@@ -321,7 +368,11 @@ fn a_state_folder_that_cannot_be_written_is_named() {
     let repo = repo(&env);
     fs::set_permissions(env.state(), Permissions::from_mode(0o500)).unwrap();
     let output = run(&env, &repo, WRITER, &[]);
-    output.assert_code(1).assert_stderr("error: cannot create").assert_stderr("Permission denied").assert_stderr("hint: ");
+    output
+        .assert_code(1)
+        .assert_stderr("error: cannot create")
+        .assert_stderr("Permission denied")
+        .assert_stderr("hint: ");
     let nowhere = env.holon(["runs", "list"]).env_remove("HOME").env_remove("XDG_STATE_HOME").run();
     nowhere.assert_code(64).assert_stderr("cannot tell where to keep state");
     fs::set_permissions(env.state(), Permissions::from_mode(0o700)).unwrap();
@@ -331,7 +382,8 @@ fn a_state_folder_that_cannot_be_written_is_named() {
 fn a_state_folder_inside_the_workspace_is_refused() {
     let env = TestEnv::new(BIN);
     let agent = env.agent("agent.sh", WRITER);
-    let output = env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--workspace").arg(env.root()).run();
+    let output =
+        env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--workspace").arg(env.root()).run();
     output.assert_code(64).assert_stderr("lies inside the workspace");
 }
 
@@ -373,7 +425,10 @@ fn runs_are_listed_shown_applied_and_removed() {
     holon(&["runs", "diff", tail, "--stat"]).assert_code(0).assert_stdout("+1  -1  a.txt");
 
     holon(&["runs", "apply", "last"]).assert_code(1).assert_stderr("failed, so its patch is not applied");
-    holon(&["runs", "apply", tail]).assert_code(0).assert_stdout("applied to").assert_stdout("1 file changed");
+    holon(&["runs", "apply", tail])
+        .assert_code(0)
+        .assert_stdout("applied to")
+        .assert_stdout("1 file changed");
     assert_eq!(repo.read("a.txt"), b"changed\n");
     holon(&["runs", "apply", tail]).assert_code(0).assert_stdout("already there");
     holon(&["runs", "list"]).assert_stdout("applied");
@@ -385,7 +440,9 @@ fn runs_are_listed_shown_applied_and_removed() {
     holon(&["runs", "rm", "2"]).assert_code(1).assert_stderr("could be 2 runs");
     holon(&["runs", "rm", tail]).assert_code(0).assert_stdout(&format!("removed {id}"));
     holon(&["runs", "gc", "--keep", "1"]).assert_code(0).assert_stdout("removed 0 runs");
-    holon(&["runs", "gc", "--older-than", "1ms", "--keep", "0"]).assert_code(0).assert_stdout("removed 1 run\n");
+    holon(&["runs", "gc", "--older-than", "1ms", "--keep", "0"])
+        .assert_code(0)
+        .assert_stdout("removed 1 run\n");
     assert!(env.runs().is_empty());
 }
 
@@ -401,7 +458,9 @@ fn modes_are_listed_shown_written_and_checked() {
     shown.assert_code(0).assert_stdout("execute (also build, code, code_generation)");
     shown.assert_stdout("workspace.access").assert_stdout("built-in execute.toml");
 
-    holon(&["modes", "new", "docs", "--extends", "architect"]).assert_code(0).assert_stdout(".holon/modes/docs.toml");
+    holon(&["modes", "new", "docs", "--extends", "architect"])
+        .assert_code(0)
+        .assert_stdout(".holon/modes/docs.toml");
     holon(&["modes", "check"]).assert_code(0).assert_stdout("1 mode file is fine");
     holon(&["modes", "show", "docs"]).assert_code(0).assert_stdout("extends architect");
     let text = fs::read_to_string(repo.join(".holon/modes/docs.toml")).unwrap();
@@ -412,10 +471,16 @@ fn modes_are_listed_shown_written_and_checked() {
     holon(&["modes", "new", "mine", "--user"]).assert_code(0);
     assert!(env.config().join("holon/modes/mine.toml").exists());
 
-    fs::write(repo.join(".holon/modes/plan.toml"), "name = \"plan\"\n[workspace]\naccess = \"rw\"\n").unwrap();
-    fs::write(repo.join(".holon/modes/bad.toml"), "name = \"bad\"\nextends = \"plan\"\nwordspace = 1\n").unwrap();
+    fs::write(repo.join(".holon/modes/plan.toml"), "name = \"plan\"\n[workspace]\naccess = \"rw\"\n")
+        .unwrap();
+    fs::write(repo.join(".holon/modes/bad.toml"), "name = \"bad\"\nextends = \"plan\"\nwordspace = 1\n")
+        .unwrap();
     let check = holon(&["modes", "check"]);
-    check.assert_code(1).assert_stdout("redefines the mode `plan`").assert_stdout("bad.toml").assert_stdout("wordspace");
+    check
+        .assert_code(1)
+        .assert_stdout("redefines the mode `plan`")
+        .assert_stdout("bad.toml")
+        .assert_stdout("wordspace");
     holon(&["modes", "check", ".holon/modes/docs.toml"]).assert_code(0);
     holon(&["modes", "check", ".holon/modes/bad.toml"]).assert_code(1);
     holon(&["modes", "show", "plan"]).assert_code(0).assert_stdout("read-only").assert_stderr("warning: ");
@@ -472,9 +537,14 @@ fn the_demo_shows_red_then_green_and_leaves_nothing() {
     for_each_identity(BIN, |env| {
         let output = env.holon(["demo"]).run();
         output.assert_code(0).assert_stdout("scripts written by hand");
-        output.assert_stdout("FAILED  \"Hello, World!\"").assert_stdout("ok      \"Hello, World!\" is hello-world");
+        output
+            .assert_stdout("FAILED  \"Hello, World!\"")
+            .assert_stdout("ok      \"Hello, World!\" is hello-world");
         output.assert_stdout("Read-only file system").assert_stdout("byte for byte as it was");
-        output.assert_stdout("+printf '%s'").assert_stdout("verdict: approve").assert_stdout("nothing was left behind");
+        output
+            .assert_stdout("+printf '%s'")
+            .assert_stdout("verdict: approve")
+            .assert_stdout("nothing was left behind");
         assert!(!output.stdout.contains("not what should have happened"), "{output}");
         let left: Vec<_> = fs::read_dir(env.root().join("tmp")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");

@@ -106,7 +106,9 @@ fn lines_match(expected: &[&str], said: &[&str]) -> bool {
     match (expected, said) {
         ([], []) => true,
         (["...", rest @ ..], _) => (0..=said.len()).any(|skip| lines_match(rest, &said[skip..])),
-        ([first, rest @ ..], [line, more @ ..]) => line_matches(first, line.trim_end()) && lines_match(rest, more),
+        ([first, rest @ ..], [line, more @ ..]) => {
+            line_matches(first, line.trim_end()) && lines_match(rest, more)
+        }
         _ => false,
     }
 }
@@ -116,7 +118,10 @@ fn line_matches(expected: &str, line: &str) -> bool {
     match expected.split_once("...") {
         None => expected == line,
         Some((start, rest)) => line.strip_prefix(start).is_some_and(|tail| {
-            tail.char_indices().map(|(at, _)| at).chain([tail.len()]).any(|at| line_matches(rest, &tail[at..]))
+            tail.char_indices()
+                .map(|(at, _)| at)
+                .chain([tail.len()])
+                .any(|at| line_matches(rest, &tail[at..]))
         }),
     }
 }
@@ -138,7 +143,10 @@ fn every_document_with_examples_is_run() {
         }
     }
     for name in found {
-        assert!(DOCUMENTS.contains(&name.as_str()), "{name} has examples but is not in the list of this test");
+        assert!(
+            DOCUMENTS.contains(&name.as_str()),
+            "{name} has examples but is not in the list of this test"
+        );
     }
 }
 
@@ -155,7 +163,9 @@ fn examples_are_read() {
 
 #[test]
 fn dots_stand_for_anything() {
-    let check = |expected: &[&str], said: &[&str], same| assert_eq!(lines_match(expected, said), same, "{expected:?}");
+    let check = |expected: &[&str], said: &[&str], same| {
+        assert_eq!(lines_match(expected, said), same, "{expected:?}")
+    };
     check(&["a ... c"], &["a b c"], true);
     check(&["a ... c"], &["a b d"], false);
     check(&["a", "...", "z"], &["a", "b", "c", "z"], true);

@@ -17,13 +17,21 @@ fn run(env: &TestEnv, repo: &Workspace, mode: &str, script: &str) -> Output {
 fn files_that_steer_holon_ci_or_agents_need_a_person() {
     for_each_identity(BIN, |env| {
         let repo = env.repo().file("a", "1\n").commit("first");
-        for path in [".holon/modes/x.toml", "holon.toml", ".github/workflows/ci.yml", "AGENTS.md", ".husky/pre-commit"] {
+        for path in [
+            ".holon/modes/x.toml",
+            "holon.toml",
+            ".github/workflows/ci.yml",
+            "AGENTS.md",
+            ".husky/pre-commit",
+        ] {
             let script = format!("mkdir -p \"$(dirname {path})\"; echo x > {path}");
             let output = run(env, &repo, "execute", &script);
             output.assert_code(2).assert_stderr(path);
             assert_eq!(output.manifest(env.work().join("out"))["error"]["kind"], "sensitive");
-            let agent = env.agent("again.sh", &format!("#!/bin/sh\n{script}\necho ok > /holon/output/summary.md\n"));
-            let call = env.holon(["run", "--allow-sensitive", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
+            let agent =
+                env.agent("again.sh", &format!("#!/bin/sh\n{script}\necho ok > /holon/output/summary.md\n"));
+            let call =
+                env.holon(["run", "--allow-sensitive", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
             call.run().assert_code(0);
         }
     });
@@ -38,7 +46,10 @@ fn a_mode_file_cannot_reach_out_of_its_folder_for_its_prompt() {
         for file in [target.as_str(), "/etc/passwd", "link.md"] {
             let repo = env.repo_named(&format!("r{}", file.len())).file("a", "1\n");
             let mode = format!("name = \"x\"\nextends = \"plan\"\n[prompt]\nfile = \"{file}\"\n");
-            let repo = repo.file(".holon/modes/x.toml", mode).symlink(".holon/modes/link.md", env.home().join("secret")).commit("c");
+            let repo = repo
+                .file(".holon/modes/x.toml", mode)
+                .symlink(".holon/modes/link.md", env.home().join("secret"))
+                .commit("c");
             let output = run(env, &repo, "x", "cat /holon/input/prompts/*");
             assert_ne!(output.code, Some(0));
             assert!(!output.stdout.contains("canary") && !output.stderr.contains("canary"), "{output:?}");
@@ -59,7 +70,12 @@ fn odd_workspaces_are_handled_or_refused() {
         for (name, repo) in cases {
             let before = tree_state(repo.path());
             let other = tree_state(elsewhere.path());
-            let output = run(env, &repo, "execute", "echo 2 > a; git log --oneline 2>&1; git commit -qam evil 2>&1; true");
+            let output = run(
+                env,
+                &repo,
+                "execute",
+                "echo 2 > a; git log --oneline 2>&1; git commit -qam evil 2>&1; true",
+            );
             output.assert_code(0);
             let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
             assert!(patch.contains("+2"), "{name}: {patch}");
@@ -87,7 +103,8 @@ fn special_files_and_deep_trees_do_no_harm() {
         // The agent itself leaves a deep tree, a FIFO and a socket.
         let script = "#!/usr/bin/python3\nimport os, socket\nos.mkfifo('p')\nsocket.socket(socket.AF_UNIX).bind('s')\nopen('a', 'w').write('3\\n')\nopen('/holon/output/summary.md', 'w').write('ok')\nfor i in range(10000):\n    os.mkdir('e'); os.chdir('e')\n";
         let agent = env.agent("deep.py", script);
-        let call = env.holon(["run", "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(env.work().join("out"));
+        let call =
+            env.holon(["run", "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(env.work().join("out"));
         let output = call.cwd(repo.path()).run();
         output.assert_code(0);
         assert!(fs::read_to_string(env.work().join("out/diff.patch")).unwrap().contains("+3"));
@@ -132,7 +149,11 @@ fn a_base_that_moves_is_noticed() {
         // The agent tells when it started and waits until the user has edited the same file.
         let script = "#!/bin/sh\necho 2 >> a\necho started\nwhile [ \"$(tail -n 1 b)\" != go ]; do :; done\necho ok > /holon/output/summary.md\n";
         let agent = env.agent("waits.sh", script);
-        let call = env.holon(["run", "--json", "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(env.work().join("out"));
+        let call = env
+            .holon(["run", "--json", "--goal", "x", "--agent"])
+            .arg(agent)
+            .arg("--out")
+            .arg(env.work().join("out"));
         let mut running = call.cwd(repo.path()).spawn();
         running.wait_for_text("\"started\"");
         let repo = repo.file("a", "mine\n").file("b", "go\n");

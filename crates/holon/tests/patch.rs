@@ -5,7 +5,8 @@
 use std::fs;
 
 use holon_testkit::{
-    TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree, for_each_identity, tree_state,
+    TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree, for_each_identity,
+    tree_state,
 };
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -25,28 +26,61 @@ const CASES: &[Case] = &[
     case("text", "echo more >> text.txt; echo new > new.txt"),
     case("binary", "head -c 5000 /dev/urandom > random.bin; printf '\\0\\1\\2' >> data.bin"),
     case("exec bit", "chmod +x text.txt; chmod -x tool.sh"),
-    case("symlinks", "ln -s text.txt link; ln -sfn nowhere dangling; rm link-to-data; echo file > link-to-data"),
+    case(
+        "symlinks",
+        "ln -s text.txt link; ln -sfn nowhere dangling; rm link-to-data; echo file > link-to-data",
+    ),
     case("rename", "mv text.txt renamed.txt; mv data.bin sub/moved.bin"),
     case("delete", "rm text.txt; rm -r sub"),
     case("replace a folder by a file", "rm -r sub; echo now a file > sub"),
     case("replace a file by a folder", "rm text.txt; mkdir text.txt; echo x > text.txt/x"),
     case("replace a folder by a new one", "rm -r sub; mkdir sub; echo fresh > sub/only"),
     case("empty files", ": > text.txt; : > empty-new"),
-    case("line ends", "printf 'a\\r\\nb\\r\\n' > crlf.txt; sed -i 's/$/\\r/' text.txt; printf 'no newline' > text2.txt"),
+    case(
+        "line ends",
+        "printf 'a\\r\\nb\\r\\n' > crlf.txt; sed -i 's/$/\\r/' text.txt; printf 'no newline' > text2.txt",
+    ),
     case("latin-1", "printf 'caf\\351\\n' > latin1.txt; printf '\\351\\n' >> text.txt"),
-    case("odd names", "echo x > 'with space'; echo x > \"quo'te\\\"s\"; printf x > \"$(printf 'new\\nline')\"; printf x > \"$(printf 'bytes\\377\\376')\"; echo x > 'back\\slash'; echo x > 日本語; echo x > -dash; echo x > 'tab\tname'"),
-    case("touched but equal", "touch text.txt; chmod 600 text.txt; chmod 644 text.txt; cp tool.sh t && mv t tool.sh"),
-    case("unreadable leavings", "echo x > locked; chmod 000 locked; mkdir closed; echo x > closed/in; chmod 000 closed"),
+    case(
+        "odd names",
+        "echo x > 'with space'; echo x > \"quo'te\\\"s\"; printf x > \"$(printf 'new\\nline')\"; printf x > \"$(printf 'bytes\\377\\376')\"; echo x > 'back\\slash'; echo x > 日本語; echo x > -dash; echo x > 'tab\tname'",
+    ),
+    case(
+        "touched but equal",
+        "touch text.txt; chmod 600 text.txt; chmod 644 text.txt; cp tool.sh t && mv t tool.sh",
+    ),
+    case(
+        "unreadable leavings",
+        "echo x > locked; chmod 000 locked; mkdir closed; echo x > closed/in; chmod 000 closed",
+    ),
     case("ignored", "mkdir -p target/deep; echo x > target/deep/o; echo y > text.txt"),
     case("a new ignore file", "echo '*' > .gitignore; echo hidden > not-hidden.txt"),
-    case("commits", "git add -A; echo c >> text.txt; git commit -qam one; echo d >> text.txt; git commit -qam two --amend"),
+    case(
+        "commits",
+        "git add -A; echo c >> text.txt; git commit -qam one; echo d >> text.txt; git commit -qam two --amend",
+    ),
     case("resets", "git reset -q --hard; echo after > after.txt; git clean -fdq; echo again > again.txt"),
-    case("checks out another branch", "git stash -q -u; git checkout -q -b other; echo other > text.txt; git commit -qam other"),
+    case(
+        "checks out another branch",
+        "git stash -q -u; git checkout -q -b other; echo other > text.txt; git commit -qam other",
+    ),
     case("deletes .git", "rm -rf .git; echo x >> text.txt"),
-    case("starts its own repository", "rm -rf .git; git init -q .; git add -A; git commit -qm mine; echo x >> text.txt"),
-    case("nested repository", "mkdir nested; cd nested; git init -q .; echo inner > inner.txt; git add -A; git commit -qm inner"),
-    case("hostile attributes", "printf '* text eol=crlf filter=x diff=x -diff binary\\n*.txt working-tree-encoding=UTF-16\\n' > .gitattributes; printf '* binary\\n' > .git/info/attributes; echo x >> text.txt"),
-    case("hostile configuration", "git config core.autocrlf true; git config core.filemode false; git config core.symlinks false; git config core.ignorecase true; git config core.worktree /tmp; echo x >> text.txt; chmod +x text.txt"),
+    case(
+        "starts its own repository",
+        "rm -rf .git; git init -q .; git add -A; git commit -qm mine; echo x >> text.txt",
+    ),
+    case(
+        "nested repository",
+        "mkdir nested; cd nested; git init -q .; echo inner > inner.txt; git add -A; git commit -qm inner",
+    ),
+    case(
+        "hostile attributes",
+        "printf '* text eol=crlf filter=x diff=x -diff binary\\n*.txt working-tree-encoding=UTF-16\\n' > .gitattributes; printf '* binary\\n' > .git/info/attributes; echo x >> text.txt",
+    ),
+    case(
+        "hostile configuration",
+        "git config core.autocrlf true; git config core.filemode false; git config core.symlinks false; git config core.ignorecase true; git config core.worktree /tmp; echo x >> text.txt; chmod +x text.txt",
+    ),
     case("set-uid files", "cp tool.sh su; chmod 4755 su; chmod 2755 tool.sh"),
     case("hard links", "ln text.txt hard.txt; echo x >> text.txt"),
     case("many files", "mkdir many; i=0; while [ $i -lt 300 ]; do echo $i > many/$i; i=$((i+1)); done"),
@@ -80,7 +114,11 @@ fn check(env: &TestEnv, snapshot: &str, case: &Case) {
     let before = tree_state(repo.path());
     let agent = env.agent("agent.sh", &format!("#!/bin/sh\ncd /holon/workspace\n{}{KEEP}", case.script));
     let out = env.work().join("out");
-    let call = env.holon(["run", "--snapshot", snapshot, "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(&out);
+    let call = env
+        .holon(["run", "--snapshot", snapshot, "--goal", "x", "--agent"])
+        .arg(agent)
+        .arg("--out")
+        .arg(&out);
     let output = call.cwd(repo.path()).run();
     let context = format!("{} ({snapshot}, {})", case.name, env.identity().name());
     assert_eq!(output.code, Some(0), "{context}: {output:?}");
@@ -110,7 +148,8 @@ fn inv_05_patches_reproduce_what_was_done_in_a_copy() {
 
 #[test]
 fn inv_05_directories_can_be_renamed() {
-    let rename = Case { name: "directory rename", script: "git mv sub renamed; mkdir into; mv renamed/deep into/" };
+    let rename =
+        Case { name: "directory rename", script: "git mv sub renamed; mkdir into; mv renamed/deep into/" };
     if let Some(env) = TestEnv::as_root(BIN) {
         check(&env, "overlay", &rename);
     } else {
@@ -148,8 +187,19 @@ fn submodules_sparse_checkouts_and_lfs_pointers_survive() {
         let library = env.repo_named("library").file("lib.txt", "lib\n").commit("lib");
         let main = env.repo().file("a", "1\n").file("big/x", "x\n").commit("first");
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
-        let main = main.file("model.bin", pointer).file(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n").commit("lfs");
-        main.git(["-c", "protocol.file.allow=always", "submodule", "add", "-q", library.path().to_str().unwrap(), "sub"]);
+        let main = main
+            .file("model.bin", pointer)
+            .file(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+            .commit("lfs");
+        main.git([
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "add",
+            "-q",
+            library.path().to_str().unwrap(),
+            "sub",
+        ]);
         main.git(["commit", "-qm", "sub"]);
         main.git(["sparse-checkout", "set", "--no-cone", "/*", "!/big"]);
         env.own(main.path());
@@ -157,7 +207,8 @@ fn submodules_sparse_checkouts_and_lfs_pointers_survive() {
         copy_tree(main.path(), &copy);
         let script = "#!/bin/sh\necho 2 >> a; echo changed >> sub/lib.txt; sed -i s/12345/54321/ model.bin; git status --short > /holon/output/summary.md\n";
         let agent = env.agent("edits.sh", script);
-        let call = env.holon(["run", "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(env.work().join("out"));
+        let call =
+            env.holon(["run", "--goal", "x", "--agent"]).arg(agent).arg("--out").arg(env.work().join("out"));
         call.cwd(main.path()).run().assert_code(0);
         apply_patch_plain(&copy, &env.work().join("out/diff.patch")).unwrap();
         assert_eq!(fs::read_to_string(copy.join("a")).unwrap(), "1\n2\n");

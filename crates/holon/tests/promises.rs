@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use holon_testkit::{
-    Output, TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree, for_each_identity,
-    tree_state,
+    Output, TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
+    for_each_identity, tree_state,
 };
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -83,7 +83,10 @@ fn inv_01_read_only_modes_change_no_byte() {
 fn inv_02_only_apply_touches_the_workspace() {
     for_each_identity(BIN, |env| {
         let repo = dirty_repo(env);
-        let agent = env.agent("writes.sh", &format!("{WRITES_EVERYTHING}").replace("exit 0", "echo ok > /holon/output/summary.md"));
+        let agent = env.agent(
+            "writes.sh",
+            &format!("{WRITES_EVERYTHING}").replace("exit 0", "echo ok > /holon/output/summary.md"),
+        );
         let before = tree_state(repo.path());
         run(env, &repo, "execute", &agent, &[]).assert_code(0);
         assert_unchanged(&before, repo.path());
@@ -104,7 +107,8 @@ fn inv_02_an_out_folder_inside_the_workspace_is_invisible() {
             "#!/bin/sh\nls -A > /holon/output/summary.md\nmkdir -p holon-output; echo planted > a\n",
         );
         for _ in 0..2 {
-            let call = env.holon(["run", "--goal", "x", "--workspace", ".", "--out", "holon-output", "--agent"]);
+            let call =
+                env.holon(["run", "--goal", "x", "--workspace", ".", "--out", "holon-output", "--agent"]);
             call.arg(&agent).cwd(repo.path()).run().assert_code(0);
             let seen = fs::read_to_string(repo.join("holon-output/summary.md")).unwrap();
             assert!(!seen.contains("holon-output"), "{seen}");
@@ -132,7 +136,10 @@ fn inv_03_every_run_ends_with_a_manifest() {
             let manifest = output.manifest(env.work().join("out"));
             assert_eq!(manifest["error"]["kind"], kind, "{name}: {manifest:#}");
         }
-        let slow = env.agent("slow.sh", "#!/bin/sh\ntrap '' TERM\necho partial > /holon/output/notes.txt\nwhile :; do :; done\n");
+        let slow = env.agent(
+            "slow.sh",
+            "#!/bin/sh\ntrap '' TERM\necho partial > /holon/output/notes.txt\nwhile :; do :; done\n",
+        );
         let output = run(env, &repo, "execute", &slow, &["--timeout", "1s"]);
         output.assert_code(1);
         let manifest = output.manifest(env.work().join("out"));
@@ -252,7 +259,10 @@ fn inv_06_a_secret_in_the_patch_is_withheld() {
     let env = TestEnv::new(BIN);
     let repo = env.repo().file("a", "1\n").commit("first");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let agent = env.agent("leaks.sh", &format!("#!/bin/sh\necho 'token = \"{token}\"' >> a\necho ok > /holon/output/summary.md\n"));
+    let agent = env.agent(
+        "leaks.sh",
+        &format!("#!/bin/sh\necho 'token = \"{token}\"' >> a\necho ok > /holon/output/summary.md\n"),
+    );
     let output = run(&env, &repo, "execute", &agent, &[]);
     output.assert_code(2).assert_stderr("secret");
     assert!(!env.work().join("out/diff.patch").exists());
@@ -269,9 +279,19 @@ fn inv_07_exit_codes_mean_the_same_for_all_agents() {
             (format!("{ok}; exit 1"), 1, "failure"),
             (format!("{ok}; exit 2"), 2, "needs_human"),
             (format!("{ok}; exit 77"), 1, "failure"),
-            (format!("{ok}; echo '{{\"outcome\":\"needs_human\"}}' > /holon/output/manifest.json; exit 1"), 2, "needs_human"),
+            (
+                format!("{ok}; echo '{{\"outcome\":\"needs_human\"}}' > /holon/output/manifest.json; exit 1"),
+                2,
+                "needs_human",
+            ),
             (format!("{ok}; echo '{{\"status\":\"failed\"}}' > /holon/output/manifest.json"), 1, "failure"),
-            (format!("{ok}; echo '{{\"outcome\":\"success\",\"exit_code\":0}}' > /holon/output/manifest.json; exit 9"), 1, "failure"),
+            (
+                format!(
+                    "{ok}; echo '{{\"outcome\":\"success\",\"exit_code\":0}}' > /holon/output/manifest.json; exit 9"
+                ),
+                1,
+                "failure",
+            ),
         ];
         for (script, code, outcome) in cases {
             let agent = env.agent("agent.sh", &format!("#!/bin/sh\n{script}\n"));
@@ -292,7 +312,8 @@ fn inv_08_no_headless_run_waits_for_a_person() {
         let repo = env.repo().file("a", "1\n").commit("first");
         let script = "#!/bin/sh\nread answer; echo \"got:$answer\" > /holon/output/summary.md\ntest -t 0 && echo tty >> /holon/output/summary.md\nread x < /dev/tty\ntrue\n";
         let agent = env.agent("asks.sh", script);
-        let call = env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--out").arg(env.work().join("out"));
+        let call =
+            env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--out").arg(env.work().join("out"));
         let output = call.cwd(repo.path()).timeout(Duration::from_secs(60)).run();
         output.assert_code(0);
         assert_eq!(fs::read_to_string(env.work().join("out/summary.md")).unwrap(), "got:\n");
@@ -309,9 +330,15 @@ fn inv_11_a_custom_mode_never_has_more_rights_than_its_parent() {
         let before = tree_state(repo.path());
         run(env, &repo, "guide", &agent, &[]).assert_code(0);
         let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
-        assert!(patch.contains("docs/guide/g.md") && !patch.contains("no\n") && !patch.contains("b.rs"), "{patch}");
+        assert!(
+            patch.contains("docs/guide/g.md") && !patch.contains("no\n") && !patch.contains("b.rs"),
+            "{patch}"
+        );
         assert_unchanged(&before, repo.path());
-        let repo = repo.file(".holon/modes/wide.toml", "name = \"wide\"\nextends = \"plan\"\n[workspace]\naccess = \"rw\"\n");
+        let repo = repo.file(
+            ".holon/modes/wide.toml",
+            "name = \"wide\"\nextends = \"plan\"\n[workspace]\naccess = \"rw\"\n",
+        );
         run(env, &repo, "wide", &agent, &[]).assert_code(64).assert_stderr("wide.toml");
     });
 }

@@ -1,18 +1,14 @@
-//! Laying one definition over another: inheritance, flags and spec values all go through here.
-
-use std::collections::BTreeMap;
+//! Laying one definition over another: inheritance and the values of a single run all go through here.
 
 use crate::access::Access;
 use crate::artifact;
-use crate::duration::Span;
 use crate::policy::{ToolRules, check_pattern};
 use crate::sandbox::Level;
 use crate::scope;
 
-use super::error::{ModeError, Widening};
+use super::error::ModeError;
 use super::file::{ModeFile, WorkspaceAccess};
-use super::narrow::widenings;
-use super::profile::{Network, Origin, Profile, PromptRef, Source};
+use super::profile::{Origin, Profile, PromptRef, Source};
 
 /// The highest value any whole-number limit may have, so that arithmetic on them never overflows.
 const MAX_COUNT: u64 = 1 << 40;
@@ -35,14 +31,14 @@ pub(super) fn overlay(
     Ok(layer.out)
 }
 
-struct Layer<'a> {
-    out: Profile,
-    path: &'a str,
-    origin: Origin,
+pub(super) struct Layer<'a> {
+    pub(super) out: Profile,
+    pub(super) path: &'a str,
+    pub(super) origin: Origin,
 }
 
 impl Layer<'_> {
-    fn from_here(&mut self, key: &str) {
+    fn set_here(&mut self, key: &str) {
         self.out.origins.insert(key.to_owned(), self.origin.clone());
     }
 
@@ -53,19 +49,19 @@ impl Layer<'_> {
     fn plain_values(&mut self, file: &ModeFile) {
         if let Some(text) = &file.description {
             self.out.description.clone_from(text);
-            self.from_here("description");
+            self.set_here("description");
         }
         if let Some(intent) = &file.model.intent {
             self.out.model.intent.clone_from(intent);
-            self.from_here("model.intent");
+            self.set_here("model.intent");
         }
         if let Some(policy) = file.model.policy {
             self.out.model.policy = policy;
-            self.from_here("model.policy");
+            self.set_here("model.policy");
         }
         if let Some(reasoning) = file.model.reasoning {
             self.out.model.reasoning = reasoning;
-            self.from_here("model.reasoning");
+            self.set_here("model.reasoning");
         }
     }
 
@@ -98,7 +94,7 @@ impl Layer<'_> {
         };
         if table.access.is_some() || table.write.is_some() {
             self.out.access = access;
-            self.from_here("workspace.access");
+            self.set_here("workspace.access");
         }
         for glob in table.write.iter().flatten() {
             scope::check_glob(glob)
@@ -109,7 +105,7 @@ impl Layer<'_> {
                 return Err(self.bad("scratch", "can only be set on a read-only mode"));
             }
             self.out.access = Access::Scratch;
-            self.from_here("workspace.access");
+            self.set_here("workspace.access");
         }
         if let Some(on_request) = table.writes_on_request {
             if on_request && self.out.access != Access::Scratch {
@@ -118,7 +114,7 @@ impl Layer<'_> {
                 );
             }
             self.out.writes_on_request = on_request;
-            self.from_here("workspace.writes_on_request");
+            self.set_here("workspace.writes_on_request");
         } else if self.out.access != Access::Scratch {
             self.out.writes_on_request = false;
         }
@@ -128,7 +124,7 @@ impl Layer<'_> {
                     .map_err(|e| self.bad("workspace.hide", format!("is not usable: {e}")))?;
             }
             join(&mut self.out.hide, hide, file.widen);
-            self.from_here("workspace.hide");
+            self.set_here("workspace.hide");
         }
         Ok(())
     }
@@ -151,7 +147,7 @@ impl Layer<'_> {
                 self.out.tools.layers.push(file.tools.clone());
             }
             for name in file.tools.keys() {
-                self.from_here(&format!("tools.{name}"));
+                self.set_here(&format!("tools.{name}"));
             }
         }
         for (key, list) in [("commands.allow", &file.commands.allow), ("commands.deny", &file.commands.deny)]
@@ -165,19 +161,19 @@ impl Layer<'_> {
                 self.out.commands.allow.clear();
             }
             self.out.commands.allow.push(allow.clone());
-            self.from_here("commands.allow");
+            self.set_here("commands.allow");
         }
         if let Some(deny) = &file.commands.deny {
             join(&mut self.out.commands.deny, deny, file.widen);
-            self.from_here("commands.deny");
+            self.set_here("commands.deny");
         }
         Ok(())
     }
 
-    fn surroundings(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+    pub(super) fn surroundings(&mut self, file: &ModeFile) -> Result<(), ModeError> {
         if let Some(network) = file.network.tools {
             self.out.network = network;
-            self.from_here("network.tools");
+            self.set_here("network.tools");
         }
         if let Some(minimum) = file.sandbox.minimum {
             if minimum == Level::None {
@@ -187,15 +183,15 @@ impl Layer<'_> {
                 ));
             }
             self.out.minimum = minimum;
-            self.from_here("sandbox.minimum");
+            self.set_here("sandbox.minimum");
         }
         if let Some(toolchains) = file.expose.toolchains {
             self.out.expose.toolchains = toolchains;
-            self.from_here("expose.toolchains");
+            self.set_here("expose.toolchains");
         }
         if let Some(caches) = file.expose.caches {
             self.out.expose.caches = caches;
-            self.from_here("expose.caches");
+            self.set_here("expose.caches");
         }
         if let Some(paths) = &file.expose.paths {
             for path in paths {
@@ -208,12 +204,12 @@ impl Layer<'_> {
                 }
             }
             self.out.expose.paths.clone_from(paths);
-            self.from_here("expose.paths");
+            self.set_here("expose.paths");
         }
         Ok(())
     }
 
-    fn limits(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+    pub(super) fn limits(&mut self, file: &ModeFile) -> Result<(), ModeError> {
         let table = &file.limits;
         let limits = &mut self.out.limits;
         let mut set = Vec::new();
@@ -247,12 +243,12 @@ impl Layer<'_> {
             if !ok {
                 return Err(self.bad(key, "must be a finite number above zero"));
             }
-            self.from_here(key);
+            self.set_here(key);
         }
         Ok(())
     }
 
-    fn artifacts(&mut self, file: &ModeFile) -> Result<(), ModeError> {
+    pub(super) fn artifacts(&mut self, file: &ModeFile) -> Result<(), ModeError> {
         let table = &file.artifacts;
         for (key, list) in [("artifacts.required", &table.required), ("artifacts.optional", &table.optional)]
         {
@@ -262,11 +258,11 @@ impl Layer<'_> {
         }
         if let Some(required) = &table.required {
             join(&mut self.out.artifacts.required, required, file.widen);
-            self.from_here("artifacts.required");
+            self.set_here("artifacts.required");
         }
         if let Some(optional) = &table.optional {
             join(&mut self.out.artifacts.optional, optional, file.widen);
-            self.from_here("artifacts.optional");
+            self.set_here("artifacts.optional");
         }
         let Profile { artifacts, .. } = &mut self.out;
         artifacts.optional.retain(|a| !artifacts.required.contains(a));
@@ -277,14 +273,14 @@ impl Layer<'_> {
         if let Some(name) = &file.prompt.file {
             check_prompt_name(name).map_err(|why| self.bad("prompt.file", format!("`{name}` {why}")))?;
             self.out.prompt = PromptRef { file: name.clone(), source, named_by: self.path.to_owned() };
-            self.from_here("prompt.file");
+            self.set_here("prompt.file");
         }
         Ok(())
     }
 }
 
 /// Adds what is new, or replaces the whole list where a user's file may widen.
-fn join(into: &mut Vec<String>, more: &[String], replace: bool) {
+pub(super) fn join(into: &mut Vec<String>, more: &[String], replace: bool) {
     if replace {
         into.clear();
     }
@@ -307,79 +303,4 @@ fn check_prompt_name(name: &str) -> Result<(), &'static str> {
         return Err("must end in .md");
     }
     Ok(())
-}
-
-/// Values given for one run; they may only narrow the profile.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overrides {
-    /// A shorter wall time.
-    pub timeout: Option<Span>,
-    /// A shorter idle time.
-    pub idle_timeout: Option<Span>,
-    /// Fewer rounds.
-    pub rounds: Option<u64>,
-    /// Less money.
-    pub cost_usd: Option<f64>,
-    /// Less output.
-    pub output_mb: Option<u64>,
-    /// Less network; the command line alone may also give `host` to a mode that delivers changes.
-    pub network: Option<Network>,
-    /// Further artifacts, with whether each is required.
-    pub artifacts: BTreeMap<String, bool>,
-}
-
-impl Profile {
-    /// The profile with values of one run laid over it; anything wider is an error naming the key.
-    pub fn narrowed(&self, overrides: &Overrides, origin: &Origin) -> Result<Self, ModeError> {
-        let mut file = ModeFile::default();
-        file.limits.timeout = overrides.timeout;
-        file.limits.idle_timeout = overrides.idle_timeout;
-        file.limits.rounds = overrides.rounds;
-        file.limits.cost_usd = overrides.cost_usd;
-        file.limits.output_mb = overrides.output_mb;
-        file.network.tools = overrides.network;
-        let pick = |wanted: bool| -> Option<Vec<String>> {
-            let names: Vec<String> =
-                overrides.artifacts.iter().filter(|(_, r)| **r == wanted).map(|(n, _)| n.clone()).collect();
-            (!names.is_empty()).then_some(names)
-        };
-        file.artifacts.required = pick(true);
-        file.artifacts.optional = pick(false);
-
-        let place = origin.to_string();
-        let mut layer = Layer { out: self.clone(), path: &place, origin: origin.clone() };
-        layer.surroundings(&file)?;
-        layer.limits(&file)?;
-        layer.artifacts(&file)?;
-        let child = layer.out;
-        let mut found = widenings(&child, self);
-        if matches!(origin, Origin::Flag { .. }) && self.access.delivers() {
-            found.retain(|w: &Widening| w.key != "network.tools");
-        }
-        if found.is_empty() {
-            return Ok(child);
-        }
-        Err(ModeError::Wider {
-            file: place,
-            mode: self.name.clone(),
-            parent: self.name.clone(),
-            widenings: found,
-        })
-    }
-
-    /// The variant behind `--allow-writes`: the same mode on a delivered snapshot, so a patch is required too.
-    pub fn with_writes(&self) -> Result<Self, ModeError> {
-        if !self.writes_on_request || self.access != Access::Scratch {
-            return Err(ModeError::NoWritesOnRequest { mode: self.name.clone() });
-        }
-        let mut out = self.clone();
-        let origin = Origin::Flag { flag: "--allow-writes".to_owned() };
-        out.access = Access::ReadWrite;
-        out.writes_on_request = false;
-        join(&mut out.artifacts.required, &["diff.patch".to_owned()], false);
-        out.artifacts.optional.retain(|a| a != "diff.patch");
-        out.origins.insert("workspace.access".to_owned(), origin.clone());
-        out.origins.insert("artifacts.required".to_owned(), origin);
-        Ok(out)
-    }
 }

@@ -303,7 +303,9 @@ fn refuse_wider(
             allowed: allowed.to_string(),
         });
     }
-    if child.network == Network::Host && child.promises_no_change() {
+    // A read-only child must not inherit the open network that its writing parent was given.
+    let kept_open = child.network == Network::Host && parent.network == Network::Host;
+    if kept_open && child.promises_no_change() && !parent.promises_no_change() {
         found.push(Widening { key: "network.tools".into(), asked: "host".into(), allowed: "gateway".into() });
     }
     if let Some(allow) = &definition.file.commands.allow {
@@ -321,11 +323,10 @@ fn refuse_wider(
     if found.is_empty() {
         return Ok(());
     }
-    found.dedup();
     Err(ModeError::Wider {
         file: definition.path.clone(),
         mode: name.to_owned(),
-        parent: parent.name.clone(),
+        parent: format!("`{}`", parent.name),
         widenings: found,
     })
 }

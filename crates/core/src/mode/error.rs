@@ -56,13 +56,13 @@ pub enum ModeError {
         problem: String,
     },
     /// More rights than the parent has.
-    #[error("{file}: mode `{mode}` would have more rights than `{parent}`: {}", list(.widenings))]
+    #[error("{file}: mode `{mode}` would have more rights than {parent}: {}", list(.widenings))]
     Wider {
         /// The file or flag.
         file: String,
         /// The mode.
         mode: String,
-        /// What it must stay inside.
+        /// What it must stay inside, in words.
         parent: String,
         /// Each value that is wider.
         widenings: Vec<Widening>,

@@ -8,9 +8,9 @@ mod explain;
 mod file;
 mod limits;
 mod narrow;
+mod overrides;
 mod profile;
 
-pub use apply::Overrides;
 pub use catalog::{Catalog, Listed};
 pub use error::{ModeError, Widening};
 pub use explain::Row;
@@ -20,6 +20,7 @@ pub use file::{
 };
 pub use limits::Limits;
 pub use narrow::widenings;
+pub use overrides::Overrides;
 pub use profile::{
     Artifacts, Expose, Exposure, ModelChoice, ModelPolicy, Network, Origin, Profile, PromptRef, Source,
 };

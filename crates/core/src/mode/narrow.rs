@@ -64,8 +64,8 @@ pub fn widenings(child: &Profile, parent: &Profile) -> Vec<Widening> {
             wider(key, c.to_string(), p.to_string());
         }
     }
-    // Not `>`: a value that compares with nothing must count as wider.
-    if !(child.limits.cost_usd <= parent.limits.cost_usd) {
+    // A value that compares with nothing must count as wider.
+    if child.limits.cost_usd.partial_cmp(&parent.limits.cost_usd).is_none_or(std::cmp::Ordering::is_gt) {
         wider("limits.cost_usd", child.limits.cost_usd.to_string(), parent.limits.cost_usd.to_string());
     }
     for artifact in parent.artifacts.required.iter().filter(|a| !child.artifacts.required.contains(a)) {

@@ -5,6 +5,7 @@
 use std::fmt;
 
 mod reader;
+mod word;
 
 /// The longest line that is looked at.
 const MAX_LINE: usize = 64 * 1024;

@@ -39,6 +39,8 @@ pub struct SpecError {
     pub message: String,
     /// What to write instead.
     pub remedy: Option<String>,
+    /// The line concerned, with a caret under the place; a secret in it is not yet redacted.
+    pub snippet: Option<String>,
 }
 
 impl fmt::Display for SpecError {
@@ -55,6 +57,9 @@ impl fmt::Display for SpecError {
         if let Some(remedy) = &self.remedy {
             write!(f, "; {remedy}")?;
         }
+        if let Some(snippet) = &self.snippet {
+            write!(f, "\n{snippet}")?;
+        }
         Ok(())
     }
 }
@@ -67,6 +72,7 @@ pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> 
         key: None,
         message,
         remedy: Some(remedy.to_owned()),
+        snippet: None,
     };
     if text.len() > MAX_BYTES {
         let message = format!("the spec has {} bytes, at most {MAX_BYTES} are read", text.len());
@@ -91,6 +97,7 @@ pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> 
         key: Some(problem.key),
         message: problem.message,
         remedy: problem.remedy,
+        snippet: None,
     })?;
     let mut warnings = Vec::new();
     unknown_keys(&value, KEYS, "", text, &mut warnings);
@@ -118,16 +125,59 @@ fn budget() -> serde_saphyr::Budget {
 }
 
 fn syntax(error: &serde_saphyr::Error, text: &str, file: &str) -> SpecError {
-    let line = error.location().map(|at| at.line());
-    let key = line.and_then(|n| text.lines().nth(usize::try_from(n).ok()?.checked_sub(1)?)).and_then(key_on);
-    let message = format!("cannot be read: {}", error.render().trim());
-    let remedy = key.as_deref().and_then(remedy_for).map(str::to_owned);
-    SpecError { file: file.to_owned(), line, key, message, remedy }
+    use serde_saphyr::Error as Yaml;
+    let location = error.location();
+    let line = location.map(|at| at.line());
+    let column = location.and_then(|at| usize::try_from(at.column()).ok()).unwrap_or(1);
+    let shown = line.and_then(|n| text.lines().nth(usize::try_from(n).ok()?.checked_sub(1)?));
+    let key = shown.and_then(|l| key_before(l, column));
+    let (key, message, remedy) = match error.without_snippet() {
+        Yaml::DuplicateMappingKey { key: again, .. } => {
+            (again.clone().or(key), "is given twice".to_owned(), Some("keep one of them".to_owned()))
+        }
+        Yaml::SerdeMissingField { field, .. } => {
+            let remedy = (*field == "goal").then(|| "write at least `goal: what you want`".to_owned());
+            (Some((*field).to_owned()), "is missing".to_owned(), remedy)
+        }
+        other => {
+            let words = plain_words(&other.to_string());
+            let remedy = key.as_deref().and_then(remedy_for).map(str::to_owned);
+            (key, format!("cannot be read: {words}"), remedy)
+        }
+    };
+    let snippet = line.zip(shown).map(|(n, l)| pointed_at(n, l, column));
+    SpecError { file: file.to_owned(), line, key, message, remedy, snippet }
+}
+
+/// The parser's message without the place, which is shown in our own way.
+fn plain_words(message: &str) -> String {
+    let words = message.split(" at line ").next().unwrap_or(message).trim();
+    match words.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((place, rest)) if place.contains(" column ") => rest.to_owned(),
+        _ => words.to_owned(),
+    }
+}
+
+/// The line with a caret under the column.
+fn pointed_at(number: u64, line: &str, column: usize) -> String {
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect();
+    let gutter = number.to_string();
+    let margin = " ".repeat(gutter.len());
+    let caret = " ".repeat(column.saturating_sub(1).min(160));
+    format!("  {gutter} | {line}\n  {margin} | {caret}^")
+}
+
+/// The last key set on a line before a column, if there is one.
+fn key_before(line: &str, column: usize) -> Option<String> {
+    let head: String = line.chars().take(column.max(1)).collect();
+    let opened = head.rsplit(['{', ',']).find_map(key_on);
+    opened.or_else(|| key_on(line))
 }
 
 /// The key a line sets, if it sets one.
 fn key_on(line: &str) -> Option<String> {
     let (key, _) = line.trim_start_matches([' ', '-', '\t', '{', ',']).split_once(':')?;
+    let key = key.trim_matches(['"', '\'']);
     let plain = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     plain.then(|| key.to_owned())
 }

@@ -9,7 +9,9 @@ use crate::{Done, cli};
 
 /// Print a completion script for your shell
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  holon completions bash > ~/.local/share/bash-completion/completions/holon")]
+#[command(
+    after_help = "Example:\n  holon completions bash > ~/.local/share/bash-completion/completions/holon"
+)]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,

@@ -21,27 +21,29 @@ pub(crate) struct Args {
 
 /// Prints or writes the pages.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let command = cli::definition();
+    let mut command = cli::definition();
+    // Gives every command its full name.
+    command.build();
     let Some(folder) = &args.out else {
         session.terminal.print(page(command)?)?;
         return Ok(ExitCode::SUCCESS);
     };
     fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;
     let mut written = Vec::new();
-    write_all(&command, "holon", folder, &mut written)?;
+    write_all(&command, folder, &mut written)?;
     for path in written {
         session.terminal.print(format!("{}\n", path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_all(command: &clap::Command, name: &str, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn write_all(command: &clap::Command, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
     let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page(command.clone().name(name.to_owned()).bin_name(name.replace('-', " ")))?)
-        .map_err(Failure::io("write", &path))?;
+    fs::write(&path, page(command.clone())?).map_err(Failure::io("write", &path))?;
     written.push(path);
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        write_all(sub, &format!("{name}-{}", sub.get_name()), folder, written)?;
+        write_all(sub, folder, written)?;
     }
     Ok(())
 }

@@ -76,7 +76,13 @@ pub(crate) struct Args {
     agent_args: Vec<String>,
 
     /// Which walls to build; auto takes the strongest this machine has (`holon doctor`)
-    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true, help_heading = "Walls")]
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "auto",
+        hide_default_value = true,
+        help_heading = "Walls"
+    )]
     sandbox: Walls,
     /// Required with --sandbox none: the agent can then change anything you can
     #[arg(long, help_heading = "Walls")]
@@ -88,10 +94,22 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Walls")]
     allow_writes: bool,
     /// How the agent's copy of the workspace is made
-    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true, help_heading = "Walls")]
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "auto",
+        hide_default_value = true,
+        help_heading = "Walls"
+    )]
     snapshot: Copying,
     /// How much of the workspace is proved unchanged afterwards
-    #[arg(long, value_name = "EXTENT", default_value = "touched", hide_default_value = true, help_heading = "Walls")]
+    #[arg(
+        long,
+        value_name = "EXTENT",
+        default_value = "touched",
+        hide_default_value = true,
+        help_heading = "Walls"
+    )]
     verify: Extent,
 
     /// End the agent after this time, such as 20m or 1h30m
@@ -250,7 +268,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let terminal = &session.terminal;
     if dry_run {
         let planned = host.plan(&request)?;
-        let text = if json { plan::json(&host, &planned)? } else { plan::text(&host, &planned, terminal.stdout)? };
+        let text = if json { plan::json(&planned)? } else { plan::text(&planned, terminal.stdout)? };
         terminal.print(text)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -279,7 +297,8 @@ mod tests {
         assert_eq!(megabytes("64"), Ok(64));
         assert_eq!(megabytes("64MiB"), Ok(64));
         assert_eq!(megabytes("2G"), Ok(2048));
-        for wrong in ["", "0", "M", "1T", "-1", "1.5G", "99999999999999999999", "18446744073709551615G", "1ä"] {
+        for wrong in ["", "0", "M", "1T", "-1", "1.5G", "99999999999999999999", "18446744073709551615G", "1ä"]
+        {
             assert!(megabytes(wrong).is_err(), "{wrong}");
         }
     }

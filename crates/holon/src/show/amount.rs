@@ -10,7 +10,11 @@ pub(crate) fn bytes(count: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    if unit == 0 || value >= 99.5 { format!("{value:.0} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 || value >= 99.5 {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }
 
 /// `12 ms`, `3.4 s`, `2 min 05 s`, `1 h 02 min`.

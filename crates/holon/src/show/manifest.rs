@@ -39,7 +39,11 @@ pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream
     text.push_str(&walls(manifest, stream));
     if let Some(snapshot) = &manifest.metadata.snapshot {
         let commit = snapshot.base_commit.as_deref().map(|c| format!(", based on {}", one_line(c, 12)));
-        text.push_str(&format!("  snapshot: {}{}\n", snapshot.strategy, visible(&commit.unwrap_or_default())));
+        text.push_str(&format!(
+            "  snapshot: {}{}\n",
+            snapshot.strategy,
+            visible(&commit.unwrap_or_default())
+        ));
     }
     if !manifest.artifacts.is_empty() {
         text.push_str(&head("artifacts"));
@@ -116,6 +120,7 @@ pub(crate) fn layers(enforced: &Enforced) -> (Vec<String>, Vec<String>) {
         ("no capabilities".to_owned(), enforced.capabilities_dropped),
         ("unprivileged".to_owned(), enforced.unprivileged_payload),
     ];
-    let pick = |wanted: bool| all.iter().filter(|(_, held)| *held == wanted).map(|(name, _)| name.clone()).collect();
+    let pick =
+        |wanted: bool| all.iter().filter(|(_, held)| *held == wanted).map(|(name, _)| name.clone()).collect();
     (pick(true), pick(false))
 }

@@ -48,7 +48,9 @@ pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
             change.note = "renamed";
         } else if line.starts_with(b"new mode ") && change.note.is_empty() {
             change.note = "mode";
-        } else if (line == b"GIT binary patch" || line.starts_with(b"Binary files ")) && change.note.is_empty() {
+        } else if (line == b"GIT binary patch" || line.starts_with(b"Binary files "))
+            && change.note.is_empty()
+        {
             change.note = "binary";
         } else if let Some(name) = line.strip_prefix(b"+++ b/") {
             change.path = String::from_utf8_lossy(name).trim_end_matches('\t').to_owned();
@@ -88,7 +90,9 @@ pub(crate) fn coloured(patch: &[u8], stream: Stream) -> String {
         let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
         let body = visible(body);
         let style = match body.as_bytes().first() {
-            _ if body.starts_with("+++ ") || body.starts_with("--- ") || body.starts_with("diff ") => Some(Style::Bold),
+            _ if body.starts_with("+++ ") || body.starts_with("--- ") || body.starts_with("diff ") => {
+                Some(Style::Bold)
+            }
             Some(b'+') => Some(Style::Green),
             Some(b'-') => Some(Style::Red),
             Some(b'@') => Some(Style::Cyan),
@@ -110,7 +114,8 @@ mod tests {
 diff --git a/n b/n\nnew file mode 100755\nindex 0..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n\
 diff --git \"a/q\\\"\" \"b/q\\\"\"\ndeleted file mode 100644\n\
 diff --git a/bin b/bin\nindex 1..2\nGIT binary patch\nliteral 3\n-Kc$\n\n";
-        let expect = |path: &str, added, removed, note| FileChange { path: path.into(), added, removed, note };
+        let expect =
+            |path: &str, added, removed, note| FileChange { path: path.into(), added, removed, note };
         assert_eq!(
             changes(patch),
             [

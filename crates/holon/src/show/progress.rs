@@ -90,7 +90,9 @@ fn told(body: &Body) -> Option<Line> {
                 None => line(Style::Red, format!("check `{command}` was killed ({took})")),
             }
         }
-        Body::ArtifactRejected { path, problems } => line(Style::Yellow, format!("{path}: {}", problems.join("; "))),
+        Body::ArtifactRejected { path, problems } => {
+            line(Style::Yellow, format!("{path}: {}", problems.join("; ")))
+        }
         Body::RepairRound { paths } => {
             line(Style::Yellow, format!("asking the agent once more for {}", paths.join(", ")))
         }

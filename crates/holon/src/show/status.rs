@@ -46,7 +46,8 @@ impl StatusLine {
         });
         let seen = Arc::clone(&shared);
         // Without the thread the line is still drawn at every event.
-        let thread = std::thread::Builder::new().name("status".into()).spawn(move || seen.keep_drawing()).ok();
+        let thread =
+            std::thread::Builder::new().name("status".into()).spawn(move || seen.keep_drawing()).ok();
         Self { shared, thread }
     }
 

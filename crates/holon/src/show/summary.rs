@@ -58,7 +58,8 @@ fn indent(text: &str) -> String {
 pub(crate) fn artifacts(manifest: &Manifest, stream: Stream) -> String {
     let mut table = Table::indented(2);
     for artifact in &manifest.artifacts {
-        let size = artifact.sha256.as_ref().map_or_else(|| "missing".to_owned(), |_| amount::bytes(artifact.bytes));
+        let size =
+            artifact.sha256.as_ref().map_or_else(|| "missing".to_owned(), |_| amount::bytes(artifact.bytes));
         let note = match (artifact.valid, artifact.problems.as_slice()) {
             (true, _) => String::new(),
             (false, []) => "not valid".to_owned(),
@@ -74,7 +75,12 @@ pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
     let changes = patch::changes(patch);
     let mut table = Table::indented(2);
     for change in changes.iter().take(MOST_FILES) {
-        table.row([&format!("+{}", change.added), &format!("-{}", change.removed), &change.path, change.note]);
+        table.row([
+            &format!("+{}", change.added),
+            &format!("-{}", change.removed),
+            &change.path,
+            change.note,
+        ]);
     }
     let mut text = table.render(stream);
     if changes.len() > MOST_FILES {

@@ -76,7 +76,7 @@ for _name, _do in OPERATIONS.items():
 # --- ways around a write scope ----------------------------------------------------------------------------------------
 
 
-@probe("fs-scope-symlink", "a link inside the scope to a folder outside it", want=READ_ONLY, modes={"architect"})
+@probe("fs-scope-link-out", "a link inside the scope to a folder outside it", want=READ_ONLY, modes={"architect"})
 def _(w):
     os.symlink("../src", w.ws + "/docs/out")
     return create(w.ws + "/docs/out/probe")

@@ -41,7 +41,7 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
     let mut scan = match snapshot.copy() {
         Some(_) => {
             let path = snapshot.index_path();
-            let index = Index::load(&path, snapshot.started()).map_err(Error::io("read", path))?;
+            let index = Index::load(&path).map_err(Error::io("read", path))?;
             Scan::Copied(copied::Scan { ground: &ground, git: snapshot.git_view(), index })
         }
         None => Scan::Overlay(overlay::Scan {
@@ -227,7 +227,7 @@ fn same(ground: &Ground, base: Option<&Side>, result: Option<&Side>) -> io::Resu
     }
 }
 
-fn equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
+pub(super) fn equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
     let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
         let n = fill(one, &mut a)?;

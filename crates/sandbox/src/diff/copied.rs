@@ -75,7 +75,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let known = missing.remove(&entry.path);
-        if known.is_some_and(|pair| self.index.is_unchanged(&pair, &entry.meta)) {
+        if known.is_some_and(|pair| pair.copy == Seen::from(&entry.meta)) {
             return Ok(());
         }
         found.count(&ground.limits)?;

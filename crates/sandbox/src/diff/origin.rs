@@ -27,6 +27,15 @@ pub(crate) enum Below {
     Redirect(Vec<u8>),
 }
 
+/// What an upper file was copied from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// This one.
+    File(Handle),
+    /// Some file of the original: in a user namespace the kernel does not say which.
+    Unknown,
+}
+
 /// Identifies a file of the original across renames; as the kernel encodes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Handle {
@@ -57,10 +66,10 @@ impl Prefix {
         }
     }
 
-    /// Which original an upper file was copied from; `None` when it is new or the kernel could not note it.
-    pub(crate) fn origin(self, file: BorrowedFd<'_>) -> io::Result<Option<Handle>> {
+    /// Which original an upper file was copied from; `None` when it is new.
+    pub(crate) fn origin(self, file: BorrowedFd<'_>) -> io::Result<Option<Origin>> {
         let value = attribute(file, self.names()[2])?;
-        Ok(value.as_deref().and_then(parse_origin))
+        Ok(value.map(|value| parse_origin(&value).map_or(Origin::Unknown, Origin::File)))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::Error;
+use super::collect::equal;
 use super::ground::{Found, Ground, Placed, is_dot_git};
-use super::origin::{Below, Handle, Prefix};
+use super::origin::{Below, Handle, Origin, Prefix};
 use super::submodule;
 use crate::snapshot::tree::{Kind, LONGEST_PATH, Meta, join};
 use crate::snapshot::walk::{Entry, Step, Walk};
@@ -204,7 +205,8 @@ impl Scan<'_> {
 
     /// Finds files that were copied from an original which is no longer there. A file renamed by the agent
     /// looks the same at first sight, so two things must come together: the directory it would have vanished
-    /// from did change, and no touched base file is the one it was copied from.
+    /// from did change, and no touched base file is the one it was copied from (where the kernel does not say
+    /// which that was: none that is gone has the same content).
     fn vanished(&self, found: &mut Found) -> Result<(), Error> {
         let ground = self.ground;
         let mut known: Option<HashSet<Handle>> = None;
@@ -219,13 +221,37 @@ impl Scan<'_> {
             let Ok(file) = ground.written.open_file(at) else { continue };
             let origin =
                 self.prefix.origin(std::os::fd::AsFd::as_fd(&file)).map_err(ground.written_error(at))?;
-            let Some(origin) = origin else { continue };
-            if !known.get_or_insert_with(|| self.handles(found)).contains(&origin) {
+            let explained = match origin {
+                None => true,
+                Some(Origin::File(handle)) => {
+                    known.get_or_insert_with(|| self.handles(found)).contains(&handle)
+                }
+                Some(Origin::Unknown) => self.is_renamed(at, found)?,
+            };
+            if !explained {
                 moved.push(path.clone());
             }
         }
         found.moved.extend(moved);
         Ok(())
+    }
+
+    /// Whether a base file that is gone has the content of the agent's file at `at`.
+    fn is_renamed(&self, at: &[u8], found: &Found) -> Result<bool, Error> {
+        let ground = self.ground;
+        let size = ground.written.look(at).map_err(ground.written_error(at))?.map(|meta| meta.size);
+        for (path, _) in found.placed.iter().filter(|(_, placed)| **placed == Placed::Absent) {
+            let base = ground.base.look(path).map_err(ground.base_error(path))?;
+            if base.is_none_or(|meta| meta.kind != Kind::File || Some(meta.size) != size) {
+                continue;
+            }
+            let mut mine = ground.written.open_file(at).map_err(ground.written_error(at))?;
+            let Ok(mut base) = ground.base.open_file(path) else { continue };
+            if equal(&mut mine, &mut base).map_err(ground.base_error(path))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the nearest base directory above `path` that still exists changed during the run.

@@ -94,8 +94,10 @@ mod tests {
         }
         fs::create_dir_all(root.path().join("node/v99")).unwrap();
         let found = expand(root.path(), "node/v*/bin");
-        let names: Vec<_> =
-            found.iter().map(|p| p.strip_prefix(root.path().join("node")).unwrap().to_str().unwrap()).collect();
+        let names: Vec<_> = found
+            .iter()
+            .map(|p| p.strip_prefix(root.path().join("node")).unwrap().to_str().unwrap())
+            .collect();
         assert_eq!(names, ["v20.10.1/bin", "v20.10/bin", "v20.3.0/bin", "v9.11.2/bin"]);
         assert_eq!(expand(root.path(), "."), [root.path()]);
         assert!(expand(root.path(), "absent/x").is_empty());

@@ -103,7 +103,12 @@ impl<'a> Plan<'a> {
                 return;
             }
             let files = self.files(place, &real);
-            self.entries.push(Entry { real: real.clone(), kind: Kind::Private(files), is_dir: true, mode: 0o755 });
+            self.entries.push(Entry {
+                real: real.clone(),
+                kind: Kind::Private(files),
+                is_dir: true,
+                mode: 0o755,
+            });
         }
         let read_only = place.read_only.iter().filter(|_| parts.programs).map(|child| (child, false));
         let caches = place.cache.iter().filter(|_| parts.caches).map(|child| (child, true));
@@ -181,7 +186,12 @@ impl<'a> Plan<'a> {
         let Ok(meta) = real.symlink_metadata() else { return false };
         let fits = meta.is_dir() || (meta.is_file() && matches!(kind, Kind::ReadOnly));
         if fits {
-            self.entries.push(Entry { real: real.to_owned(), kind, is_dir: meta.is_dir(), mode: meta.mode() });
+            self.entries.push(Entry {
+                real: real.to_owned(),
+                kind,
+                is_dir: meta.is_dir(),
+                mode: meta.mode(),
+            });
         }
         fits
     }

@@ -9,7 +9,8 @@ use toml::{Table, Value};
 /// Larger settings are not looked through but hidden.
 const LARGEST: u64 = 256 << 10;
 /// A key with one of these in its name holds a secret.
-const KEYS: &[&str] = &["token", "secret", "password", "passwd", "api-key", "apikey", "access-key", "private-key"];
+const KEYS: &[&str] =
+    &["token", "secret", "password", "passwd", "api-key", "apikey", "access-key", "private-key"];
 
 /// The whole file, if it is small text.
 pub(super) fn read_small(path: &Path) -> Option<String> {
@@ -104,7 +105,9 @@ RUST_LOG = "debug"
         let (clean, changed) = without_secrets(text).unwrap();
         assert!(changed);
         assert!(!clean.contains("canary"), "{clean}");
-        for kept in ["sparse+https://host.example/index/", "git@host.example", "mirror", "libsecret", "RUST_LOG"] {
+        for kept in
+            ["sparse+https://host.example/index/", "git@host.example", "mirror", "libsecret", "RUST_LOG"]
+        {
             assert!(clean.contains(kept), "{kept} is missing in {clean}");
         }
     }

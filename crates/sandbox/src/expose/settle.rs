@@ -27,7 +27,8 @@ struct Settled<'a> {
 impl Settled<'_> {
     /// The innermost thing that `path` is, or lies in.
     fn cover(&self, path: &Path) -> Cover<'_> {
-        let innermost = self.entries.iter().enumerate().rev().find(|(_, entry)| path.starts_with(&entry.real));
+        let innermost =
+            self.entries.iter().enumerate().rev().find(|(_, entry)| path.starts_with(&entry.real));
         match innermost {
             Some((number, entry)) => Cover::Entry(number, entry),
             None if self.system.iter().any(|system| path.starts_with(system)) => Cover::System,
@@ -63,7 +64,9 @@ pub(super) fn settle(plan: &mut Plan<'_>) -> Result<(), Error> {
     let mut private_links = Vec::new();
     for (at, target) in std::mem::take(&mut plan.links) {
         match settled.cover(&at) {
-            Cover::Entry(number, Entry { kind: Kind::Private(_), .. }) => private_links.push((number, at, target)),
+            Cover::Entry(number, Entry { kind: Kind::Private(_), .. }) => {
+                private_links.push((number, at, target))
+            }
             Cover::Nothing if may_link(&at, &settled, &plan.out.mounts) => {
                 plan.out.mounts.push(Mount { at, source: Source::Symlink(target), writable: false });
             }
@@ -81,7 +84,8 @@ pub(super) fn settle(plan: &mut Plan<'_>) -> Result<(), Error> {
                 veiled.push((number, below.to_owned()));
             }
             Cover::System | Cover::Entry(..) => {
-                let source = if hidden.real.is_dir() { Source::EmptyDir } else { Source::File(hidden.instead) };
+                let source =
+                    if hidden.real.is_dir() { Source::EmptyDir } else { Source::File(hidden.instead) };
                 plan.out.mounts.push(Mount { at: hidden.real.clone(), source, writable: false });
             }
         }
@@ -139,7 +143,9 @@ fn read_only(plan: &mut Plan<'_>, shelf: &mut Shelf, entry: &Entry) -> Result<Mo
         None
     };
     let source = source.unwrap_or_else(|| {
-        plan.out.notes.push(format!("{} may not be readable inside: it is closed to others", entry.real.display()));
+        plan.out
+            .notes
+            .push(format!("{} may not be readable inside: it is closed to others", entry.real.display()));
         Source::Bind(entry.real.clone())
     });
     Ok(Mount { at: entry.real.clone(), source, writable: false })

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use super::Error;
 use crate::mount::Overlay;
 
-/// Makes folders below the run's own, each used for one mount.
+/// Makes folders below the run's own, side by side: on a disk, every one of them costs more than all the looking.
 #[derive(Debug)]
 pub(super) struct Shelf {
     folder: PathBuf,
@@ -25,18 +25,19 @@ impl Shelf {
     }
 
     /// A new folder; those of an earlier start of the same run are never used again.
-    fn next(&mut self) -> Result<PathBuf, Error> {
+    fn next(&mut self, name: &str, mode: u32) -> Result<PathBuf, Error> {
         if self.count == 0 {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&self.folder)
-                .map_err(Error::prepare(&self.folder))?;
+            match DirBuilder::new().mode(0o700).create(&self.folder) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Error::prepare(&self.folder)(e));
+                }
+                _ => {}
+            }
         }
         loop {
             self.count += 1;
-            let next = self.folder.join(self.count.to_string());
-            match DirBuilder::new().mode(0o700).create(&next) {
+            let next = self.folder.join(format!("{}-{name}", self.count));
+            match self.make(&next, mode) {
                 Ok(()) => return Ok(next),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(Error::prepare(&next)(e)),
@@ -45,14 +46,10 @@ impl Shelf {
     }
 
     /// A folder of the payload's own.
-    fn folder(&self, at: PathBuf, mode: u32) -> Result<PathBuf, Error> {
-        let make = || -> io::Result<()> {
-            fs::create_dir(&at)?;
-            fs::set_permissions(&at, Permissions::from_mode(mode))?;
-            self.give(&at)
-        };
-        make().map_err(Error::prepare(&at))?;
-        Ok(at)
+    fn make(&self, at: &Path, mode: u32) -> io::Result<()> {
+        fs::create_dir(at)?;
+        fs::set_permissions(at, Permissions::from_mode(mode))?;
+        self.give(at)
     }
 
     fn give(&self, path: &Path) -> io::Result<()> {
@@ -61,19 +58,22 @@ impl Shelf {
 
     /// The fresh folder that stands in for a private place.
     pub(super) fn private(&mut self) -> Result<Private<'_>, Error> {
-        let at = self.next()?.join("place");
-        let folder = self.folder(at, 0o755)?;
+        let folder = self.next("place", 0o755)?;
         Ok(Private { shelf: self, folder })
     }
 
     /// Layers over `lower`: what is in `hidden` (relative) is absent, and writes go to a private layer if `writable`.
-    pub(super) fn layers(&mut self, lower: &Path, hidden: &[PathBuf], writable: bool) -> Result<Overlay, Error> {
-        let here = self.next()?;
+    pub(super) fn layers(
+        &mut self,
+        lower: &Path,
+        hidden: &[PathBuf],
+        writable: bool,
+    ) -> Result<Overlay, Error> {
         let mode = lower.metadata().map_or(0o755, |meta| meta.mode() & 0o777) | 0o700;
         let mut lowers = vec![lower.to_owned()];
         // Without an upper layer the kernel asks for two lower ones.
         if !hidden.is_empty() || !writable {
-            let veil = self.folder(here.join("veil"), mode)?;
+            let veil = self.next("veil", mode)?;
             for path in hidden {
                 self.veil(&veil, lower, path)?;
             }
@@ -82,8 +82,8 @@ impl Shelf {
         if !writable {
             return Ok(Overlay { lowers, upper: None, work: None });
         }
-        let upper = self.folder(here.join("upper"), mode)?;
-        let work = self.folder(here.join("work"), 0o700)?;
+        let upper = self.next("upper", mode)?;
+        let work = self.next("work", 0o700)?;
         Ok(Overlay { lowers, upper: Some(upper), work: Some(work) })
     }
 
@@ -92,9 +92,10 @@ impl Shelf {
         let mut here = PathBuf::new();
         for part in path.parent().into_iter().flat_map(Path::components) {
             here.push(part);
-            if !veil.join(&here).exists() {
+            let at = veil.join(&here);
+            if !at.exists() {
                 let mode = lower.join(&here).metadata().map_or(0o755, |meta| meta.mode() & 0o777);
-                self.folder(veil.join(&here), mode | 0o700)?;
+                self.make(&at, mode | 0o700).map_err(Error::prepare(&at))?;
             }
         }
         let at = veil.join(path);
@@ -116,11 +117,7 @@ pub(super) struct Private<'a> {
 impl Private<'_> {
     /// Something to mount a child on.
     pub(super) fn mount_point(&self, child: &Path, is_dir: bool) -> Result<(), Error> {
-        if is_dir {
-            self.parents(&child.join("x"))
-        } else {
-            self.file(child, b"")
-        }
+        if is_dir { self.parents(&child.join("x")) } else { self.file(child, b"") }
     }
 
     /// A file of the payload's own; what is there already stays.
@@ -151,7 +148,7 @@ impl Private<'_> {
         for part in child.parent().into_iter().flat_map(Path::components) {
             here.push(part);
             if here.symlink_metadata().is_err() {
-                self.shelf.folder(here.clone(), 0o755)?;
+                self.shelf.make(&here, 0o755).map_err(Error::prepare(&here))?;
             }
         }
         Ok(())

@@ -68,8 +68,9 @@ pub(super) enum Secret {
     },
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
-    LazyLock::new(|| toml::from_str(include_str!("../../../../policies/toolchains.toml")).map_err(|e| e.to_string()));
+static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../../policies/toolchains.toml")).map_err(|e| e.to_string())
+});
 
 /// The built-in table; it cannot be changed from outside.
 pub(super) fn table() -> Result<&'static Table, Error> {
@@ -114,8 +115,7 @@ mod tests {
 
     #[test]
     fn the_system_is_the_one_every_payload_sees() {
-        let root: toml::Table =
-            toml::from_str(include_str!("../../../../policies/root.toml")).unwrap();
+        let root: toml::Table = toml::from_str(include_str!("../../../../policies/root.toml")).unwrap();
         let system: Vec<PathBuf> = root["system"].clone().try_into().unwrap();
         assert_eq!(table().unwrap().system, system);
     }

@@ -141,7 +141,8 @@ impl Fake {
     /// Whether anything that is mounted, or was made to be mounted, holds the canary.
     fn shows(&self, exposed: &Exposed, path: &str) -> bool {
         let path = self.at(path);
-        let deepest = exposed.mounts.iter().filter(|m| path.starts_with(&m.at)).max_by_key(|m| m.at.as_os_str().len());
+        let deepest =
+            exposed.mounts.iter().filter(|m| path.starts_with(&m.at)).max_by_key(|m| m.at.as_os_str().len());
         let Some(mount) = deepest else { return false };
         let below = path.strip_prefix(&mount.at).unwrap();
         let seen = |layer: &Path| fs::read(layer.join(below)).is_ok_and(|bytes| bytes == b"canary\n");
@@ -151,7 +152,10 @@ impl Fake {
             Source::Overlay(layers) => {
                 let veiled = |layer: &PathBuf| {
                     below.ancestors().any(|part| {
-                        layer.join(part).symlink_metadata().is_ok_and(|meta| meta.file_type().is_char_device())
+                        layer
+                            .join(part)
+                            .symlink_metadata()
+                            .is_ok_and(|meta| meta.file_type().is_char_device())
                     })
                 };
                 !layers.lowers.iter().any(veiled) && layers.lowers.iter().any(|layer| seen(layer))
@@ -229,9 +233,13 @@ fn settings_are_copied_without_their_secrets() {
     assert!(copied.contains("h.example") && !copied.contains("canary"), "{copied}");
     assert!(exposed.masked.contains(&fake.at("home/.cargo/config.toml")));
     // Without a secret it is the same file, and with nonsense there is none.
-    let fake = Fake::new().with(RUST).file("home/.cargo/config.toml", "# mine\n").file("home/.cargo/config", "] canary");
+    let fake = Fake::new()
+        .with(RUST)
+        .file("home/.cargo/config.toml", "# mine\n")
+        .file("home/.cargo/config", "] canary");
     let exposed = fake.find();
-    let Source::Bind(place) = &exposed.mounts.iter().find(|m| m.at == fake.at("home/.cargo")).unwrap().source else {
+    let Source::Bind(place) = &exposed.mounts.iter().find(|m| m.at == fake.at("home/.cargo")).unwrap().source
+    else {
         panic!()
     };
     assert_eq!(fs::read_to_string(place.join("config.toml")).unwrap(), "# mine\n");
@@ -297,7 +305,8 @@ fn modes_change_the_variables() {
 
 #[test]
 fn without_merged_views_caches_are_read_only() {
-    let mut fake = Fake::new().with(&["ws/go.mod", "home/go/pkg/mod/cache/vcs/x/config", "home/go/pkg/mod/m/a.go"]);
+    let mut fake =
+        Fake::new().with(&["ws/go.mod", "home/go/pkg/mod/cache/vcs/x/config", "home/go/pkg/mod/m/a.go"]);
     fake.overlays = false;
     let exposed = fake.find();
     fake.check(&exposed, &["home/go/pkg/mod bind", "home/go/pkg/mod/cache/vcs EmptyDir"]);
@@ -331,7 +340,8 @@ fn both_names_of_a_linked_folder_work() {
             "home/.rustup link data/rustup",
         ],
     );
-    let Source::Bind(place) = &exposed.mounts.iter().find(|m| m.at == fake.at("data/cargo")).unwrap().source else {
+    let Source::Bind(place) = &exposed.mounts.iter().find(|m| m.at == fake.at("data/cargo")).unwrap().source
+    else {
         panic!()
     };
     assert_eq!(place.join("registry").read_link().unwrap(), fake.at("data/registry"));
@@ -406,7 +416,8 @@ fn masks_lie_over_files_in_plain_views() {
         "home/.gradle/caches/",
         "home/.gradle/init.d/x.gradle",
     ]);
-    let fake = fake.file("home/.sdkman/candidates/maven/3.8/conf/settings.xml", "<password>canary</password>");
+    let fake =
+        fake.file("home/.sdkman/candidates/maven/3.8/conf/settings.xml", "<password>canary</password>");
     let exposed = fake.find();
     fake.check(
         &exposed,
@@ -422,7 +433,9 @@ fn masks_lie_over_files_in_plain_views() {
             "home/.sdkman/candidates/maven/3.8/conf/settings.xml file \"<settings/>\\n\"",
         ],
     );
-    for hidden in ["home/.m2/settings.xml", "home/.gradle/gradle.properties", "home/.npmrc", "home/.nvm/.npmrc"] {
+    for hidden in
+        ["home/.m2/settings.xml", "home/.gradle/gradle.properties", "home/.npmrc", "home/.nvm/.npmrc"]
+    {
         assert!(!fake.shows(&exposed, hidden), "{hidden}");
     }
     assert!(fake.shows(&exposed, "home/.m2/repository/a.jar"));
@@ -444,7 +457,8 @@ fn variables_cannot_open_the_machine() {
         ("PIP_CACHE_DIR", "@/home/.ssh"),
         ("UV_PYTHON_INSTALL_DIR", "@/home"),
     ] {
-        let fake = Fake::new().with(&["ws/Cargo.toml", "ws/pom.xml", "ws/go.mod", "ws/a.py", "home/.ssh/id_rsa"]);
+        let fake =
+            Fake::new().with(&["ws/Cargo.toml", "ws/pom.xml", "ws/go.mod", "ws/a.py", "home/.ssh/id_rsa"]);
         let fake = fake.with(&["home/bin/java", "bin/java", "home/Documents/tax.txt"]);
         let fake = fake.variable(name, value);
         let exposed = fake.find();
@@ -471,7 +485,12 @@ fn the_workspace_cannot_choose_what_is_seen() {
 
 #[test]
 fn paths_asked_for_are_shown_without_their_credentials() {
-    let fake = Fake::new().with(&["home/.config/gh/hosts.yml", "home/.config/app/a", "opt/tool/.npmrc", "opt/tool/x"]);
+    let fake = Fake::new().with(&[
+        "home/.config/gh/hosts.yml",
+        "home/.config/app/a",
+        "opt/tool/.npmrc",
+        "opt/tool/x",
+    ]);
     let fake = fake.link("tool", "opt/tool");
     let asked = [PathBuf::from("~/.config"), fake.at("tool"), fake.at("absent")];
     let exposed = fake.try_find(&[], &asked).unwrap();
@@ -514,7 +533,8 @@ fn roots_payload_owns_what_it_writes_to_and_can_read_closed_folders() {
     }
     let mut fake = Fake::new().with(RUST);
     fake.owner = Some((70_001, 70_002));
-    let closed = |path: &str, mode| fs::set_permissions(fake.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    let closed =
+        |path: &str, mode| fs::set_permissions(fake.at(path), fs::Permissions::from_mode(mode)).unwrap();
     closed("home/.rustup/toolchains", 0o700);
     closed("home/.rustup/settings.toml", 0o600);
     let exposed = fake.find();
@@ -534,7 +554,9 @@ fn roots_payload_owns_what_it_writes_to_and_can_read_closed_folders() {
     for mount in &exposed.mounts {
         let made = match &mount.source {
             Source::Bind(path) => vec![path],
-            Source::Overlay(layers) => layers.upper.iter().chain(&layers.work).chain(&layers.lowers).collect(),
+            Source::Overlay(layers) => {
+                layers.upper.iter().chain(&layers.work).chain(&layers.lowers).collect()
+            }
             _ => Vec::new(),
         };
         for path in made.into_iter().filter(|path| path.starts_with(fake.at("run"))) {
@@ -551,7 +573,8 @@ fn everything_prepared_lies_in_the_run_folder_and_the_host_is_untouched() {
     let fake = Fake::new().with(RUST).with(&["ws/go.mod", "home/go/pkg/mod/cache/vcs/x"]);
     let before = listing(&fake.root);
     fake.find();
-    let after: Vec<_> = listing(&fake.root).into_iter().filter(|path| !path.starts_with(fake.at("run"))).collect();
+    let after: Vec<_> =
+        listing(&fake.root).into_iter().filter(|path| !path.starts_with(fake.at("run"))).collect();
     let before: Vec<_> = before.into_iter().filter(|path| !path.starts_with(fake.at("run"))).collect();
     assert_eq!(before, after);
 }

@@ -30,7 +30,7 @@ pub(super) enum Started {
     /// The payload runs, or ran, behind these walls.
     Payload(Attended),
     /// The program ended before there was a payload, saying this.
-    Failed { ending: Ending, said: String },
+    Failed(String),
 }
 
 impl Attended {
@@ -55,13 +55,13 @@ impl Attended {
                 Some(ending) => {
                     let said = words(&mut running, &mut seen);
                     if failed(ending, &said) {
-                        return Ok(Started::Failed { ending, said });
+                        return Ok(Started::Failed(said));
                     }
                     return Ok(Started::Payload(Self { running, held: promised, seen, _stage: stage }));
                 }
                 None if Instant::now() > deadline => {
                     running.kill();
-                    return Ok(Started::Failed { ending: Ending::Killed, said: "it did not start in time".into() });
+                    return Ok(Started::Failed("it did not start in time".into()));
                 }
                 None => {}
             }

@@ -88,7 +88,7 @@ impl Backend for Bubblewrap {
         let failed = |_, said: &str| said.starts_with("bwrap: ");
         match Attended::start(running, stage, promised, pid, failed)? {
             Started::Payload(payload) => Ok(Box::new(payload)),
-            Started::Failed { said, .. } => Err(plan::refusal(Step::Namespaces, said, &self.command)),
+            Started::Failed(said) => Err(plan::refusal(Step::Namespaces, said, &self.command)),
         }
     }
 }

@@ -24,6 +24,8 @@ mod plan;
 pub mod probe;
 
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod testing;
 
 pub use bubblewrap::Bubblewrap;

@@ -62,15 +62,15 @@ impl Backend for Oci {
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
         match self.launch(job)? {
             Started::Payload(payload) => Ok(Box::new(payload)),
-            Started::Failed { said, .. } if said.contains("already in use") => {
+            Started::Failed(said) if said.contains("already in use") => {
                 // Left behind by a host that was killed together with its launcher.
                 self.cleanup(&job.name);
                 match self.launch(job)? {
                     Started::Payload(payload) => Ok(Box::new(payload)),
-                    Started::Failed { said, .. } => Err(engine::explain(&self.command, &said)),
+                    Started::Failed(said) => Err(engine::explain(&self.command, &said)),
                 }
             }
-            Started::Failed { said, .. } => Err(engine::explain(&self.command, &said)),
+            Started::Failed(said) => Err(engine::explain(&self.command, &said)),
         }
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -140,8 +141,62 @@ pub(super) fn wait_for_line(payload: &mut Box<dyn Payload>, prefix: &str) -> Str
     panic!("the output ended without {prefix:?}: {text}")
 }
 
-/// Whether a process exists and is not only waiting to be reaped.
-pub(super) fn alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
+/// Command lines of living processes that contain `marker`, this process excepted.
+pub(super) fn mentioning(marker: &str) -> Vec<String> {
+    let own = std::process::id().to_string();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(|pid| pid != own))
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(marker))
+        .collect()
 }
+
+/// What is still there when it had time to go.
+pub(super) fn until_gone(marker: &str) -> Vec<String> {
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        let left = mentioning(marker);
+        if left.is_empty() || std::time::Instant::now() > deadline {
+            return left;
+        }
+        std::thread::yield_now();
+    }
+}
+
+pub(super) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Runs `test` here and, if this is root, once more as an ordinary user: this very test of a copy of this very binary.
+#[track_caller]
+pub(super) fn as_every_user(name: &str, test: impl FnOnce()) {
+    test();
+    if !is_root() {
+        return;
+    }
+    let place = tempfile::Builder::new().prefix("holon-ordinary-").tempdir_in("/tmp").unwrap();
+    open(place.path());
+    let (binary, home) = (place.path().join("tests"), place.path().join("home"));
+    let own = std::env::current_exe().unwrap();
+    std::fs::hard_link(&own, &binary).or_else(|_| std::fs::copy(&own, &binary).map(|_| ())).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    std::os::unix::fs::chown(&home, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    let output = std::process::Command::new(binary)
+        .args(["--exact", name, "--nocapture"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", &home)
+        .env("XDG_RUNTIME_DIR", &home)
+        .uid(ORDINARY)
+        .gid(ORDINARY)
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "as an ordinary user: {said}");
+}
+
+/// Nobody's number.
+const ORDINARY: u32 = 23_456;

@@ -9,8 +9,6 @@ use super::stamp::Stamp;
 use super::tree::Meta;
 
 const MAGIC: &[u8; 8] = b"holonix1";
-/// A file changed this soon after it was indexed could still show the indexed times.
-const RACY_MILLIS: u32 = 50;
 
 /// The part of a file's metadata that changes whenever its content does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +27,9 @@ impl From<&Meta> for Seen {
 }
 
 /// One file or link: what the original was, and what the copy was.
+///
+/// The snapshot's own moment is taken after the copy and is later than every time in here, while no later
+/// change can have an earlier one: so a file that looks as indexed is as indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) base: Seen,
@@ -72,12 +73,11 @@ impl Writer {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) entries: HashMap<Vec<u8>, Pair>,
-    racy_since: Stamp,
 }
 
 impl Index {
-    /// Reads an index whose copy was finished at `finished`.
-    pub(crate) fn load(path: &Path, finished: Stamp) -> io::Result<Self> {
+    /// Reads an index back.
+    pub(crate) fn load(path: &Path) -> io::Result<Self> {
         let mut from = BufReader::new(File::open(path)?);
         let mut magic = [0; 8];
         from.read_exact(&mut magic)?;
@@ -94,12 +94,7 @@ impl Index {
             let pair = Pair { base: seen(&mut from)?, copy: seen(&mut from)? };
             entries.insert(path, pair);
         }
-        Ok(Self { entries, racy_since: finished.before(RACY_MILLIS) })
-    }
-
-    /// Whether the copy's file is surely as it was indexed.
-    pub(crate) fn is_unchanged(&self, pair: &Pair, now: &Meta) -> bool {
-        pair.copy == Seen::from(now) && pair.copy.ctime < self.racy_since
+        Ok(Self { entries })
     }
 }
 
@@ -161,12 +156,12 @@ mod tests {
             writer.add(format!("dir/{n}\n\u{e9}").as_bytes(), &pair(n)).unwrap();
         }
         writer.finish().unwrap();
-        let index = Index::load(&path, Stamp::default()).unwrap();
+        let index = Index::load(&path).unwrap();
         assert_eq!(index.entries.len(), 100);
         assert_eq!(index.entries["dir/42\n\u{e9}".as_bytes()], pair(42));
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 3]).unwrap();
-        assert!(Index::load(&path, Stamp::default()).is_err());
+        assert!(Index::load(&path).is_err());
     }
 
     proptest! {
@@ -175,7 +170,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("index");
             fs::write(&path, [MAGIC.as_slice(), &tail].concat()).unwrap();
-            let _ = Index::load(&path, Stamp::default());
+            let _ = Index::load(&path);
         }
     }
 }

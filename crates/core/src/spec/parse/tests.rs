@@ -88,8 +88,13 @@ fn mistakes_say_where_and_what_to_do() {
     check("", None, &["empty", "goal:"]);
     check("- a\n- b", None, &["not a mapping"]);
     check("goal: [", Some(1), &["cannot be read"]);
-    check("version: v1", Some(1), &["goal"]);
-    check("goal: x\ngoal: y", Some(2), &["duplicate"]);
+    check("version: v1", Some(1), &["`goal` is missing"]);
+    check(
+        "goal: x\nconstraints: {mode: plan, network: open}",
+        Some(2),
+        &["`network` cannot be read: unknown variant `open`"],
+    );
+    check("goal: x\ngoal: y", Some(2), &["`goal` is given twice", "2 | goal: y"]);
     check("goal: x\nconstraints:\n  timeout: soon", Some(3), &["timeout", "20m"]);
     check("goal: x\nconstraints:\n  timeout: 90", Some(3), &["unit is missing", "20m"]);
     check("goal: x\nconstraints:\n  max_steps: many", Some(3), &["max_steps", "whole number"]);

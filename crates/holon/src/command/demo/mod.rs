@@ -46,6 +46,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     let what = amount::count(surprises, "step");
-    session.terminal.say(&format!("{what} did not go as promised; `holon doctor` says what this machine can do"));
+    session
+        .terminal
+        .say(&format!("{what} did not go as promised; `holon doctor` says what this machine can do"));
     Ok(ExitCode::FAILURE)
 }

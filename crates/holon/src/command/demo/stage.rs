@@ -45,7 +45,12 @@ impl Stage {
             config: real.join("config"),
             home: session.places().ok().and_then(|places| places.home),
         };
-        let host = Host { places, launcher: Launcher::default(), env: Box::new(session::variable), secrets: Vec::new() };
+        let host = Host {
+            places,
+            launcher: Launcher::default(),
+            env: Box::new(session::variable),
+            secrets: Vec::new(),
+        };
         let stage = Self { root, host, git };
         write(&stage.sample(), SAMPLE, 0o644)?;
         write(&stage.folder("agents"), AGENTS, 0o755)?;
@@ -109,7 +114,8 @@ fn write(folder: &Path, files: &[(&str, &str)], mode: u32) -> Result<(), Failure
     fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;
     for (name, text) in files {
         let path = folder.join(name);
-        let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
+        let written =
+            fs::write(&path, text).and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
         written.map_err(Failure::io("write", &path))?;
     }
     Ok(())

@@ -21,7 +21,9 @@ const GOAL: &str = "Make the test pass: repeated dashes in slugs";
 /// Tells the whole story and counts the steps that surprised.
 pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     let mut teller = Teller { stage, terminal: &session.terminal, cancel: stop::on_signals()?, surprises: 0 };
-    teller.say("A sample repository with a failing test. The agents are scripts written by hand: no model, no key,")?;
+    teller.say(
+        "A sample repository with a failing test. The agents are scripts written by hand: no model, no key,",
+    )?;
     teller.say("no network. The snapshot, the walls, the patch and the checks are real.")?;
     let before = digest(&stage.sample())?;
 
@@ -98,7 +100,13 @@ impl Teller<'_> {
         }
     }
 
-    fn run(&self, mode: &str, agent: &str, workspace: &Path, context: &[PathBuf]) -> Result<Finished, Failure> {
+    fn run(
+        &self,
+        mode: &str,
+        agent: &str,
+        workspace: &Path,
+        context: &[PathBuf],
+    ) -> Result<Finished, Failure> {
         let request = RunRequest { context: context.to_vec(), ..self.request(mode, agent, workspace) };
         let dim = |text: &str| self.terminal.stdout.paint(Style::Dim, text);
         let mut show = |event: &Event| {
@@ -155,7 +163,12 @@ impl Teller<'_> {
         for finding in review["findings"].as_array().into_iter().flatten() {
             let get = |key| field(finding, key);
             let place = format!("{}:{}", get("path"), get("line"));
-            self.say(&format!("    {place} {}: {} (location {})", get("severity"), get("title"), get("location")))?;
+            self.say(&format!(
+                "    {place} {}: {} (location {})",
+                get("severity"),
+                get("title"),
+                get("location")
+            ))?;
         }
         Ok(())
     }

@@ -35,13 +35,20 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let terminal = &session.terminal;
     let problems = catalog.problems();
     for (_, error) in &problems {
-        terminal.print(format!("{} {}\n", terminal.stdout.paint(Style::Red, "wrong:"), visible(&error.to_string())))?;
+        terminal.print(format!(
+            "{} {}\n",
+            terminal.stdout.paint(Style::Red, "wrong:"),
+            visible(&error.to_string())
+        ))?;
     }
     if problems.is_empty() {
         let own = catalog.list().iter().filter(|mode| mode.source != Source::Builtin).count();
         let built_in = catalog.list().len() - own;
         let counted = amount::count(own as u64, "mode file");
-        terminal.print(format!("{} fine; {built_in} built-in modes\n", if own == 1 { format!("{counted} is") } else { format!("{counted} are") }))?;
+        terminal.print(format!(
+            "{} fine; {built_in} built-in modes\n",
+            if own == 1 { format!("{counted} is") } else { format!("{counted} are") }
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)

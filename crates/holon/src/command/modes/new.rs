@@ -37,7 +37,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         return Err(Failure::user(message, "choose another name"));
     }
     let parent = catalog.resolve(&args.extends).map_err(HostError::from)?.name;
-    let text = TEMPLATE.replace("NAME", &args.name).replace("extends = \"plan\"", &format!("extends = \"{parent}\""));
+    let text = TEMPLATE
+        .replace("NAME", &args.name)
+        .replace("extends = \"plan\"", &format!("extends = \"{parent}\""));
     let places = session.places()?;
     let workspace = session.workspace(args.whose.workspace.as_deref())?;
     let (source, folder) = match args.user {
@@ -50,7 +52,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            return Err(Failure::user(format!("{} already exists", path.display()), "edit it, or choose another name"));
+            return Err(Failure::user(
+                format!("{} already exists", path.display()),
+                "edit it, or choose another name",
+            ));
         }
         other => other.map_err(Failure::io("write", &path))?,
     }

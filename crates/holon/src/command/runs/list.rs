@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         let record = &run.record;
         let (took, changes) = run.manifest.as_ref().map_or_else(Default::default, |manifest| {
             let c = &manifest.metadata.changes;
-            let changes = if c.files == 0 { String::new() } else { format!("+{} -{}", c.insertions, c.deletions) };
+            let changes =
+                if c.files == 0 { String::new() } else { format!("+{} -{}", c.insertions, c.deletions) };
             (amount::millis(manifest.duration_ms), changes)
         });
         let goal = crate::terminal::one_line(&record.goal, 48);

@@ -1,0 +1,207 @@
+//! Finding out what this machine can do, by doing it.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::sandbox::{Enforced, Level};
+use holon_git::Git;
+use holon_host::Places;
+use holon_sandbox::backend::{Backend, Native};
+use holon_sandbox::fallback::probe::{probe_all, try_out};
+use holon_sandbox::mount::{Mount, Overlay, Source};
+use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
+use holon_sandbox::walls::layout::system_root;
+use holon_sandbox::walls::{Held, Identity, Job, Launcher, Limits, Network, Refusal};
+
+use crate::failure::Failure;
+use crate::session::{Session, variable};
+use crate::show::manifest;
+
+/// Everything that was found.
+pub(super) struct Found {
+    pub(super) rungs: Vec<Rung>,
+    pub(super) held: Option<Layers>,
+    pub(super) overlay: Result<(), String>,
+    pub(super) git: Result<GitFound, String>,
+    /// Bytes free for runs.
+    pub(super) free: Option<u64>,
+    pub(super) folders: Vec<(&'static str, String)>,
+    pub(super) advice: Vec<String>,
+}
+
+/// One rung of the ladder.
+pub(super) struct Rung {
+    pub(super) name: &'static str,
+    /// The level it gives here, if it works.
+    pub(super) level: Option<Level>,
+    pub(super) note: String,
+    pub(super) remedy: Option<String>,
+}
+
+/// The native walls as they stood around nothing.
+pub(super) struct Layers {
+    pub(super) there: Vec<String>,
+    pub(super) missing: Vec<String>,
+    pub(super) processes: Option<String>,
+    pub(super) memory: Option<String>,
+}
+
+/// The git that runs use.
+pub(super) struct GitFound {
+    pub(super) version: String,
+    pub(super) path: String,
+}
+
+impl Found {
+    /// Looks at everything; takes some hundred milliseconds where a container engine has to answer.
+    pub(super) fn look(session: &Session) -> Result<Self, Failure> {
+        let places = session.places()?;
+        let launcher = Launcher::default();
+        let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+        let probes = probe_all(&launcher, &text, None);
+        let native = Native { launcher };
+        let held = try_out(&native, &[]).ok().map(|held| layers(&held));
+        let answer = |name, result: Result<(Level, String), &Refusal>| match result {
+            Ok((level, note)) => Rung { name, level: Some(level), note, remedy: None },
+            Err(refusal) => Rung {
+                name,
+                level: None,
+                note: refusal.to_string(),
+                remedy: refusal.remedy().map(str::to_owned),
+            },
+        };
+        let root = rustix::process::geteuid().is_root();
+        let payload =
+            if root { "started by root, runs as an unprivileged user" } else { "without being root" };
+        let rungs = vec![
+            answer("native", probes.native.as_ref().map(|level| (*level, payload.to_owned()))),
+            answer(
+                "oci",
+                probes.oci.as_ref().map(|()| (Level::L2, "for agents in an image (--image)".to_owned())),
+            ),
+            answer(
+                "bubblewrap",
+                probes.bubblewrap.as_ref().map(|()| (Level::L3, "used where native is refused".to_owned())),
+            ),
+            answer(
+                "landlock",
+                probes.landlock.as_ref().map(|abi| (Level::L4, format!("ABI {abi}, on a copy"))),
+            ),
+        ];
+        let overlay = overlay_works(&native, &places);
+        let advice = advice(root, &overlay, held.as_ref());
+        Ok(Self {
+            rungs,
+            held,
+            overlay,
+            git: git(),
+            free: free_bytes(&places.state),
+            folders: folders(&places),
+            advice,
+        })
+    }
+}
+
+fn layers(held: &Held) -> Layers {
+    let enforced = Enforced {
+        user_ns: held.user_ns,
+        mount_ns: held.mount_ns,
+        pid_ns: held.pid_ns,
+        net_ns: held.net_ns,
+        ipc_ns: held.ipc_ns,
+        uts_ns: held.uts_ns,
+        cgroup_ns: held.cgroup_ns,
+        private_root: held.private_root,
+        masked_proc: held.masked_proc,
+        landlock: held.landlock,
+        seccomp: held.seccomp,
+        no_new_privs: held.no_new_privs,
+        capabilities_dropped: held.capabilities_dropped,
+        unprivileged_payload: held.unprivileged_payload,
+        ..Enforced::default()
+    };
+    let (there, missing) = manifest::layers(&enforced);
+    Layers { there, missing, processes: held.processes.clone(), memory: held.memory.clone() }
+}
+
+/// Mounts a layer over an empty folder where runs are kept, behind real walls.
+fn overlay_works(native: &Native, places: &Places) -> Result<(), String> {
+    fs::create_dir_all(&places.state).map_err(|e| format!("{}: {e}", places.state.display()))?;
+    let folder =
+        tempfile::Builder::new().prefix("doctor-").tempdir_in(&places.state).map_err(|e| e.to_string())?;
+    let tried = try_overlay(native, folder.path());
+    // The kernel leaves a folder behind that only its owner's chmod opens.
+    let _ = remove_tree(folder.path());
+    tried
+}
+
+fn try_overlay(native: &Native, folder: &Path) -> Result<(), String> {
+    let name = format!("doctor-{}", std::process::id());
+    let identity = Identity::for_run(&name);
+    let part = |name: &str| -> Result<_, String> {
+        let path = folder.join(name);
+        fs::create_dir(&path).map_err(|e| e.to_string())?;
+        if let Some((uid, gid)) = identity.owner() {
+            std::os::unix::fs::chown(&path, Some(uid), Some(gid)).map_err(|e| e.to_string())?;
+        }
+        Ok(path)
+    };
+    let layers =
+        Overlay { lowers: vec![part("lower")?], upper: Some(part("upper")?), work: Some(part("work")?) };
+    let mut mounts = system_root(&identity);
+    mounts.push(Mount { at: WORKSPACE_INSIDE.into(), source: Source::Overlay(layers), writable: true });
+    let job = Job {
+        name,
+        identity,
+        mounts,
+        writable_below: Vec::new(),
+        argv: Vec::new(),
+        env: Vec::new(),
+        cwd: "/".into(),
+        limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
+        network: Network::None,
+    };
+    let payload = native.start(&job).map_err(|refusal| refusal.to_string())?;
+    payload.finish();
+    Ok(())
+}
+
+fn git() -> Result<GitFound, String> {
+    Git::find()
+        .map(|git| GitFound { version: git.version().to_string(), path: git.path().display().to_string() })
+        .map_err(|e| e.to_string())
+}
+
+/// Free space where the nearest existing folder above is.
+fn free_bytes(state: &Path) -> Option<u64> {
+    let folder = state.ancestors().find(|folder| folder.exists())?;
+    let space = rustix::fs::statvfs(folder).ok()?;
+    space.f_bavail.checked_mul(space.f_frsize)
+}
+
+fn folders(places: &Places) -> Vec<(&'static str, String)> {
+    let shown = |path: &Path| path.display().to_string();
+    vec![("state", shown(&places.state)), ("cache", shown(&places.cache)), ("config", shown(&places.config))]
+}
+
+fn advice(root: bool, overlay: &Result<(), String>, held: Option<&Layers>) -> Vec<String> {
+    let mut advice = Vec::new();
+    if !root && overlay.is_ok() {
+        advice.push(
+            "the kernel does not let ordinary users rename existing folders in an overlay (EXDEV); where a tool does \
+             not fall back to copying, use --snapshot copy"
+                .to_owned(),
+        );
+    }
+    if held.is_some_and(|held| held.memory.is_none()) {
+        advice.push(
+            "memory is not limited: that needs a control group delegated to you, as in a systemd user session \
+             (`systemd-run --user --scope holon …`), or root"
+                .to_owned(),
+        );
+    }
+    if root {
+        advice.push("Holon does not need root; an ordinary user gets walls that are as strong".to_owned());
+    }
+    advice
+}

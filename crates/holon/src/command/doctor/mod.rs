@@ -1,0 +1,139 @@
+//! `holon doctor`: what this machine can enforce, why not more, and how to get it.
+
+mod look;
+
+use std::process::ExitCode;
+
+use look::{Found, Rung};
+use serde_json::json;
+
+use crate::Done;
+use crate::session::Session;
+use crate::show::amount;
+use crate::show::table::Table;
+use crate::terminal::{Stream, Style, visible};
+
+/// Say what this machine can enforce, and how to get more
+///
+/// Every kind of wall is built once around nothing, so the answers are what would really happen. Exit code 1 means
+/// that no run could start here.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks and tells.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let found = Found::look(session)?;
+    let terminal = &session.terminal;
+    terminal.print(if args.json { as_json(&found) } else { page(&found, terminal.stdout) })?;
+    let usable = found.rungs.iter().any(|rung| rung.level.is_some()) && found.git.is_ok();
+    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn page(found: &Found, stream: Stream) -> String {
+    let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
+    let mut text = format!("{}\n", stream.paint(Style::Bold, "Walls, strongest first"));
+    text.push_str(&rungs(&found.rungs, stream));
+
+    text.push_str(&head("Layers of the native walls"));
+    let mut layers = Table::indented(2);
+    match &found.held {
+        Some(held) => {
+            layers.row(["hold", &held.there.join(", ")]);
+            if !held.missing.is_empty() {
+                layers.row(["missing", &held.missing.join(", ")]);
+            }
+            layers.row(["processes", held.processes.as_deref().unwrap_or("not limited")]);
+            layers.row(["memory", held.memory.as_deref().unwrap_or("not limited")]);
+        }
+        None => layers.row(["hold", "nothing: native walls are refused here, see above"]),
+    }
+    text.push_str(&layers.render(stream));
+
+    text.push_str(&head("Copies of the workspace"));
+    let mut copies = Table::indented(2);
+    let overlay = match &found.overlay {
+        Ok(()) => {
+            "works in the state folder's filesystem: starting a run costs the same for any size".to_owned()
+        }
+        Err(why) => format!("refused ({why}); workspaces are copied instead"),
+    };
+    copies.row(["overlay", &overlay]);
+    copies.row(["copy", "always works; shares blocks where the filesystem can (reflink)"]);
+    text.push_str(&copies.render(stream));
+
+    text.push_str(&head("Surroundings"));
+    let mut rest = Table::indented(2);
+    let git = match &found.git {
+        Ok(git) => format!("{} ({})", git.version, git.path),
+        Err(why) => why.clone(),
+    };
+    rest.row(["git", &git]);
+    rest.row([
+        "disk",
+        &found.free.map_or("unknown".into(), |free| format!("{} free for runs", amount::bytes(free))),
+    ]);
+    for (name, folder) in &found.folders {
+        rest.row([name, folder]);
+    }
+    text.push_str(&rest.render(stream));
+
+    if !found.advice.is_empty() {
+        text.push_str(&head("Good to know"));
+        for advice in &found.advice {
+            text.push_str(&format!("  - {}\n", visible(advice)));
+        }
+    }
+    text
+}
+
+fn rungs(rungs: &[Rung], stream: Stream) -> String {
+    let mut table = Table::indented(2);
+    for rung in rungs {
+        let answer = rung.level.map_or("no".to_owned(), |level| format!("yes, level {level}"));
+        table.row([rung.name, &answer, &rung.note]);
+    }
+    let mut text = table.render(stream);
+    for rung in rungs {
+        if let Some(remedy) = &rung.remedy {
+            text.push_str(&format!("  to get {}: {}\n", rung.name, visible(remedy)));
+        }
+    }
+    text
+}
+
+fn as_json(found: &Found) -> String {
+    let rungs: Vec<_> = found
+        .rungs
+        .iter()
+        .map(|r| json!({ "name": r.name, "level": r.level, "note": r.note, "remedy": r.remedy }))
+        .collect();
+    let held = found.held.as_ref().map(|held| {
+        json!({
+            "held": held.there,
+            "missing": held.missing,
+            "processes": held.processes,
+            "memory": held.memory,
+        })
+    });
+    let git = match &found.git {
+        Ok(git) => json!({ "version": git.version, "path": git.path }),
+        Err(why) => json!({ "error": why }),
+    };
+    let folders: serde_json::Map<_, _> =
+        found.folders.iter().map(|(name, folder)| ((*name).to_owned(), json!(folder))).collect();
+    let whole = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "walls": rungs,
+        "native": held,
+        "overlay": { "works": found.overlay.is_ok(), "why": found.overlay.as_ref().err() },
+        "git": git,
+        "free_bytes": found.free,
+        "folders": folders,
+        "advice": found.advice,
+    });
+    format!("{whole:#}\n")
+}

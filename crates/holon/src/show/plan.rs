@@ -1,0 +1,137 @@
+//! What a run would be: `holon run --dry-run`.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::prompt::{Compiled, ContextEntry};
+use holon_core::{Access, digest};
+use holon_host::HostError;
+use holon_host::run::Plan;
+use holon_sandbox::mount::{Mount, Source};
+use holon_sandbox::walls::{Identity, layout};
+use serde_json::json;
+
+use super::table::Table;
+use crate::failure::Failure;
+use crate::terminal::{Stream, Style, visible};
+
+/// Values with their sources, mounts and prompts, for people.
+pub(crate) fn text(plan: &Plan, stream: Stream) -> Result<String, Failure> {
+    let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
+    let mut values = Table::new(["VALUE", "IS", "FROM"]);
+    for (key, value, source) in &plan.sources {
+        values.row([key, value, source]);
+    }
+    let mut mounts = Table::new(["INSIDE", "FROM", ""]);
+    for view in views(plan) {
+        mounts.row([&view.at, &view.from, if view.writable { "writable" } else { "read-only" }]);
+    }
+    let prompts = prompts(plan)?;
+    let mut text = format!("nothing is started; this is what would be\n\n{}", values.render(stream));
+    for warning in &plan.warnings {
+        text.push_str(&format!("warning: {}\n", visible(warning)));
+    }
+    text.push_str(&head("what the agent would see"));
+    text.push_str(&mounts.render(stream));
+    for (name, prompt) in [("prompts/system.md", &prompts.system), ("prompts/user.md", &prompts.user)] {
+        text.push_str(&head(name));
+        text.push_str(visible(prompt).trim_end());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The same for programs.
+pub(crate) fn json(plan: &Plan) -> Result<String, Failure> {
+    let prompts = prompts(plan)?;
+    let values: Vec<_> = plan
+        .sources
+        .iter()
+        .map(|(key, value, source)| json!({ "key": key, "value": value, "source": source }))
+        .collect();
+    let mounts: Vec<_> =
+        views(plan).iter().map(|v| json!({ "at": v.at, "from": v.from, "writable": v.writable })).collect();
+    let whole = json!({
+        "mode": plan.profile.name,
+        "workspace": plan.workspace.to_string_lossy(),
+        "spec": plan.spec,
+        "values": values,
+        "mounts": mounts,
+        "prompts": prompts,
+        "warnings": plan.warnings,
+    });
+    Ok(format!("{whole:#}\n"))
+}
+
+fn prompts(plan: &Plan) -> Result<Compiled, Failure> {
+    Ok(plan.prompts(&context(plan)?)?)
+}
+
+/// The context as the agent would find it listed.
+fn context(plan: &Plan) -> Result<Vec<ContextEntry>, HostError> {
+    let mut entries = Vec::new();
+    for path in &plan.context {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut todo = vec![(path.clone(), name)];
+        while let Some((path, name)) = todo.pop() {
+            let meta = fs::metadata(&path).map_err(HostError::io("read", &path))?;
+            if !meta.is_dir() {
+                entries.push(ContextEntry { path: name, bytes: meta.len() });
+                continue;
+            }
+            for entry in fs::read_dir(&path).map_err(HostError::io("read", &path))?.flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file()) {
+                    todo.push((entry.path(), format!("{name}/{}", entry.file_name().to_string_lossy())));
+                }
+            }
+        }
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
+}
+
+/// One thing inside the walls.
+struct View {
+    at: String,
+    from: String,
+    writable: bool,
+}
+
+/// What native walls would hold; toolchains and caches depend on the workspace and are found when the run starts.
+fn views(plan: &Plan) -> Vec<View> {
+    let fixed = |at: &str, from: &str, writable| View { at: at.into(), from: from.into(), writable };
+    let workspace = plan.workspace.to_string_lossy().into_owned();
+    let (from, writable) = match &plan.profile.access {
+        Access::ReadOnly => (workspace, false),
+        Access::Scoped { write } => (format!("{workspace} (writable: {})", write.join(", ")), false),
+        Access::Scratch => (format!("a copy of {workspace}, thrown away"), true),
+        Access::ReadWrite => (format!("a copy of {workspace}"), true),
+    };
+    let mut views = vec![
+        View { at: "/holon/workspace".into(), from, writable },
+        fixed("/holon/input", "the run store", false),
+        fixed("/holon/output", "the run store, empty", true),
+        fixed("/holon/home", "the run store, empty", true),
+    ];
+    if let Some(file) = &plan.agent.file {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        views.push(fixed(&format!("/holon/agent/{name}"), &file.to_string_lossy(), false));
+    }
+    // The seed only decides which unprivileged number root would use.
+    let identity = Identity::for_run(&digest::sha256(b"dry run"));
+    views.extend(layout::system_root(&identity).iter().map(view));
+    views
+}
+
+fn view(mount: &Mount) -> View {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let from = match &mount.source {
+        Source::Bind(source) => path(source),
+        Source::Symlink(target) => format!("link to {}", target.display()),
+        Source::Tmpfs { mb, .. } => format!("memory, at most {mb} MiB"),
+        Source::File(_) => "generated".to_owned(),
+        Source::Overlay(_) => "a layer".to_owned(),
+        Source::EmptyDir => "empty".to_owned(),
+    };
+    View { at: path(&mount.at), from, writable: mount.writable }
+}

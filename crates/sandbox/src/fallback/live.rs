@@ -1,0 +1,305 @@
+//! The rungs at work: every test runs real payloads, as the user of the tests and, when that is root, as an ordinary one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+
+use super::testing::{World, as_every_user, is_root, job, mentioning, run, until_gone, wait_for_line};
+use super::*;
+use crate::backend::Backend;
+use crate::mount::{Mount, Source};
+use crate::walls::{Ending, Network};
+
+fn path(name: &str) -> String {
+    format!("fallback::live::{name}")
+}
+
+#[test]
+fn landlock_opens_what_the_job_names_and_nothing_else() {
+    as_every_user(&path("landlock_opens_what_the_job_names_and_nothing_else"), || {
+        let script = "
+            cat file $IN/file || echo FAIL read
+            echo new > file && echo new > made && mkdir d && mv made d/ && chmod +x d/made || echo FAIL work
+            echo new > $OUT/made || echo FAIL output
+            echo x > $IN/file && echo OPEN input
+            echo x > $OUTSIDE/made && echo OPEN outside
+            cat $OUTSIDE/secret && echo OPEN secret
+            cat /etc/shadow && echo OPEN shadow
+            ls /root /home /tmp && echo OPEN folders
+            ln -s $OUTSIDE/secret link; cat link && echo OPEN link
+            echo gone > /dev/null || echo FAIL device
+            true";
+        let world = World::new(script, true).on_the_host();
+        let ran = run(&LandlockOnly::default(), &world.job);
+        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
+        assert_eq!(world.read("work/d/made"), "new\n");
+        assert_eq!(world.read("output/made"), "new\n");
+        assert_eq!(world.read("input/file"), "old\n");
+        let held = ran.held;
+        assert!(held.landlock.is_some_and(|version| version >= 3) && held.seccomp && held.no_new_privs);
+        assert!(held.capabilities_dropped && held.unprivileged_payload && held.files.is_some());
+        assert!(!held.net_ns && !held.pid_ns && !held.mount_ns && !held.private_root, "{held:?}");
+    });
+}
+
+#[test]
+fn landlock_keeps_a_read_only_workspace_as_it_is() {
+    as_every_user(&path("landlock_keeps_a_read_only_workspace_as_it_is"), || {
+        let script = "
+            echo x > file; echo x > made; rm file; mv file other; ln file hard; truncate -s 0 file
+            chmod 777 file; touch -d 2001-01-01 file; chmod 777 $OUTSIDE/secret; touch $OUTSIDE/secret
+            echo fine > $OUT/made";
+        let world = World::new(script, false).on_the_host();
+        let stamp = |name: &str| {
+            let meta = world.dir.path().join(name).metadata().unwrap();
+            (meta.mode(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.nlink(), meta.len())
+        };
+        let before = ["work", "work/file", "secret"].map(stamp);
+        let ran = run(&LandlockOnly::default(), &world.job);
+        // Root's payload owns the copy it was given; what matters is that it is its own.
+        if !is_root() {
+            assert_eq!(["work", "work/file", "secret"].map(stamp), before, "{}", ran.output);
+        }
+        assert_eq!(stamp("secret"), before[2]);
+        assert_eq!(world.read("work/file"), "old\n");
+        assert_eq!(world.read("output/made"), "fine\n", "{}", ran.output);
+        assert_eq!(std::fs::read_dir(world.dir.path().join("work")).unwrap().count(), 1);
+    });
+}
+
+#[test]
+fn landlock_opens_around_what_is_hidden() {
+    as_every_user(&path("landlock_opens_around_what_is_hidden"), || {
+        let script = "cat $TOOLS/bin/tool || echo FAIL; cat $TOOLS/conf/credentials && echo OPEN; cat $TOOLS/conf/other || echo FAIL; true";
+        let mut world = World::new(script, true).on_the_host();
+        let tools = world.dir.path().join("tools");
+        for (file, text) in [("bin/tool", "tool"), ("conf/credentials", "s3cret"), ("conf/other", "other")] {
+            std::fs::create_dir_all(tools.join(file).parent().unwrap()).unwrap();
+            std::fs::write(tools.join(file), text).unwrap();
+        }
+        world.job.env.push(("TOOLS".into(), tools.to_str().unwrap().into()));
+        let hidden = tools.join("conf/credentials");
+        world.job.mounts.push(Mount::same_path(&tools));
+        world.job.mounts.push(Mount { at: hidden, source: Source::File(Vec::new()), writable: false });
+        let ran = run(&LandlockOnly::default(), &world.job);
+        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
+        assert!(!ran.output.contains("s3cret"), "{}", ran.output);
+    });
+}
+
+#[test]
+fn landlock_has_no_network_and_sees_no_secret_of_the_host() {
+    as_every_user(&path("landlock_has_no_network_and_sees_no_secret_of_the_host"), || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let host = std::process::id();
+        let script = format!(
+            "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo REACHED; tr '\\0' ' ' < /proc/{host}/environ && echo SEEN; kill -0 {host} && echo SIGNALLED; true"
+        );
+        let mut world = World::new("", true).on_the_host();
+        world.job.argv = ["/bin/bash", "-c", &script].map(Into::into).to_vec();
+        let ran = run(&LandlockOnly::default(), &world.job);
+        for word in ["REACHED", "SEEN", "SIGNALLED"] {
+            assert!(!ran.output.contains(word), "{}", ran.output);
+        }
+        // The control: the same without walls reaches what its user may reach.
+        let free = run(&Unwalled::default(), &world.job);
+        assert!(free.output.contains("REACHED"), "{}", free.output);
+        if !is_root() {
+            assert!(free.output.contains("SEEN") && free.output.contains("SIGNALLED"), "{}", free.output);
+        }
+        // With the host's network, internet sockets work and nothing else changes.
+        world.job.network = Network::Host;
+        let networked = run(&LandlockOnly::default(), &world.job);
+        assert!(networked.output.contains("REACHED") && !networked.output.contains("SEEN"), "{}", networked.output);
+    });
+}
+
+#[test]
+fn unix_sockets_of_the_host_cannot_be_reached_from_landlock() {
+    as_every_user(&path("unix_sockets_of_the_host_cannot_be_reached_from_landlock"), || {
+        let world = World::new("", true).on_the_host();
+        let socket = world.dir.path().join("work/bus");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        std::fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let mut world = world;
+        let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('bus'); print('REACHED')";
+        world.job.argv = ["/usr/bin/python3", "-c", script].map(Into::into).to_vec();
+        assert!(run(&Unwalled::default(), &world.job).output.contains("REACHED"));
+        let ran = run(&LandlockOnly::default(), &world.job);
+        assert!(ran.output.contains("PermissionError"), "{}", ran.output);
+    });
+}
+
+#[test]
+fn none_is_a_plain_process_with_an_honest_record() {
+    as_every_user(&path("none_is_a_plain_process_with_an_honest_record"), || {
+        let world = World::new("id -u; echo new > made; cat $OUTSIDE/secret; exit 7", true).on_the_host();
+        let ran = run(&Unwalled::default(), &world.job);
+        assert_eq!(ran.ending, Ending::Code(7));
+        assert_eq!(ran.output, format!("{}\ns3cret\n", world.job.identity.uid));
+        assert_eq!(world.read("work/made"), "new\n");
+        let held = ran.held;
+        assert!(held.unprivileged_payload && held.files.is_some());
+        assert!(held.landlock.is_none() && !held.seccomp && !held.no_new_privs && !held.capabilities_dropped);
+    });
+}
+
+#[test]
+fn none_stays_root_only_where_its_user_cannot_go() {
+    if !is_root() {
+        return;
+    }
+    let private = tempfile::tempdir().unwrap();
+    let mut job = job(&["/usr/bin/id", "-u"]);
+    job.cwd = private.path().to_owned();
+    let ran = run(&Unwalled::default(), &job);
+    assert_eq!((ran.output.as_str(), ran.held.unprivileged_payload), ("0\n", false));
+    // The walls never give in like that.
+    let refusal = LandlockOnly::default().start(&{
+        let mut job = job.clone();
+        job.mounts = vec![Mount::writable(private.path(), "/holon/workspace")];
+        std::fs::create_dir(private.path().join("x")).unwrap();
+        job.mounts.push(Mount::writable(private.path().join("x"), "/holon/output"));
+        job
+    });
+    let refusal = refusal.err().expect("a folder its user cannot reach");
+    assert_eq!(refusal.errno, libc::EACCES, "{refusal}");
+}
+
+/// A daemon that leaves the session and its parents, ignores SIGTERM, and a payload that waits.
+const DAEMON: &str = "
+    (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' \"$0\" >/dev/null 2>&1 &) &
+    wait; echo up; while :; do sleep 1; done";
+
+/// The daemon goes with its payload, whether that ends by itself, is killed, or loses its host.
+pub(super) fn nothing_survives(backend: &dyn Backend, script: &str, world: impl Fn() -> World) {
+    for (number, way) in ["ends", "killed", "dropped"].into_iter().enumerate() {
+        let mut world = world();
+        let marker = format!("holon-marker-{}-{}-{number}", backend.name(), world.job.name);
+        let script = if way == "ends" { script.replace("; while", "; exit 3; while") } else { script.to_owned() };
+        world.job.argv = ["/bin/sh", "-c", &script, &marker].map(Into::into).to_vec();
+        let mut payload = backend.start(&world.job).unwrap_or_else(|refusal| panic!("{refusal}"));
+        wait_for_line(&mut payload, "up");
+        if way != "ends" {
+            assert!(!mentioning(&marker).is_empty(), "{way}: the daemon should be there");
+        }
+        match way {
+            "ends" => {
+                let ending = payload.wait(std::time::Duration::from_secs(60)).unwrap();
+                assert_eq!(ending, Some(Ending::Code(3)));
+                payload.finish();
+                assert_eq!(mentioning(&marker), Vec::<String>::new(), "{way}");
+            }
+            "killed" => {
+                payload.kill();
+                payload.finish();
+                assert_eq!(mentioning(&marker), Vec::<String>::new(), "{way}");
+            }
+            _ => {
+                drop(payload);
+                assert_eq!(until_gone(&marker), Vec::<String>::new(), "{way}");
+            }
+        }
+    }
+}
+
+#[test]
+fn daemons_end_with_a_payload_without_namespaces() {
+    as_every_user(&path("daemons_end_with_a_payload_without_namespaces"), || {
+        nothing_survives(&Unwalled::default(), DAEMON, || World::new("", true).on_the_host());
+        nothing_survives(&LandlockOnly::default(), DAEMON, || World::new("", true).on_the_host());
+    });
+}
+
+#[test]
+fn daemons_end_with_bubblewrap() {
+    as_every_user(&path("daemons_end_with_bubblewrap"), || {
+        nothing_survives(&Bubblewrap::default(), DAEMON, || World::new("", true));
+    });
+}
+
+#[test]
+fn bubblewrap_keeps_the_contract() {
+    as_every_user(&path("bubblewrap_keeps_the_contract"), || {
+        let script = "
+            pwd; id -u; env | sort
+            cat file /holon/input/file || echo FAIL read
+            echo new > made && mkdir d && mv made d/ && echo new > /holon/output/made || echo FAIL write
+            echo x > /tmp/x && echo x > /dev/null || echo FAIL tmp
+            echo x > /holon/input/file && echo OPEN input
+            echo x > /made && echo OPEN root
+            echo x > /usr/made && echo OPEN usr
+            echo x > /proc/sys/kernel/core_pattern && echo OPEN sysctl
+            cat /proc/keys | grep . && echo OPEN keys
+            ls /root /home && echo OPEN home
+            unshare -U true && echo OPEN userns
+            ls /sys/class/net /proc/1/root/etc/shadow && echo OPEN sys
+            cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n' | grep s3cret && echo OPEN environ
+            true";
+        let mut world = World::new(script, true);
+        world.job.env.push(("TOKEN".into(), "s3cret".into()));
+        let ran = run(&Bubblewrap::default(), &world.job);
+        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
+        let uid = world.job.identity.inside_uid;
+        assert!(ran.output.starts_with(&format!("/holon/workspace\n{uid}\nPATH=")), "{}", ran.output);
+        assert_eq!(world.read("work/d/made"), "new\n");
+        assert_eq!(world.read("output/made"), "new\n");
+        assert_eq!(std::fs::metadata(world.dir.path().join("work/d/made")).unwrap().uid(), world.job.identity.uid);
+        let held = ran.held;
+        assert!(held.user_ns && held.mount_ns && held.pid_ns && held.net_ns && held.ipc_ns && held.uts_ns, "{held:?}");
+        assert!(held.private_root && held.masked_proc && held.seccomp && held.no_new_privs, "{held:?}");
+        assert!(held.capabilities_dropped && held.unprivileged_payload && held.files.is_some(), "{held:?}");
+        assert!(held.landlock.is_none() && !held.locked_mounts, "{held:?}");
+    });
+}
+
+#[test]
+fn bubblewrap_measures_a_payload_that_stays() {
+    as_every_user(&path("bubblewrap_measures_a_payload_that_stays"), || {
+        let world = World::new("echo up; while :; do sleep 1; done", false);
+        let mut payload = Bubblewrap::default().start(&world.job).unwrap();
+        wait_for_line(&mut payload, "up");
+        let held = payload.held().clone();
+        assert!(held.seccomp && held.masked_proc && held.private_root && held.cgroup_ns, "{held:?}");
+        payload.kill();
+        assert_eq!(payload.finish().ending, Ending::Killed);
+    });
+}
+
+#[test]
+fn bubblewrap_opens_a_scope_and_nothing_beside_it() {
+    as_every_user(&path("bubblewrap_opens_a_scope_and_nothing_beside_it"), || {
+        let script = "echo x > file && echo OPEN; echo new > docs/made || echo FAIL; mv docs other && echo OPEN; true";
+        for backend in [&Bubblewrap::default() as &dyn Backend, &LandlockOnly::default()] {
+            let mut world = World::new(script, true);
+            if !backend.private_root() {
+                world = world.on_the_host();
+            }
+            let docs = world.dir.path().join("work/docs");
+            std::fs::create_dir(&docs).unwrap();
+            if let Some((uid, gid)) = world.job.identity.owner() {
+                std::os::unix::fs::chown(&docs, Some(uid), Some(gid)).unwrap();
+            }
+            world.job.writable_below = vec!["docs".into()];
+            let ran = run(backend, &world.job);
+            assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}: {}", backend.name(), ran.output);
+            assert_eq!(world.read("work/docs/made"), "new\n", "{}", backend.name());
+            assert_eq!(world.read("work/file"), "old\n");
+        }
+    });
+}
+
+#[test]
+fn a_command_that_is_not_there_is_a_refusal() {
+    for backend in [&LandlockOnly::default() as &dyn Backend, &Unwalled::default()] {
+        let mut job = job(&["/does/not/exist"]);
+        job.mounts = crate::walls::layout::system_root(&job.identity);
+        let mut payload = backend.start(&job).unwrap();
+        let refusal = payload.wait(std::time::Duration::from_secs(60)).unwrap_err();
+        assert_eq!((refusal.step, refusal.errno), (crate::walls::Step::Exec, libc::ENOENT), "{}", backend.name());
+    }
+}
