@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use crate::Failure;
 
+/// Before each turn the machine is left alone for so long: people start things one at a time, and some of what the
+/// kernel does is fast only right after it was done before (moving a process to a control group, for one).
+const PAUSE: Duration = Duration::from_millis(25);
+
 /// Something that can be measured again and again.
 pub(crate) struct Contender<'a> {
     /// One name per number that a turn gives.
@@ -79,6 +83,7 @@ pub(crate) fn run(contenders: Vec<Contender<'_>>, rounds: usize) -> Standings {
             if round % contender.every != 0 {
                 continue;
             }
+            std::thread::sleep(PAUSE);
             match (contender.turn)() {
                 Ok(times) => standings.add(&contender.names, &times),
                 Err(failure) => {

@@ -18,7 +18,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         peers::plain(),
         Contender::new(VERSION, || time(Command::new(&bench.holon).arg("--version").env_clear())),
     ];
-    let standings = race::run(contenders, bench.rounds(200));
+    let standings = race::run(contenders, bench.rounds(100));
     if standings.of(VERSION).is_empty() {
         return Err(standings.missing.join("; "));
     }

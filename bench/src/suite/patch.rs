@@ -26,7 +26,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         }));
         contenders.push(Contender::new(whole(files), move || run.turn()));
     }
-    let standings = race::run(contenders, bench.rounds(60));
+    let standings = race::run(contenders, bench.rounds(50));
     let mut rows = Vec::new();
     let mut family = |name: &dyn Fn(usize) -> String, judged: bool| {
         let smallest = Row::milliseconds(name(SIZES[0]), standings.of(&name(SIZES[0])));

@@ -10,7 +10,7 @@ use crate::walls::{Start, Walls};
 const COLD: &str = "holon walls";
 const WARMED: &str = "holon walls, launcher warmed";
 /// A container costs a hundred times as much as the others.
-const PODMAN_EVERY: usize = 10;
+const PODMAN_EVERY: usize = 5;
 
 /// Starts the same payload in every way there is.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
@@ -22,11 +22,11 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         peers::plain(),
         peers::unshare(),
         peers::bubblewrap(),
-        peers::podman().every(if bench.quick { 5 } else { PODMAN_EVERY }),
+        peers::podman().every(PODMAN_EVERY),
         Contender::new(COLD, || cold.time(&[PAYLOAD], Start::Cold)),
         Contender::new(WARMED, || warmed.time(&[PAYLOAD], Start::Warmed)),
     ];
-    let standings = race::run(contenders, bench.rounds(200));
+    let standings = race::run(contenders, bench.rounds(100));
     let row = |name: &str| Row::milliseconds(name, standings.of(name));
     let unshare = row(UNSHARE);
     let against = |name: &str| row(name).against(&unshare);

@@ -59,7 +59,7 @@ pub(crate) enum Command {
 
 /// Reads the arguments; help and version are answered here.
 pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Failure> {
-    match Cli::try_parse_from(args) {
+    match Cli::try_parse_from(&args) {
         Ok(Cli { command: Some(command), .. }) => Ok(Asked::Command(command)),
         Ok(Cli { command: None, .. }) => {
             // Without a person in front of it, an empty command line is a script's mistake.
@@ -80,7 +80,7 @@ pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Fai
             session.terminal.say(error.render().to_string().trim_end());
             Ok(Asked::Answered(ExitCode::from(holon_core::outcome::USAGE)))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(Failure::usage(&error, &args, &definition())),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The one form every error takes on its way to a person, and the exit code that goes with it.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use holon_core::outcome;
+use holon_core::{outcome, suggest};
 use holon_host::HostError;
 
 use crate::terminal::{Style, Terminal, visible};
@@ -111,19 +112,15 @@ const LATER: &[(&str, &str)] = &[
     ("--publish", "publishing"),
 ];
 
-impl From<clap::Error> for Failure {
-    fn from(error: clap::Error) -> Self {
+impl Failure {
+    /// What clap found wrong with these arguments, in our words.
+    pub(crate) fn usage(error: &clap::Error, args: &[OsString], definition: &clap::Command) -> Self {
+        let known = Known::at(args, definition);
         let text = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.clone()),
             Some(ContextValue::Strings(texts)) if !texts.is_empty() => Some(texts.join(", ")),
             _ => None,
         };
-        let first = |kind| match error.get(kind) {
-            Some(ContextValue::String(text)) => Some(text.clone()),
-            Some(ContextValue::Strings(texts)) => texts.first().cloned(),
-            _ => None,
-        };
-        let meant = |kind| first(kind).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
         let argument = text(ContextKind::InvalidArg).unwrap_or_default();
         let value = text(ContextKind::InvalidValue).unwrap_or_default();
         let help = "`--help` shows every flag with an example";
@@ -137,24 +134,27 @@ impl From<clap::Error> for Failure {
                     );
                 }
                 let what = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
-                Self::user(format!("{what} `{argument}`{}", meant(ContextKind::SuggestedArg)), help)
+                let meant = suggest::hint(name, known.flags.iter().map(String::as_str));
+                Self::user(format!("{what} `{argument}`{meant}"), help)
             }
             ErrorKind::InvalidSubcommand => {
                 let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-                let meant = meant(ContextKind::SuggestedSubcommand);
+                let meant = suggest::hint(&name, known.commands.iter().map(String::as_str));
                 Self::user(format!("unknown command `{name}`{meant}"), "`holon --help` lists the commands")
             }
             ErrorKind::InvalidValue if value.is_empty() => {
                 Self::user(format!("`{argument}` needs a value"), help)
             }
             ErrorKind::InvalidValue => {
-                let message =
-                    format!("`{value}` is no value for `{argument}`{}", meant(ContextKind::SuggestedValue));
                 let valid = text(ContextKind::ValidValue).unwrap_or_default();
-                Self::user(message, format!("the values are: {valid}"))
+                let meant = suggest::hint(&value, valid.split(", "));
+                Self::user(
+                    format!("`{value}` is no value for `{argument}`{meant}"),
+                    format!("the values are: {valid}"),
+                )
             }
             ErrorKind::ValueValidation => {
-                let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
                 Self::user(format!("{argument}: {why}"), help)
             }
             ErrorKind::ArgumentConflict => {
@@ -172,6 +172,30 @@ impl From<clap::Error> for Failure {
                 let line = text.lines().next().unwrap_or_default();
                 Self::user(line.strip_prefix("error: ").unwrap_or(line), help)
             }
+        }
+    }
+}
+
+/// Names that could have been meant: those of the command that was reached.
+struct Known {
+    flags: Vec<String>,
+    commands: Vec<String>,
+}
+
+impl Known {
+    fn at(args: &[OsString], definition: &clap::Command) -> Self {
+        let mut command = definition;
+        for arg in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
+            match command.find_subcommand(arg) {
+                Some(next) => command = next,
+                None if arg.starts_with('-') => {}
+                None => break,
+            }
+        }
+        let own = command.get_arguments().chain(definition.get_arguments().filter(|arg| arg.is_global_set()));
+        Self {
+            flags: own.filter_map(|arg| arg.get_long().map(|long| format!("--{long}"))).collect(),
+            commands: command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect(),
         }
     }
 }

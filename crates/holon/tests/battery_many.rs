@@ -86,6 +86,6 @@ fn eight_at_a_time_do_not_disturb_each_other() {
             let added: Vec<&str> = patch.lines().filter(|l| l.starts_with("+2")).collect();
             assert_eq!(added, [format!("+{id}")], "each run saw only its own change");
         }
-        assert_eq!(repo.read("a"), "1\n");
+        assert_eq!(repo.read("a"), b"1\n");
     });
 }

@@ -51,7 +51,7 @@ fn a_mode_file_cannot_reach_out_of_its_folder_for_its_prompt() {
                 .symlink(".holon/modes/link.md", env.home().join("secret"))
                 .commit("c");
             let output = run(env, &repo, "x", "cat /holon/input/prompts/*");
-            assert_ne!(output.code, Some(0));
+            assert_ne!(output.code, 0);
             assert!(!output.stdout.contains("canary") && !output.stderr.contains("canary"), "{output:?}");
         }
     });
@@ -137,7 +137,7 @@ rm -rf .git/objects; echo 'gitdir: /etc' > .git/commondir"
         assert!(!canary.exists(), "something of the agent's ran on the host");
         env.holon(["runs", "diff", "last"]).cwd(repo.path()).run().assert_code(0).assert_stdout("+2");
         env.holon(["runs", "apply", "last"]).cwd(repo.path()).run().assert_code(0);
-        assert_eq!(repo.read("a.txt"), "2\n");
+        assert_eq!(repo.read("a.txt"), b"2\n");
         assert!(!canary.exists(), "something of the agent's ran on the host");
     });
 }
@@ -162,6 +162,6 @@ fn a_base_that_moves_is_noticed() {
         let manifest = output.manifest(env.work().join("out"));
         assert_eq!(manifest["error"]["kind"], "base_moved", "{manifest:#}");
         assert!(manifest["error"]["message"].as_str().unwrap().contains('a'));
-        assert_eq!(repo.read("a"), "mine\n");
+        assert_eq!(repo.read("a"), b"mine\n");
     });
 }

@@ -83,16 +83,14 @@ fn inv_01_read_only_modes_change_no_byte() {
 fn inv_02_only_apply_touches_the_workspace() {
     for_each_identity(BIN, |env| {
         let repo = dirty_repo(env);
-        let agent = env.agent(
-            "writes.sh",
-            &format!("{WRITES_EVERYTHING}").replace("exit 0", "echo ok > /holon/output/summary.md"),
-        );
+        let agent = env
+            .agent("writes.sh", &WRITES_EVERYTHING.replace("exit 0", "echo ok > /holon/output/summary.md"));
         let before = tree_state(repo.path());
         run(env, &repo, "execute", &agent, &[]).assert_code(0);
         assert_unchanged(&before, repo.path());
 
         env.holon(["runs", "apply", "last"]).cwd(repo.path()).run().assert_code(0);
-        assert_eq!(repo.read("tracked.txt"), "changed\n".replace("one", "two"));
+        assert_eq!(repo.read("tracked.txt"), b"changed\n");
         assert!(!repo.join("delete-me.txt").exists());
         assert!(repo.join("copy.txt").exists());
     });
@@ -127,7 +125,6 @@ fn inv_03_every_run_ends_with_a_manifest() {
             ("kill-all.sh", "#!/bin/sh\nkill -9 -1\n", "agent_killed"),
             ("fails.sh", "#!/bin/sh\nexit 3\n", "agent_failed"),
             ("no-interpreter.sh", "#!/no/such/interpreter\n", "sandbox"),
-            ("garbage.sh", "\x7fELF not really", "sandbox"),
         ];
         for (name, text, kind) in cases {
             let agent = env.agent(name, text);
@@ -275,7 +272,7 @@ fn inv_07_exit_codes_mean_the_same_for_all_agents() {
         let repo = env.repo().file("a", "1\n").commit("first");
         let ok = "echo ok > /holon/output/summary.md";
         let cases = [
-            (format!("{ok}"), 0, "success"),
+            (ok.to_owned(), 0, "success"),
             (format!("{ok}; exit 1"), 1, "failure"),
             (format!("{ok}; exit 2"), 2, "needs_human"),
             (format!("{ok}; exit 77"), 1, "failure"),
@@ -355,7 +352,7 @@ fn inv_15_nothing_in_the_workspace_widens_anything() {
         let agent = env.agent("writes.sh", "#!/bin/sh\necho x > a\n");
         let before = tree_state(repo.path());
         let output = run(env, &repo, "plan", &agent, &[]);
-        assert_ne!(output.code, Some(0), "{output:?}");
+        assert_ne!(output.code, 0, "{output:?}");
         assert_unchanged(&before, repo.path());
         let output = run(env, &repo, "pln", &agent, &[]);
         output.assert_code(64).assert_stderr("plan");

@@ -30,7 +30,7 @@ pub struct Warning {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct SpecError {
     /// The file.
-    pub file: String,
+    pub file: Box<str>,
     /// The line, when it is known.
     pub line: Option<u64>,
     /// The key, when it is known.
@@ -40,7 +40,7 @@ pub struct SpecError {
     /// What to write instead.
     pub remedy: Option<String>,
     /// The line concerned, with a caret under the place; a secret in it is not yet redacted.
-    pub snippet: Option<String>,
+    pub snippet: Option<Box<str>>,
 }
 
 impl fmt::Display for SpecError {
@@ -67,7 +67,7 @@ impl fmt::Display for SpecError {
 /// Reads a spec; unknown keys are warnings, everything else that is wrong is an error with its place and remedy.
 pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> {
     let fail = |message: String, remedy: &str| SpecError {
-        file: file.to_owned(),
+        file: file.into(),
         line: None,
         key: None,
         message,
@@ -92,7 +92,7 @@ pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> 
     let spec: Spec =
         serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax(&e, text, file))?;
     check(&spec).map_err(|problem| SpecError {
-        file: file.to_owned(),
+        file: file.into(),
         line: problem.key.rsplit('.').find_map(|part| line_of(text, part)),
         key: Some(problem.key),
         message: problem.message,
@@ -145,8 +145,8 @@ fn syntax(error: &serde_saphyr::Error, text: &str, file: &str) -> SpecError {
             (key, format!("cannot be read: {words}"), remedy)
         }
     };
-    let snippet = line.zip(shown).map(|(n, l)| pointed_at(n, l, column));
-    SpecError { file: file.to_owned(), line, key, message, remedy, snippet }
+    let snippet = line.zip(shown).map(|(n, l)| pointed_at(n, l, column).into());
+    SpecError { file: file.into(), line, key, message, remedy, snippet }
 }
 
 /// The parser's message without the place, which is shown in our own way.

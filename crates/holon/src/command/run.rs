@@ -278,6 +278,10 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     // The status line goes away before anything else is printed.
     drop(progress);
     let finished = finished?;
+    let reason = summary::reason(&finished.manifest, terminal.stderr);
+    if !reason.is_empty() {
+        terminal.say(reason.trim_end());
+    }
     if !json {
         let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));
         let note = finished.applied.as_ref().map(applied::text);

@@ -34,24 +34,23 @@ pub(crate) fn word(manifest: &Manifest) -> (Style, &'static str) {
     }
 }
 
-/// Why it did not succeed, with the remedy; nothing when it did.
+/// Why it did not succeed, with the remedy, as `error:` and `hint:` lines; nothing when it did.
 pub(crate) fn reason(manifest: &Manifest, stream: Stream) -> String {
     let mut text = String::new();
+    let mut line = |style, label: &str, words: &str| {
+        let words = visible(words).trim_end().replace('\n', "\n  ");
+        text.push_str(&format!("{} {words}\n", stream.paint(style, label)));
+    };
     for breach in &manifest.breaches {
-        let line = format!("breach: {}: {}", breach.kind, visible(&breach.detail));
-        text.push_str(&format!("  {}\n", stream.paint(Style::Red, &line)));
+        line(Style::Red, "breach:", &format!("{}: {}", breach.kind, breach.detail));
     }
     if let Some(error) = &manifest.error {
-        text.push_str(&format!("  why:  {}\n", indent(&visible(&error.message))));
+        line(Style::Red, "error:", &error.message);
         if let Some(hint) = &error.hint {
-            text.push_str(&format!("  hint: {}\n", indent(&visible(hint))));
+            line(Style::Cyan, "hint:", hint);
         }
     }
     text
-}
-
-fn indent(text: &str) -> String {
-    text.trim_end().replace('\n', "\n        ")
 }
 
 /// The artifacts that are there, and what is wrong with those that are not right.
@@ -92,7 +91,7 @@ pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
 /// Everything a person wants to know when `holon run` is over.
 pub(crate) fn whole(manifest: &Manifest, output: &Path, applied: Option<&str>, stream: Stream) -> String {
     let bold = |text: &str| stream.paint(Style::Bold, text);
-    let mut text = format!("{}\n{}", headline(manifest, stream), reason(manifest, stream));
+    let mut text = format!("{}\n", headline(manifest, stream));
     let patch = fs::read(output.join("diff.patch")).unwrap_or_default();
     if !manifest.artifacts.is_empty() {
         let folder = visible(&output.display().to_string());

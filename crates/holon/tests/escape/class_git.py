@@ -9,7 +9,7 @@ import subprocess
 
 from kit import Blocked, probe
 
-ROUTINE = ["add -A", "diff", "diff --cached", "status", "stash", "commit --allow-empty -qm x", "log -p -1", "checkout -- .",
+ROUTINE = ["diff", "add -A", "diff --cached", "status", "stash", "commit --allow-empty -qm x", "log -p -1", "checkout -- .",
            "submodule update --init", "fetch ssh://localhost/x"]
 
 
@@ -59,9 +59,22 @@ def _attributes(line, *pairs):
     return plant
 
 
+def _changed(plant):
+    def both(repo, run):
+        plant(repo, run)
+        _write(repo + "/README", "changed\n")
+
+    return both
+
+
 def _include(repo, run):
     _write(repo + "/planted.cfg", "[core]\n\tfsmonitor = \"%s; false\"\n" % run)
     _config(("include.path", "../planted.cfg"))(repo, run)
+
+
+def _signer(repo, run):
+    _write(repo + "/planted-gpg", "#!/bin/sh\n" + run + "\nexit 1\n", 0o755)
+    _config(("gpg.program", "./planted-gpg"), ("commit.gpgSign", "true"))(repo, run)
 
 
 def _worktree_file(repo, run):
@@ -72,7 +85,7 @@ def _worktree_file(repo, run):
 
 
 def _submodule(repo, run):
-    _write(repo + "/.gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./sub\n\tupdate = !%s\n" % run)
+    _write(repo + "/.gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n")
     _config(("submodule.x.url", "./x"), ("submodule.x.update", "!RUN"), ("submodule.x.active", "true"))(repo, run)
     os.makedirs(repo + "/sub", exist_ok=True)
     if not os.path.exists(repo + "/x/.git"):
@@ -90,14 +103,14 @@ PLANTS = {
     "filter-process": _attributes("* filter=q", ("filter.q.process", "RUN; false"), ("filter.q.required", "false")),
     "textconv": _attributes("* diff=t", ("diff.t.textconv", "RUN; cat")),
     "diff-command": _attributes("* diff=c", ("diff.c.command", "RUN; true")),
-    "diff-external": _config(("diff.external", "RUN; true")),
+    "diff-external": _changed(_config(("diff.external", "RUN; true"))),
     "merge-driver": _attributes("* merge=m", ("merge.m.driver", "RUN; true")),
     "ssh-command": _config(("core.sshCommand", "RUN; false")),
     "include": _include,
     "submodule": _submodule,
     "alias-shadow": _config(("alias.st", "!RUN")),
     "pager": _config(("core.pager", "RUN; cat"), ("pager.diff", "RUN; cat")),
-    "gpg": _config(("gpg.program", "RUN"), ("commit.gpgSign", "true")),
+    "gpg": _signer,
     "git-file": _worktree_file,
 }
 NOT_ROUTINE = {

@@ -47,7 +47,7 @@ def _(w):
 for _name in ("kernel/core_pattern", "kernel/modprobe", "kernel/hostname", "kernel/ns_last_pid", "kernel/pid_max",
               "vm/overcommit_memory", "fs/suid_dumpable"):
 
-    @probe("proc-sys-" + _name.replace("/", "-"), "open /proc/sys/%s for writing" % _name, want="EROFS EACCES EPERM",
+    @probe("proc-sys-" + _name.replace("/", "-"), "open /proc/sys/%s for writing" % _name, want="EROFS EACCES EPERM" + (" ENOENT" if _name == "kernel/modprobe" else ""),
            control="rootns", lacks={"ENOENT": "not in this kernel", **ROOT_ONLY})
     def _(w, name=_name):
         os.close(os.open("/proc/sys/" + name, os.O_WRONLY))
@@ -76,9 +76,9 @@ for _name in ("kcore", "kallsyms", "keys", "key-users", "timer_list", "kmsg", "s
         return "read %d bytes" % len(data)
 
 
-for _name in ("environ", "maps", "mem", "auxv", "stack", "syscall", "io", "pagemap", "smaps", "timerslack_ns", "wchan"):
+for _name in ("environ", "maps", "mem", "auxv", "stack", "syscall", "io", "pagemap", "smaps", "timerslack_ns"):
 
-    @probe("proc-init-" + _name, "read /proc/1/" + _name, want="EACCES EPERM ENOENT zero", control="rootns",
+    @probe("proc-init-" + _name, "read /proc/1/" + _name, want="EACCES EPERM ENOENT", control="rootns",
            lacks={"ENOENT": "not in this kernel", "EIO": "opened, but nothing is mapped at 0", **ROOT_ONLY})
     def _(w, name=_name):
         path = "/proc/%d/%s" % (w.init_pid, name)
@@ -86,8 +86,6 @@ for _name in ("environ", "maps", "mem", "auxv", "stack", "syscall", "io", "pagem
             os.close(os.open(path, os.O_RDONLY))
             return "opened"
         data = slurp(path)
-        if name == "wchan" and data in (b"0", b""):
-            raise Blocked("zero")
         return "read %d bytes" % len(data)
 
 
@@ -204,7 +202,7 @@ def _(w):
     return "size %d" % call("syslog", 10, None, 0)
 
 
-@probe("proc-mounts-leak", "find a path of the host in the mount table", want="none", info=True)
+@probe("proc-mounts-leak", "find a path of the host in the mount table", want="none", control="ns", info=True)
 def _(w):
     if w.marker.encode() in slurp("/proc/self/mountinfo", 1 << 20):
         return "saw it"

@@ -18,6 +18,7 @@ def _sleeper():
     pid = os.fork()
     if pid == 0:
         call("prctl", 1, signal.SIGKILL, 0, 0, 0)
+        signal.alarm(5)
         signal.pause()
         os._exit(0)
     return pid
@@ -120,6 +121,7 @@ def _sleeper_with_urg():
     ready, told = os.pipe()
     if os.fork() == 0:
         signal.signal(signal.SIGURG, lambda *_: (os.write(told, b"u"), os._exit(0)))
+        signal.alarm(5)
         os.write(told, b"r")
         signal.pause()
     os.read(ready, 1)

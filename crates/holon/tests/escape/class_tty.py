@@ -14,6 +14,10 @@ def _terminals(w):
     if not hasattr(w, "open"):
         return [0, 1, 2]
     _, slave = pty.openpty()
+    if os.fork():
+        # The child may lead a session for sure; this process only passes its end on.
+        _, status = os.wait()
+        os._exit(os.waitstatus_to_exitcode(status))
     os.setsid()
     call("ioctl", slave, TIOCSCTTY, 0)
     return [slave]

@@ -73,11 +73,14 @@ def supervised(probe, world, run):
         finally:
             os._exit(0)
     os.close(writer)
-    told = b""
-    while chunk := os.read(reader, 1 << 16):
-        told += chunk
-    os.close(reader)
+    # Not until end of file: what a probe leaves behind may hold the pipe.
     _, status = os.waitpid(pid, 0)
+    os.set_blocking(reader, False)
+    try:
+        told = os.read(reader, 1 << 16)
+    except BlockingIOError:
+        told = b""
+    os.close(reader)
     if told:
         return json.loads(told)
     if os.WIFSIGNALED(status):

@@ -144,9 +144,6 @@ pub fn find(request: &Request<'_>) -> Result<Exposed, Error> {
         for (variables, _) in conditional.iter().filter(|(_, holds)| *holds) {
             plan.out.env.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
-        if toolchain.workspace_link_when.iter().any(|file| request.workspace.join(file).exists()) {
-            plan.link_workspace();
-        }
         plan.out.toolchains.push(toolchain.name.clone());
     }
     for path in request.extra_paths {

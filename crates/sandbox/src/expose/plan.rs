@@ -93,7 +93,6 @@ impl<'a> Plan<'a> {
         if let Some(inside) = self.in_workspace(&real) {
             self.set_variables(toolchain, place, &inside);
             self.seen.push((real, inside));
-            self.link_workspace();
             return;
         }
         let before = self.entries.len();
@@ -153,14 +152,6 @@ impl<'a> Plan<'a> {
             self.hide(secret, Vec::new());
         }
         Ok(())
-    }
-
-    /// Gives the workspace its name on the host as a second one inside.
-    pub(super) fn link_workspace(&mut self) {
-        let names = [self.request.workspace.to_owned(), self.guard.workspace().to_owned()];
-        for name in names.into_iter().filter(|name| name.is_absolute()) {
-            self.links.push((name, WORKSPACE.into()));
-        }
     }
 
     /// The name inside of something that is part of the workspace.

@@ -25,8 +25,6 @@ pub(super) struct Toolchain {
     #[serde(default)]
     pub(super) markers: Vec<String>,
     #[serde(default)]
-    pub(super) workspace_link_when: Vec<PathBuf>,
-    #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) env_offline: BTreeMap<String, String>,

@@ -138,9 +138,10 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
 pub(crate) fn git_command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.args(args).current_dir(dir).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    command.envs([("HOME", "/nonexistent"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_COUNT", "2")]);
+    command.envs([("HOME", "/nonexistent"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_COUNT", "3")]);
     command.envs([("GIT_CONFIG_KEY_0", "protocol.file.allow"), ("GIT_CONFIG_VALUE_0", "always")]);
     command.envs([("GIT_CONFIG_KEY_1", "safe.directory"), ("GIT_CONFIG_VALUE_1", "*")]);
+    command.envs([("GIT_CONFIG_KEY_2", "core.fsync"), ("GIT_CONFIG_VALUE_2", "none")]);
     command.envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@t")]);
     command.envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@t")]);
     command

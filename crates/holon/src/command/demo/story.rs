@@ -87,7 +87,7 @@ impl Teller<'_> {
     }
 
     fn quote(&self, text: &str) -> Result<(), Failure> {
-        text.trim_end().lines().try_for_each(|line| self.say(&format!("    {line}")))
+        text.trim_end().lines().try_for_each(|line| self.say(format!("    {line}").trim_end()))
     }
 
     fn request(&self, mode: &str, agent: &str, workspace: &Path) -> RunRequest {

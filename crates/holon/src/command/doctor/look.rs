@@ -16,6 +16,7 @@ use holon_sandbox::walls::{Held, Identity, Job, Launcher, Limits, Network, Refus
 use crate::failure::Failure;
 use crate::session::{Session, variable};
 use crate::show::manifest;
+use crate::terminal::one_line;
 
 /// Everything that was found.
 pub(super) struct Found {
@@ -66,7 +67,7 @@ impl Found {
             Err(refusal) => Rung {
                 name,
                 level: None,
-                note: refusal.to_string(),
+                note: one_line(&refusal.to_string(), 300),
                 remedy: refusal.remedy().map(str::to_owned),
             },
         };

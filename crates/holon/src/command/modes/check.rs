@@ -1,13 +1,12 @@
 //! `holon modes check`: what is wrong with mode files.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holon_core::mode::{Catalog, Source};
-use holon_host::{HostError, modes};
+use holon_host::HostError;
 
-use super::Whose;
+use super::{Whose, read};
 use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
@@ -26,10 +25,8 @@ pub(crate) struct Args {
 
 /// Prints every problem; exit 1 when there is one.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let places = session.places()?;
-    let workspace = session.workspace(args.whose.workspace.as_deref())?;
     let catalog = match args.files.as_slice() {
-        [] => modes::catalog(&places, Some(&workspace))?,
+        [] => args.whose.catalog(session)?,
         files => named(files)?,
     };
     let terminal = &session.terminal;
@@ -57,9 +54,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 fn named(files: &[PathBuf]) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::builtin().map_err(HostError::from)?;
     for path in files {
-        let text = fs::read_to_string(path).map_err(Failure::io("read", path))?;
         // What is wrong is remembered by the catalogue.
-        let _ = catalog.add(Source::Project, &path.to_string_lossy(), &text);
+        let _ = catalog.add(Source::Project, &path.to_string_lossy(), &read(path)?);
     }
     Ok(catalog)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 /// Prints the list.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let catalog = args.whose.catalog(session)?;
+    let catalog = args.whose.catalog_with_warnings(session)?;
     let terminal = &session.terminal;
     let mut table = Table::new(["MODE", "WORKSPACE", "PRODUCES", "FROM", "WHAT"]);
     let mut rows: Vec<Value> = Vec::new();

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// Writes the file, never over another.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let mut catalog = args.whose.catalog(session)?;
+    let mut catalog = args.whose.catalog_with_warnings(session)?;
     if let Some(mode) = catalog.canonical(&args.name) {
         let message = format!("`{}` already names the mode `{mode}`", args.name);
         return Err(Failure::user(message, "choose another name"));

@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 /// Prints the resolved profile.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let catalog = args.whose.catalog(session)?;
+    let catalog = args.whose.catalog_with_warnings(session)?;
     let profile = catalog.resolve(&args.name).map_err(HostError::from)?;
     let terminal = &session.terminal;
     if args.json {
