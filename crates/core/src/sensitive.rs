@@ -62,7 +62,7 @@ mod tests {
         check(".GitHub/Workflows/ci.yml", Some("ci"));
         check(".husky/pre-commit", Some("hooks"));
         check("vendor/x/.git/config", Some("hooks"));
-        check("sub/.gitattributes", Some("hooks"));
+        check("sub/.gitattributes", None);
         check("AGENTS.md", Some("agents"));
         check("packages/a/CLAUDE.md", Some("agents"));
         check(".claude/settings.json", Some("agents"));

@@ -1,7 +1,6 @@
 //! Finding git and running it so that nothing but its arguments decides what it does.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::Error;
+use crate::{Error, Version};
 
 /// Settings passed with `-c` on every call. A repository's own configuration is read by git whatever we do,
 /// so each key through which it could start a program or rewrite bytes is overridden here.
@@ -61,33 +60,6 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 const STDERR_TAIL: usize = 2048;
-
-/// A version of git.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// Major number.
-    pub major: u32,
-    /// Minor number.
-    pub minor: u32,
-}
-
-impl Version {
-    /// The oldest git that knows every option used here.
-    pub const OLDEST: Self = Self { major: 2, minor: 31 };
-
-    /// Reads the answer to `git --version`.
-    pub fn parse(answer: &str) -> Option<Self> {
-        let mut numbers = answer.trim().strip_prefix("git version ")?.split(['.', ' ']);
-        let mut next = || numbers.next()?.parse().ok();
-        Some(Self { major: next()?, minor: next()? })
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
 
 /// A git that was found and is new enough; cheap to clone.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::command::Version;
+use crate::Version;
 
 /// Why a git operation did not give a result.
 #[derive(Debug, thiserror::Error)]

@@ -17,9 +17,11 @@ pub mod refs;
 pub mod repo;
 pub mod touched;
 pub mod tracked;
+mod version;
 
-pub use command::{Git, Version};
+pub use command::Git;
 pub use error::Error;
 pub use objects::{ObjectFormat, Scratch};
 pub use repo::Repository;
 pub use touched::{Digest, FileMode, Touched};
+pub use version::Version;

@@ -206,15 +206,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A panic prints one plain line instead of a backtrace and ends the process with 1.
+/// A panic prints one plain line instead of a backtrace.
 pub(crate) fn plain_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
         let what = info.payload_as_str().unwrap_or("it gave no reason");
         let terminal = Terminal::plain();
         terminal.say(&format!("error: Holon has a bug{place}: {}", visible(what)));
-        terminal.say("hint: please report this line with the command you ran; the workspace was not changed");
-        std::process::exit(1);
+        terminal.say("hint: please report this line with the command you ran");
     }));
 }
 

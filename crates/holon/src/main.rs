@@ -16,6 +16,11 @@ use session::Session;
 fn main() -> ExitCode {
     holon_sandbox::walls::become_launcher_if_asked();
     failure::plain_panics();
+    // The hook has said what there is to say; unwinding lets runs clean up behind themselves.
+    std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)
+}
+
+fn run() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let session = Session::from_process(&args);
     match cli::parse(args, &session).and_then(|command| command::dispatch(command, &session)) {

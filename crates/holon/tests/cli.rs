@@ -552,3 +552,33 @@ fn the_demo_shows_red_then_green_and_leaves_nothing() {
         env.assert_nothing_left();
     });
 }
+
+#[test]
+fn the_examples_work() {
+    let env = TestEnv::new(BIN);
+    let example = |path: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(path);
+        fs::read_to_string(path).expect("an example")
+    };
+    let repo =
+        env.repo().file("CHANGELOG.md", "# Changelog\n\n").file("src/a \"b\".sh", "one\n# TODO: \"two\"\n");
+    let repo = repo.file(".holon/modes/changelog.toml", example("modes/changelog.toml")).commit("first");
+    let writer = env.agent("changelog.sh", &example("agents/changelog.sh"));
+    let reviewer = env.agent("todo-review.sh", &example("agents/todo-review.sh"));
+    let spec = env.write("work/changelog.yaml", example("specs/changelog.yaml"));
+
+    let by_spec = env.holon(["run", "--spec"]).arg(&spec).arg("--agent").arg(&writer).cwd(repo.path()).run();
+    by_spec.assert_code(0).assert_stdout("+1  -0  CHANGELOG.md");
+    let patch = env.holon(["runs", "diff", "last"]).cwd(repo.path()).run();
+    patch.assert_stdout("+- Slugs no longer hold repeated dashes.");
+
+    let by_mode = env.holon(["run", "--mode", "changelog", "--goal", "By mode", "--agent"]).arg(&writer);
+    by_mode.cwd(repo.path()).run().assert_code(0).assert_stdout("CHANGELOG.md");
+    env.holon(["modes", "check"]).cwd(repo.path()).run().assert_code(0);
+
+    let review =
+        env.holon(["run", "--mode", "review", "--goal", "x", "--out", "../review", "--agent"]).arg(&reviewer);
+    review.cwd(repo.path()).run().assert_code(0);
+    let review = fs::read_to_string(env.work().join("review/review.json")).unwrap();
+    assert!(review.contains("src/a \\\"b\\\".sh") && review.contains("verified"), "{review}");
+}

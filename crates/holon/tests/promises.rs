@@ -60,6 +60,12 @@ fn run(env: &TestEnv, repo: &Workspace, mode: &str, agent: &Path, more: &[&str])
     call.run()
 }
 
+/// Something a person would read on the terminal, on whichever stream.
+#[track_caller]
+fn assert_says(output: &Output, text: &str) {
+    assert!(output.stdout.contains(text) || output.stderr.contains(text), "nobody says {text:?}: {output:?}");
+}
+
 #[test]
 fn inv_01_read_only_modes_change_no_byte() {
     for_each_identity(BIN, |env| {
@@ -75,7 +81,7 @@ fn inv_01_read_only_modes_change_no_byte() {
             assert_unchanged(&before, repo.path());
         }
         let output = run(env, &repo, "plan", &agent, &[]);
-        output.assert_stderr("plan.md");
+        assert_says(&output, "plan.md");
     });
 }
 
@@ -122,7 +128,6 @@ fn inv_03_every_run_ends_with_a_manifest() {
         let repo = env.repo().file("a", "1\n").commit("first");
         let cases = [
             ("crash.sh", "#!/bin/sh\nkill -SEGV $$\n", "agent_killed"),
-            ("kill-all.sh", "#!/bin/sh\nkill -9 -1\n", "agent_killed"),
             ("fails.sh", "#!/bin/sh\nexit 3\n", "agent_failed"),
             ("no-interpreter.sh", "#!/no/such/interpreter\n", "sandbox"),
         ];
@@ -261,7 +266,8 @@ fn inv_06_a_secret_in_the_patch_is_withheld() {
         &format!("#!/bin/sh\necho 'token = \"{token}\"' >> a\necho ok > /holon/output/summary.md\n"),
     );
     let output = run(&env, &repo, "execute", &agent, &[]);
-    output.assert_code(2).assert_stderr("secret");
+    output.assert_code(2);
+    assert_says(&output, "secret");
     assert!(!env.work().join("out/diff.patch").exists());
     assert!(env.work().join("out/evidence/withheld.patch").exists());
 }
@@ -297,7 +303,9 @@ fn inv_07_exit_codes_mean_the_same_for_all_agents() {
             assert_eq!(output.manifest(env.work().join("out"))["outcome"], outcome, "{script}");
         }
         let failing = env.agent("fine.sh", &format!("#!/bin/sh\n{ok}\n"));
-        run(env, &repo, "execute", &failing, &["--check", "false"]).assert_code(1).assert_stderr("false");
+        let output = run(env, &repo, "execute", &failing, &["--check", "false"]);
+        output.assert_code(1);
+        assert_says(&output, "`false`");
         run(env, &repo, "execute", &failing, &["--check", "test -f a"]).assert_code(0);
         env.holon(["run", "--no-such-flag"]).run().assert_code(64);
     });

@@ -36,8 +36,7 @@ fn run(machine: &Machine<'_>, env: &TestEnv, repo: &Workspace, steps: &str, more
         vec!["run", "--goal", "x", "--agent", agent.to_str().unwrap(), "--out", out.to_str().unwrap()];
     args.extend(more);
     let ended = machine.holon(repo.path(), &args);
-    let logs = env.runs().last().map(|run| run.join("output")).unwrap_or_default();
-    let log = |name: &str| fs::read_to_string(logs.join(name)).unwrap_or_default();
+    let log = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
     let taken = log("steps.log");
     for line in taken.lines() {
         let (code, name) = line.split_once(' ').unwrap();
@@ -46,7 +45,7 @@ fn run(machine: &Machine<'_>, env: &TestEnv, repo: &Workspace, steps: &str, more
     assert_eq!(taken.lines().count(), steps.matches("\nstep ").count(), "{taken}\n{}", ended.said);
     assert_eq!(ended.code, 0, "{}", ended.said);
     assert_unchanged(&before, repo.path());
-    logs
+    out
 }
 
 fn read(logs: &std::path::Path, name: &str) -> String {
@@ -80,7 +79,7 @@ fn cargo_test_works_offline_with_the_machines_own_packages() {
 fn cargo_test_works_offline_with_a_cache_that_has_to_be_written_to() {
     for_each_identity(BIN, |env| {
         home_with_packages(env);
-        let home = tree_state(&env.home());
+        let home = tree_state(env.home());
         let machine = Machine::with_rust(env);
         let repo = crate_with(env, "tiny-dep = \"0.1\"", "assert_eq!(tiny_dep::seven(), 7);");
         let steps = "\nstep cargo cargo test\nstep unpacked ls $CARGO_HOME/registry/src\n";
@@ -89,7 +88,7 @@ fn cargo_test_works_offline_with_a_cache_that_has_to_be_written_to() {
         assert!(!read(&logs, "unpacked.log").is_empty(), "the package was unpacked inside");
         let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
         assert!(patch.contains("Cargo.lock") && !patch.contains("target/"), "{patch}");
-        assert_unchanged(&home, &env.home());
+        assert_unchanged(&home, env.home());
         // The package manager says at once what is wrong instead of waiting for a network.
         let steps = "\nstep absent sh -c '! cargo add no-such-package-here'\n";
         let logs = run(&machine, env, &repo, steps, &[]);
@@ -127,19 +126,47 @@ fn inv_06_credentials_of_toolchains_are_not_visible() {
             "\nword='{one}''{two}'
 step control grep -rl seen '{home}/go/pkg/mod/cache/download'
 step settings grep replace-with '{home}/.cargo/config.toml'
-step search sh -c \"! grep -rsI $word '{home}' /etc /usr/local/etc /root /home /holon/home /proc/self/environ\"
+step search sh -c \"! grep -rsI $word '{home}' /etc /usr/local/etc /holon/home /proc/self/environ\"
 step list find '{home}' -maxdepth 2
-step writes sh -c 'echo x > {home}/.cargo/.package-cache && echo x > {home}/go/pkg/mod/new && rm -r {home}/.cargo/registry/local'
-step closed sh -c '! touch {home}/new'\n"
+step writes sh -c 'echo x > {home}/.cargo/.package-cache && echo x > {home}/go/pkg/mod/new && rm -r {home}/.cargo/registry/local'\n"
         );
-        let before = tree_state(&env.home());
+        // Outside, the same search finds plenty.
+        let found = env.program("grep").args(["-rsIl", CANARY, home]).run().stdout;
+        assert!(found.lines().count() > 10, "{found}");
+        let before = tree_state(env.home());
         let logs = run(&machine, env, &repo, &steps, &[]);
         let seen = read(&logs, "list.log");
         for hidden in ["credentials", "private-notes", ".ssh", ".netrc", ".npmrc", "Documents", ".config"] {
             assert!(!seen.contains(hidden), "{hidden} is visible:\n{seen}");
         }
         assert!(seen.contains(".cargo/registry"), "{seen}");
-        assert_unchanged(&before, &env.home());
+        assert_unchanged(&before, env.home());
+    });
+}
+
+#[test]
+fn a_second_start_finds_its_caches_as_it_left_them() {
+    for_each_identity(BIN, |env| {
+        home_with_packages(env);
+        env.write("home/.m2/repository/a.jar", "jar\n");
+        let repo = crate_with(env, "", "").file("pom.xml", "<project/>");
+        let script = r#"#!/bin/sh
+set -e
+cd "$HOME/.m2/repository"
+if [ -e /holon/input/context/repair.md ]; then
+    cat a.jar mine "$CARGO_HOME/registry/mine" "$CARGO_HOME/mine" > /holon/output/summary.md
+else
+    for folder in . "$CARGO_HOME/registry" "$CARGO_HOME"; do echo mine > "$folder/mine"; done
+fi
+"#;
+        let agent = env.agent("forgets.sh", script);
+        let out = env.work().join("out");
+        let before = tree_state(env.home());
+        let args = ["run", "--goal", "x", "--agent", agent.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let ended = Machine::with_rust(env).holon(repo.path(), &args);
+        assert_eq!(ended.code, 0, "{}", ended.said);
+        assert_eq!(read(&out, "summary.md"), "jar\nmine\nmine\nmine\n");
+        assert_unchanged(&before, env.home());
     });
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn artifacts(manifest: &Manifest, stream: Stream) -> String {
             artifact.sha256.as_ref().map_or_else(|| "missing".to_owned(), |_| amount::bytes(artifact.bytes));
         let note = match (artifact.valid, artifact.problems.as_slice()) {
             (true, _) => String::new(),
+            (false, _) if artifact.sha256.is_none() => String::new(),
             (false, []) => "not valid".to_owned(),
             (false, problems) => problems.join("; "),
         };
@@ -89,7 +90,15 @@ pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
 }
 
 /// Everything a person wants to know when `holon run` is over.
-pub(crate) fn whole(manifest: &Manifest, output: &Path, applied: Option<&str>, stream: Stream) -> String {
+///
+/// `elsewhere` is the workspace when it is not the current folder.
+pub(crate) fn whole(
+    manifest: &Manifest,
+    output: &Path,
+    elsewhere: Option<&Path>,
+    applied: Option<&str>,
+    stream: Stream,
+) -> String {
     let bold = |text: &str| stream.paint(Style::Bold, text);
     let mut text = format!("{}\n", headline(manifest, stream));
     let patch = fs::read(output.join("diff.patch")).unwrap_or_default();
@@ -109,12 +118,18 @@ pub(crate) fn whole(manifest: &Manifest, output: &Path, applied: Option<&str>, s
     if let Some(applied) = applied {
         text.push_str(&format!("{applied}\n"));
     }
-    let id = &manifest.run_id;
+    let command = |verb: &str| {
+        // The end of an id is random and enough to find the run again.
+        let id = manifest.run_id.as_str().rsplit('-').next().unwrap_or_default();
+        let workspace =
+            elsewhere.map(|path| format!(" --workspace '{}'", visible(&path.display().to_string())));
+        format!("holon runs {verb} {id}{}", workspace.unwrap_or_default())
+    };
     let next = match (patch.is_empty(), applied.is_some(), manifest.outcome) {
         (true, _, Outcome::Success) | (_, true, _) => None,
-        (false, false, Outcome::Failure) => Some(format!("holon runs diff {id}")),
-        (false, false, _) => Some(format!("holon runs diff {id}, then holon runs apply {id}")),
-        (true, false, _) => Some(format!("holon runs show {id}")),
+        (false, false, Outcome::Failure) => Some(command("diff")),
+        (false, false, _) => Some(format!("{}, then {}", command("diff"), command("apply"))),
+        (true, false, _) => Some(command("show")),
     };
     if let Some(next) = next {
         text.push_str(&format!("{} {next}\n", bold("next:")));

@@ -136,12 +136,12 @@ def _(w):
     return "saw %d entries" % len(os.listdir(w.host_state))
 
 
-@probe("fs-list-homes", "list /root, /home, /srv, /opt, /mnt, /media and /boot", want="ENOENT")
+@probe("fs-list-homes", "find /root, /home, /srv, /opt, /mnt, /media and /boot", want="ENOENT")
 def _(w):
-    seen = {p: os.listdir(p) for p in ("/root", "/home", "/srv", "/opt", "/mnt", "/media", "/boot") if os.path.isdir(p)}
+    seen = [p for p in ("/root", "/home", "/srv", "/opt", "/mnt", "/media", "/boot") if os.path.isdir(p)]
     if not seen:
         raise FileNotFoundError(2, "none")
-    return str(sorted(seen))
+    return str(seen)
 
 
 @probe("fs-read-shadow", "read the password file", want="ENOENT", control="rootns",
@@ -449,7 +449,7 @@ def _(w):
 @probe("fs-fifo-read", "read from a host program's pipe in the workspace", want="nothing ENXIO ENOENT EACCES EPERM")
 def _(w):
     path = w.victim["fifo_out_ws"] if hasattr(w, "open") else w.ws + "/host-out.fifo"
-    if not slurp(path):
+    if not slurp(path, 16):
         raise Blocked("nothing")
     return "read"
 

@@ -5,12 +5,13 @@ harness then looks whether any of the programs ran. In the open the same plant m
 """
 
 import os
+import shutil
 import subprocess
 
 from kit import Blocked, probe
 
-ROUTINE = ["diff", "add -A", "diff --cached", "status", "stash", "commit --allow-empty -qm x", "log -p -1", "checkout -- .",
-           "submodule update --init", "fetch ssh://localhost/x"]
+ROUTINE = ["diff", "add -A", "diff --cached", "status", "commit --allow-empty -qm x", "submodule update --init", "log -p -1",
+           "checkout -- .", "fetch ssh://localhost/x", "stash"]
 
 
 def _git(repo, *args):
@@ -79,19 +80,21 @@ def _signer(repo, run):
 
 def _worktree_file(repo, run):
     # The .git folder moves away and a pointer takes its place, to a folder whose settings the agent wrote.
-    os.rename(repo + "/.git", repo + "/elsewhere")
+    shutil.copytree(repo + "/.git", repo + "/elsewhere", symlinks=True)
+    shutil.rmtree(repo + "/.git")
     _write(repo + "/.git", "gitdir: elsewhere\n")
     subprocess.run(["git", "config", "--file", repo + "/elsewhere/config", "core.fsmonitor", run + "; false"], check=True)
 
 
 def _submodule(repo, run):
-    _write(repo + "/.gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n")
-    _config(("submodule.x.url", "./x"), ("submodule.x.update", "!RUN"), ("submodule.x.active", "true"))(repo, run)
+    _write(repo + "/.gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./.git/x\n")
+    _config(("submodule.x.url", repo + "/.git/x"), ("submodule.x.update", "!RUN"), ("submodule.x.active", "true"),
+            ("protocol.file.allow", "always"))(repo, run)
     os.makedirs(repo + "/sub", exist_ok=True)
-    if not os.path.exists(repo + "/x/.git"):
-        subprocess.run(["git", "init", "-q", repo + "/x"], check=True)
-        _git(repo + "/x", "commit", "-qm", "x", "--allow-empty")
-    head = _git(repo + "/x", "rev-parse", "HEAD").stdout.decode().strip()
+    if not os.path.exists(repo + "/.git/x/.git"):
+        subprocess.run(["git", "init", "-q", repo + "/.git/x"], check=True)
+        _git(repo + "/.git/x", "commit", "-qm", "x", "--allow-empty")
+    head = _git(repo + "/.git/x", "rev-parse", "HEAD").stdout.decode().strip()
     _git(repo, "-c", "core.fsmonitor=false", "update-index", "--add", "--cacheinfo", "160000,%s,sub" % head)
 
 

@@ -27,7 +27,7 @@ def _on_any(w, request, argument):
     error = None
     for fd in _terminals(w):
         try:
-            call("ioctl", fd, request, argument)
+            call("ioctl", fd, request, argument())
             return "accepted on %d" % fd
         except OSError as e:
             error = e
@@ -39,25 +39,25 @@ for _name, _request in [("", TIOCSTI), ("-high-bits", 0x9900000000 | TIOCSTI)]:
     @probe("tty-sti" + _name, "push characters into the terminal", want="EPERM", control="plain",
            lacks={"EIO": "dev.tty.legacy_tiocsti is off"})
     def _(w, request=_request):
-        return _on_any(w, request, ctypes.byref(ctypes.c_char(b"x")))
+        return _on_any(w, request, lambda: ctypes.byref(ctypes.c_char(b"x")))
 
 
 @probe("tty-linux", "use the console's selection", want="EPERM", control="none",
        lacks={"": "needs a real console; the request number alone is refused inside"})
 def _(w):
-    return _on_any(w, TIOCLINUX, ctypes.byref(ctypes.c_char(b"\x03")))
+    return _on_any(w, TIOCLINUX, lambda: ctypes.byref(ctypes.c_char(b"\x03")))
 
 
 @probe("tty-take", "take over a terminal", want="EPERM")
 def _(w):
     if hasattr(w, "open"):
         return "took %d" % _terminals(w)[0]
-    return _on_any(w, TIOCSCTTY, 1)
+    return _on_any(w, TIOCSCTTY, lambda: 1)
 
 
 @probe("tty-foreground", "become the foreground of the terminal", want="ENOTTY EPERM")
 def _(w):
-    return _on_any(w, TIOCSPGRP, ctypes.byref(ctypes.c_int(os.getpgrp())))
+    return _on_any(w, TIOCSPGRP, lambda: ctypes.byref(ctypes.c_int(os.getpgrp())))
 
 
 @probe("tty-open", "open the controlling terminal", want="ENOENT ENXIO")

@@ -77,7 +77,8 @@ def namespaces(probe, world, out, attempt):
     call("mount", None, folder + "/romnt", None, 0x20 | 0x1000 | 0x1, None)
     here.mounted, here.read_only_mount = folder + "/mnt", folder + "/romnt"
     target = subprocess.Popen(
-        ["/bin/sleep", "60"], env={"TARGET": "yes"}, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        ["/bin/sleep", "60"], env={"TARGET": "yes"}, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     here.init_pid = here.host_pid = target.pid
     child = os.fork()

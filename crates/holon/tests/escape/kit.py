@@ -121,7 +121,7 @@ class World:
     def is_secret(self, data):
         """Whether this is the canary; probes know only its digest, so that no output can contain it by accident."""
         text = data if isinstance(data, bytes) else data.encode()
-        return hashlib.sha256(text.strip()).hexdigest() == self.secret_sha256
+        return hashlib.sha256(text.strip()).hexdigest() == self.victim["secret_sha256"]
 
     def took_secret(self, data, how):
         if self.is_secret(data):

@@ -115,8 +115,12 @@ impl Run<'_> {
         if !changes.out_of_scope.is_empty() {
             self.breach(verdict, "out_of_scope", "files outside the mode's write scope were changed", names(&changes.out_of_scope));
         }
-        if !changes.hidden.is_empty() {
-            self.breach(verdict, "hidden_written", "something was put at hidden paths", names(&changes.hidden));
+        let out = self.plan.out.as_deref().and_then(|o| o.strip_prefix(&self.plan.workspace).ok());
+        let hidden: Vec<_> = changes.hidden.iter().filter(|p| Some(p.as_path()) != out).cloned().collect();
+        if !hidden.is_empty() {
+            let list = names(&hidden).join(", ");
+            let error = ErrorInfo::new("hidden_written", format!("the agent put something where hidden files are: {list}"));
+            verdict.worsen(Outcome::NeedsHuman, error.with_hint("the patch leaves those paths out"));
         }
         if !changes.moved.is_empty() {
             let list = names(&changes.moved).join(", ");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Error;
 use super::ground::{Found, Ground, Placed, is_dot_git};
 use super::submodule;
-use crate::snapshot::tree::{Kind, LONGEST_PATH};
+use crate::snapshot::tree::{Kind, is_nameable};
 use crate::snapshot::walk::{Entry, Step, Walk};
 use crate::snapshot::{GitView, Index, Pair, Seen, Why};
 
@@ -36,7 +36,7 @@ impl Scan<'_> {
                     }
                     if ground.hidden.contains(&entry.path) {
                         found.hidden.insert(entry.path);
-                    } else if entry.path.len() > LONGEST_PATH {
+                    } else if !is_nameable(&entry.path) {
                         found.skip(&entry.path, Why::PathTooLong);
                     } else if !entry.meta.is_dir() {
                         self.leaf(&entry, &walk, &mut missing, &mut found)?;

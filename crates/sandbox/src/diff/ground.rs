@@ -8,7 +8,7 @@ use holon_git::ObjectFormat;
 
 use super::{Error, Limits};
 use crate::diff::ignored::Rules;
-use crate::snapshot::tree::{Kind, LONGEST_PATH, Root, join, path_of};
+use crate::snapshot::tree::{Kind, Root, is_nameable, join, path_of};
 use crate::snapshot::walk::{Entry, Step, Walk, make_accessible};
 use crate::snapshot::{Skipped, Why};
 
@@ -125,7 +125,7 @@ impl Ground {
                     if is_dot_git(&name) || self.hidden.contains(&at) {
                         continue;
                     }
-                    if at.len() > LONGEST_PATH {
+                    if !is_nameable(&at) {
                         found.skip(&at, Why::PathTooLong);
                     } else if !meta.is_dir() {
                         self.base_leaf(&at, meta.kind, filtered, found, each);

@@ -12,6 +12,7 @@ mod patch;
 mod selfcheck;
 mod stage;
 mod submodule;
+mod vanished;
 
 use std::fs::File;
 use std::io;

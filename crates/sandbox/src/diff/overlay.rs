@@ -1,13 +1,10 @@
 //! Reading an overlay's upper layer: what the agent wrote, deleted and moved, without walking the original.
 
-use std::collections::HashSet;
-
 use super::Error;
-use super::collect::equal;
 use super::ground::{Found, Ground, Placed, is_dot_git};
-use super::origin::{Below, Handle, Origin, Prefix};
+use super::origin::{Below, Prefix};
 use super::submodule;
-use crate::snapshot::tree::{Kind, LONGEST_PATH, Meta, join};
+use crate::snapshot::tree::{Kind, Meta, is_nameable, join};
 use crate::snapshot::walk::{Entry, Step, Walk};
 use crate::snapshot::{GitView, Stamp, Why};
 
@@ -74,7 +71,7 @@ impl Scan<'_> {
             }
             return Ok(true);
         }
-        if entry.path.len() > LONGEST_PATH {
+        if !is_nameable(&entry.path) {
             found.skip(&entry.path, Why::PathTooLong);
             return Ok(true);
         }
@@ -195,92 +192,12 @@ impl Scan<'_> {
                 let target = join(to, &path[low.len() + usize::from(!low.is_empty())..]);
                 match ground.rules.root_of(&target, false) {
                     Some(ignored) => drop(found.ignored.insert(ignored)),
-                    None if target.len() > LONGEST_PATH => found.skip(&target, Why::PathTooLong),
+                    None if !is_nameable(&target) => found.skip(&target, Why::PathTooLong),
                     None => drop(found.placed.insert(target, Placed::Base(path.to_vec()))),
                 }
             })?;
         }
         Ok(())
-    }
-
-    /// Finds files that were copied from an original which is no longer there. A file renamed by the agent
-    /// looks the same at first sight, so two things must come together: the directory it would have vanished
-    /// from did change, and no touched base file is the one it was copied from (where the kernel does not say
-    /// which that was: none that is gone has the same content).
-    fn vanished(&self, found: &mut Found) -> Result<(), Error> {
-        let ground = self.ground;
-        let mut known: Option<HashSet<Handle>> = None;
-        let mut moved = Vec::new();
-        for (path, placed) in &found.placed {
-            let Placed::Written(at) = placed else { continue };
-            if ground.base.look(path).map_err(ground.base_error(path))?.is_some()
-                || !self.parent_changed(path)?
-            {
-                continue;
-            }
-            let Ok(file) = ground.written.open_file(at) else { continue };
-            let origin =
-                self.prefix.origin(std::os::fd::AsFd::as_fd(&file)).map_err(ground.written_error(at))?;
-            let explained = match origin {
-                None => true,
-                Some(Origin::File(handle)) => {
-                    known.get_or_insert_with(|| self.handles(found)).contains(&handle)
-                }
-                Some(Origin::Unknown) => self.is_renamed(at, found)?,
-            };
-            if !explained {
-                moved.push(path.clone());
-            }
-        }
-        found.moved.extend(moved);
-        Ok(())
-    }
-
-    /// Whether a base file that is gone has the content of the agent's file at `at`.
-    fn is_renamed(&self, at: &[u8], found: &Found) -> Result<bool, Error> {
-        let ground = self.ground;
-        let size = ground.written.look(at).map_err(ground.written_error(at))?.map(|meta| meta.size);
-        for (path, _) in found.placed.iter().filter(|(_, placed)| **placed == Placed::Absent) {
-            let base = ground.base.look(path).map_err(ground.base_error(path))?;
-            if base.is_none_or(|meta| meta.kind != Kind::File || Some(meta.size) != size) {
-                continue;
-            }
-            let mut mine = ground.written.open_file(at).map_err(ground.written_error(at))?;
-            let Ok(mut base) = ground.base.open_file(path) else { continue };
-            if equal(&mut mine, &mut base).map_err(ground.base_error(path))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether the nearest base directory above `path` that still exists changed during the run.
-    fn parent_changed(&self, path: &[u8]) -> Result<bool, Error> {
-        let mut end = path.len();
-        loop {
-            end = path[..end].iter().rposition(|&b| b == b'/').unwrap_or(0);
-            let dir = &path[..end];
-            if let Some(meta) = self.ground.base.look(dir).map_err(self.ground.base_error(dir))? {
-                return Ok(meta.ctime.is_since(self.started));
-            }
-            if end == 0 {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// Handles of all base files that the scan touched or left out.
-    fn handles(&self, found: &Found) -> HashSet<Handle> {
-        let base = &self.ground.base;
-        let paths = found.placed.keys().chain(&found.unsure);
-        let handle = |path: &Vec<u8>| {
-            let (dir, name) = base.parent_of(path).ok().flatten()?;
-            match dir {
-                Some(dir) => Handle::of(dir, name),
-                None => Handle::of(base.fd(), name),
-            }
-        };
-        paths.filter_map(handle).collect()
     }
 
     /// The result at one path of the merged view.

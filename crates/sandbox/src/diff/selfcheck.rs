@@ -6,7 +6,7 @@ use holon_git::{Digest, FileMode, Git, ObjectFormat, Touched, apply};
 
 use super::Error;
 use super::stage::Stage;
-use crate::snapshot::tree::{Kind, Meta, bytes, path_of};
+use crate::snapshot::tree::{Kind, Meta, Root, bytes, path_of};
 
 /// Applies `patch` in the stage and compares; the stage holds the result afterwards.
 pub(crate) fn reproduces(
@@ -20,6 +20,8 @@ pub(crate) fn reproduces(
         holon_git::Error::Failed { stderr, .. } => Error::Refused { why: stderr },
         other => Error::Git(other),
     })?;
+    // Opened again: git may have replaced any directory the old one remembers.
+    let root = Root::open(stage.path()).map_err(Error::io("open", stage.path()))?;
     let files = stage.files().map_err(Error::io("read", stage.path()))?;
     let mut there: BTreeMap<Vec<u8>, Meta> = files.into_iter().collect();
     for entry in touched {
@@ -30,13 +32,13 @@ pub(crate) fn reproduces(
             (None, None) => {}
             (None, Some(_)) => return Err(wrong("it should be gone")),
             (Some(Digest { mode: FileMode::Gitlink, .. }), None) => {
-                let dir = stage.root.look(name).map_err(Error::io("read", &entry.path))?;
+                let dir = root.look(name).map_err(Error::io("read", &entry.path))?;
                 if !dir.is_some_and(|meta| meta.is_dir()) {
                     return Err(wrong("the submodule's directory is missing"));
                 }
             }
             (Some(expected), Some(meta)) => {
-                let got = digest(stage, name, &meta).map_err(Error::io("read", &entry.path))?;
+                let got = digest(&root, name, &meta).map_err(Error::io("read", &entry.path))?;
                 match got {
                     Some(got) if got == *expected => {}
                     Some(got) if got.mode != expected.mode => return Err(wrong("its mode differs")),
@@ -52,12 +54,12 @@ pub(crate) fn reproduces(
     }
 }
 
-fn digest(stage: &Stage, path: &[u8], meta: &Meta) -> std::io::Result<Option<Digest>> {
+fn digest(root: &Root, path: &[u8], meta: &Meta) -> std::io::Result<Option<Digest>> {
     Ok(match meta.kind {
-        Kind::Symlink => Some(Digest::of_bytes(FileMode::Symlink, &stage.root.read_link(path)?)),
+        Kind::Symlink => Some(Digest::of_bytes(FileMode::Symlink, &root.read_link(path)?)),
         Kind::File => {
             let mode = if meta.is_exec() { FileMode::Executable } else { FileMode::Regular };
-            Some(Digest::of_reader(mode, &mut stage.root.open_file(path)?)?.0)
+            Some(Digest::of_reader(mode, &mut root.open_file(path)?)?.0)
         }
         _ => None,
     })

@@ -1,5 +1,6 @@
 //! What should be seen, before it is known what covers what: see `settle` for the rest.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::guard::Guard;
@@ -20,9 +21,10 @@ pub(super) enum Kind {
     Private(Vec<(PathBuf, Vec<u8>)>),
 }
 
-/// A path of the host that should be seen at the same path inside.
+/// A path of the host that should be seen inside, nearly always at the same path.
 #[derive(Debug)]
 pub(super) struct Entry {
+    pub(super) at: PathBuf,
     pub(super) real: PathBuf,
     pub(super) kind: Kind,
     pub(super) is_dir: bool,
@@ -95,20 +97,11 @@ impl<'a> Plan<'a> {
             self.seen.push((real, inside));
             return;
         }
-        let before = self.entries.len();
-        if place.private {
-            if let Some(objection) = self.guard.objection(&real) {
-                self.note(toolchain, root, objection);
-                return;
-            }
-            let files = self.files(place, &real);
-            self.entries.push(Entry {
-                real: real.clone(),
-                kind: Kind::Private(files),
-                is_dir: true,
-                mode: 0o755,
-            });
+        if let Some(objection) = self.guard.objection(&real).filter(|_| place.private) {
+            self.note(toolchain, root, objection);
+            return;
         }
+        let before = self.entries.len();
         let read_only = place.read_only.iter().filter(|_| parts.programs).map(|child| (child, false));
         let caches = place.cache.iter().filter(|_| parts.caches).map(|child| (child, true));
         for (child, cache) in read_only.chain(caches) {
@@ -116,16 +109,27 @@ impl<'a> Plan<'a> {
                 self.child(toolchain, &path, cache);
             }
         }
-        if self.entries.len() == before {
+        for (name, child) in place.home.iter().filter(|_| parts.caches) {
+            for path in expand(&real, child) {
+                self.at_home(toolchain, name, &path);
+            }
+        }
+        self.hide_all(place, &real);
+        if self.entries[before..].iter().all(|entry| entry.at != entry.real) {
             return;
         }
-        self.rename(root, &real);
-        self.hide_all(place, &real);
-        self.set_variables(toolchain, place, &real);
-        for (name, child) in &place.links {
-            let target: PathBuf = real.join(child).components().collect();
-            self.links.push((Path::new(HOME).join(name), target));
+        if place.private {
+            let kind = Kind::Private(self.files(place, &real));
+            self.entries.push(Entry {
+                at: real.clone(),
+                real: real.clone(),
+                kind,
+                is_dir: true,
+                mode: 0o755,
+            });
         }
+        self.rename(root, &real);
+        self.set_variables(toolchain, place, &real);
         if let Some(name) = place.provides.as_ref().filter(|_| parts.programs) {
             let folders = place.path.iter().flat_map(|folder| expand(&real, folder)).collect();
             self.programs.push(Program { name: name.clone(), folders });
@@ -161,28 +165,36 @@ impl<'a> Plan<'a> {
     }
 
     fn child(&mut self, toolchain: &str, path: &Path, cache: bool) {
-        let Some(real) = resolve(path, self.guard.workspace()) else { return };
-        if let Some(objection) = self.guard.objection(&real) {
-            self.note(toolchain, path, objection);
-            return;
-        }
+        let Some(real) = self.allowed(toolchain, path) else { return };
         if self.show(&real, if cache { Kind::Cache } else { Kind::ReadOnly }) {
             self.rename(path, &real);
         }
     }
 
+    /// A cache under a name below the home inside.
+    fn at_home(&mut self, toolchain: &str, name: &Path, path: &Path) {
+        let Some(real) = self.allowed(toolchain, path).filter(|real| real.is_dir()) else { return };
+        let at = Path::new(HOME).join(name);
+        self.entries.push(Entry { at, real, kind: Kind::Cache, is_dir: true, mode: 0o755 });
+    }
+
+    /// The path without links, unless it must not be seen.
+    fn allowed(&mut self, toolchain: &str, path: &Path) -> Option<PathBuf> {
+        let real = resolve(path, self.guard.workspace())?;
+        if let Some(objection) = self.guard.objection(&real) {
+            self.note(toolchain, path, objection);
+            return None;
+        }
+        Some(real)
+    }
+
     /// Only folders and regular files: a socket or a device would be a door.
     fn show(&mut self, real: &Path, kind: Kind) -> bool {
-        use std::os::unix::fs::MetadataExt;
         let Ok(meta) = real.symlink_metadata() else { return false };
         let fits = meta.is_dir() || (meta.is_file() && matches!(kind, Kind::ReadOnly));
         if fits {
-            self.entries.push(Entry {
-                real: real.to_owned(),
-                kind,
-                is_dir: meta.is_dir(),
-                mode: meta.mode(),
-            });
+            let (at, is_dir, mode) = (real.to_owned(), meta.is_dir(), meta.mode());
+            self.entries.push(Entry { real: at.clone(), at, kind, is_dir, mode });
         }
         fits
     }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Error;
 use super::plan::{Entry, Kind, Plan};
 use super::secrets::read_small;
 use super::shelf::Shelf;
-use super::{Error, HOME};
 use crate::mount::{Mount, Source};
 
 /// What a path inside belongs to.
@@ -27,8 +27,7 @@ struct Settled<'a> {
 impl Settled<'_> {
     /// The innermost thing that `path` is, or lies in.
     fn cover(&self, path: &Path) -> Cover<'_> {
-        let innermost =
-            self.entries.iter().enumerate().rev().find(|(_, entry)| path.starts_with(&entry.real));
+        let innermost = self.entries.iter().enumerate().rev().find(|(_, entry)| path.starts_with(&entry.at));
         match innermost {
             Some((number, entry)) => Cover::Entry(number, entry),
             None if self.system.iter().any(|system| path.starts_with(system)) => Cover::System,
@@ -38,9 +37,9 @@ impl Settled<'_> {
 
     /// Takes an entry unless it can be seen already; the caller comes with shallow ones first.
     fn add(&mut self, entry: Entry) {
-        let needed = match (&entry.kind, self.cover(&entry.real)) {
+        let needed = match (&entry.kind, self.cover(&entry.at)) {
             (_, Cover::Nothing) => true,
-            (_, Cover::Entry(_, cover)) if cover.real == entry.real => false,
+            (_, Cover::Entry(_, cover)) if cover.at == entry.at => false,
             (Kind::Private(_), _) | (_, Cover::Entry(_, Entry { kind: Kind::Private(_), .. })) => true,
             (Kind::ReadOnly, _) => false,
             (Kind::Cache, Cover::Entry(_, cover)) => matches!(cover.kind, Kind::ReadOnly),
@@ -55,9 +54,9 @@ impl Settled<'_> {
 /// Turns the plan into mounts, making the folders they need.
 pub(super) fn settle(plan: &mut Plan<'_>) -> Result<(), Error> {
     let mut entries = std::mem::take(&mut plan.entries);
-    entries.sort_by_key(|entry| entry.real.components().count());
+    entries.sort_by_key(|entry| entry.at.components().count());
     let seen = entries.iter().filter(|entry| entry.is_dir && !matches!(entry.kind, Kind::Private(_)));
-    plan.seen.extend(seen.map(|entry| (entry.real.clone(), entry.real.clone())));
+    plan.seen.extend(seen.map(|entry| (entry.real.clone(), entry.at.clone())));
     let mut settled = Settled { system: &plan.table.system, entries: Vec::new() };
     entries.into_iter().for_each(|entry| settled.add(entry));
 
@@ -80,7 +79,7 @@ pub(super) fn settle(plan: &mut Plan<'_>) -> Result<(), Error> {
             Cover::Nothing => continue,
             Cover::Entry(_, Entry { kind: Kind::Private(_), .. }) => {}
             Cover::Entry(number, entry) if is_layered(entry, plan) => {
-                let below = hidden.real.strip_prefix(&entry.real).unwrap_or(&hidden.real);
+                let below = hidden.real.strip_prefix(&entry.at).unwrap_or(&hidden.real);
                 veiled.push((number, below.to_owned()));
             }
             Cover::System | Cover::Entry(..) => {
@@ -100,9 +99,9 @@ pub(super) fn settle(plan: &mut Plan<'_>) -> Result<(), Error> {
             Kind::ReadOnly => read_only(plan, &mut shelf, entry)?,
             Kind::Cache if is_layered(entry, plan) => {
                 let layers = shelf.layers(&entry.real, &veiled, true)?;
-                Mount { at: entry.real.clone(), source: Source::Overlay(layers), writable: true }
+                Mount { at: entry.at.clone(), source: Source::Overlay(layers), writable: true }
             }
-            Kind::Cache => Mount::same_path(&entry.real),
+            Kind::Cache => Mount::read_only(&entry.real, &entry.at),
             Kind::Private(files) => {
                 let links = private_links.iter().filter(|(owner, ..)| *owner == number);
                 let links = links.map(|(_, at, target)| (at.as_path(), target.as_path()));
@@ -119,13 +118,13 @@ fn is_layered(entry: &Entry, plan: &Plan<'_>) -> bool {
     plan.request.overlays && matches!(entry.kind, Kind::Cache)
 }
 
-/// Links are made in fresh folders, in the home inside and in temporary space, and never where something else is.
+/// Links are made in fresh folders and in temporary space, and never where something else is.
 fn may_link(at: &Path, settled: &Settled<'_>, mounts: &[Mount]) -> bool {
     const KEPT: &[&str] = &["/dev", "/etc", "/holon", "/proc", "/run", "/sys", "/var/tmp"];
     const TAKEN: &[&str] = &["/", "/tmp", "/var"];
-    let free = at.starts_with(HOME) || !KEPT.iter().any(|kept| at.starts_with(kept));
-    free && !TAKEN.iter().any(|taken| at == Path::new(taken))
-        && !settled.entries.iter().any(|entry| entry.real.starts_with(at))
+    !KEPT.iter().any(|kept| at.starts_with(kept))
+        && !TAKEN.iter().any(|taken| at == Path::new(taken))
+        && !settled.entries.iter().any(|entry| entry.at.starts_with(at))
         && !mounts.iter().any(|mount| mount.at.starts_with(at))
 }
 
@@ -159,7 +158,7 @@ fn private<'l>(
     files: &[(PathBuf, Vec<u8>)],
     links: impl Iterator<Item = (&'l Path, &'l Path)>,
 ) -> Result<Mount, Error> {
-    let place = &settled.entries[number].real;
+    let place = &settled.entries[number].at;
     let folder = shelf.private()?;
     for (at, target) in links {
         if let Ok(child) = at.strip_prefix(place) {
@@ -167,9 +166,9 @@ fn private<'l>(
         }
     }
     for child in settled.entries.iter().skip(number + 1) {
-        let inner = child.real.parent().map(|parent| settled.cover(parent));
+        let inner = child.at.parent().map(|parent| settled.cover(parent));
         if matches!(inner, Some(Cover::Entry(owner, _)) if owner == number)
-            && let Ok(below) = child.real.strip_prefix(place)
+            && let Ok(below) = child.at.strip_prefix(place)
         {
             folder.mount_point(below, child.is_dir)?;
         }

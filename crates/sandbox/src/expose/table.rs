@@ -46,7 +46,7 @@ pub(super) struct Place {
     pub(super) copied: Vec<PathBuf>,
     pub(super) files: BTreeMap<PathBuf, String>,
     pub(super) files_offline: BTreeMap<PathBuf, String>,
-    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    pub(super) home: BTreeMap<PathBuf, String>,
     pub(super) secrets: Vec<Secret>,
     pub(super) path: Vec<String>,
     pub(super) provides: Option<String>,

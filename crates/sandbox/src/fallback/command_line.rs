@@ -12,10 +12,11 @@ use super::plan;
 use crate::mount::{Mount, Source};
 use crate::walls::{Identity, Job, Limits, Network, Refusal, Step};
 
-/// Where the contract's folders are; what lies elsewhere is the image's.
-const HOLON: &str = "/holon";
 pub(super) const PID_FILE: &str = "pid";
 pub(super) const ENV_FILE: &str = "env";
+/// Space that every payload has, whoever brings the root.
+const TEMPORARY: &str = "/tmp";
+const SHARED_MEMORY: &str = "/dev/shm";
 /// Variables docker would add from its own settings, possibly with a password inside; named without a value they stay out.
 const PROXIES: &[&str] = &[
     "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
@@ -40,7 +41,9 @@ impl Oci {
         if self.dialect == Dialect::Podman {
             made.option("--pidfile", stage.join(PID_FILE));
         }
-        for mount in plan::mounts(job)? {
+        let mut job = job.clone();
+        job.mounts.retain(|mount| self.hands_in(mount));
+        for mount in plan::mounts(&job)? {
             self.mount(&mount, &job.identity, stage, &mut made)?;
         }
         made.words(self.extra_args.iter());
@@ -74,17 +77,21 @@ impl Oci {
         }
     }
 
+    /// The rest is the image's.
+    fn hands_in(&self, mount: &Mount) -> bool {
+        let space = matches!(mount.source, Source::Tmpfs { .. });
+        let known = space && [TEMPORARY, SHARED_MEMORY].iter().any(|place| mount.at == Path::new(place));
+        known || mount.at.starts_with(plan::HOLON) || self.also.iter().any(|path| mount.at.starts_with(path))
+    }
+
     fn mount(&self, mount: &Mount, who: &Identity, stage: &Path, made: &mut Arguments) -> Result<(), Refusal> {
         let refuse = |message: &str| plan::refusal(Step::Bind, message, &mount.at);
         let at = &mount.at;
-        match &mount.source {
-            Source::Tmpfs { mb, .. } if at == Path::new("/dev/shm") => {
-                made.words(["--shm-size", &format!("{mb}m")]);
-                return Ok(());
-            }
-            Source::Tmpfs { .. } if at == Path::new("/tmp") => {}
-            _ if at.starts_with(HOLON) || self.also.iter().any(|path| at.starts_with(path)) => {}
-            _ => return Ok(()),
+        if let Source::Tmpfs { mb, .. } = &mount.source
+            && at == Path::new(SHARED_MEMORY)
+        {
+            made.words(["--shm-size", &format!("{mb}m")]);
+            return Ok(());
         }
         let target = at.to_str().filter(|text| !text.contains([':', ',', '\n']));
         let target = target.ok_or_else(|| refuse("a container cannot have a folder of this name"))?;

@@ -16,6 +16,7 @@ use super::plan::{self, WORKSPACE};
 use crate::backend::{Backend, Payload};
 use crate::mount::{Mount, Source};
 use crate::walls::bare::{Bare, Confined, Reach};
+use crate::walls::layout::system_root;
 use crate::walls::{Job, Launcher, Network, Refusal, Step};
 
 /// Settings every C library reads; the machine's own, since generated ones have no place to be.
@@ -48,7 +49,9 @@ impl Backend for LandlockOnly {
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        let mounts = plan::mounts(job)?;
+        let mut mounts = plan::mounts(job)?;
+        // A job without a private root names only what is its own.
+        mounts.extend(system_root(&job.identity));
         let internet = job.network == Network::Host;
         let rw = mounts.iter().any(|mount| mount.writable && mount.at.starts_with(WORKSPACE));
         let confined =

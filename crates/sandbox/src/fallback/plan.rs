@@ -7,16 +7,22 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use crate::mount::{Mount, Source};
 use crate::walls::{Job, Refusal, Step};
 
+/// Where the contract's folders are; what lies elsewhere belongs to the system.
+pub(super) const HOLON: &str = "/holon";
 /// Where the workspace is inside.
 pub(super) const WORKSPACE: &str = "/holon/workspace";
 
 /// The mounts, parents first, with the open folders of a scoped workspace as mounts of their own. A merged view is
-/// refused: the host copies for these backends.
+/// refused, since the host copies for these backends; one over a single folder that is no part of the contract (a package
+/// cache) becomes a read-only view of that folder.
 pub(super) fn mounts(job: &Job) -> Result<Vec<Mount>, Refusal> {
     let mut mounts = job.mounts.clone();
     for mount in &mut mounts {
-        if matches!(mount.source, Source::Overlay(_)) {
-            return Err(refusal(Step::Overlay, "this backend has no merged views; copy the workspace", &mount.at));
+        if let Source::Overlay(layers) = &mount.source {
+            match layers.lowers.as_slice() {
+                [only] if !mount.at.starts_with(HOLON) => *mount = Mount::read_only(only, &mount.at),
+                _ => return Err(refusal(Step::Overlay, "this backend has no merged views; copy the folder", &mount.at)),
+            }
         }
         if mount.at == Path::new(WORKSPACE) && !job.writable_below.is_empty() {
             mount.writable = false;
@@ -80,7 +86,17 @@ mod tests {
     fn a_merged_view_is_refused() {
         let mut job = job(&[]);
         let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None };
-        job.mounts = vec![Mount { at: WORKSPACE.into(), source: Source::Overlay(layers), writable: true }];
+        let merged = |at: &str, layers: &Overlay| Mount {
+            at: at.into(),
+            source: Source::Overlay(layers.clone()),
+            writable: true,
+        };
+        job.mounts = vec![merged(WORKSPACE, &layers)];
         assert_eq!(mounts(&job).unwrap_err().step, Step::Overlay);
+        job.mounts = vec![merged("/cache", &layers)];
+        assert_eq!(mounts(&job).unwrap(), [Mount::read_only("/a", "/cache")]);
+        let veiled = Overlay { lowers: vec!["/veil".into(), "/a".into()], ..layers };
+        job.mounts = vec![merged("/cache", &veiled)];
+        assert_eq!(mounts(&job).unwrap_err().step, Step::Overlay, "the veil hides something");
     }
 }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::index::{Pair, Seen, Writer};
 use super::remove::remove_tree;
-use super::tree::{Kind, LONGEST_PATH, Meta, Root, look, open_file_at, path_of, read_link_at};
+use super::tree::{Kind, Meta, Root, is_nameable, look, open_file_at, path_of, read_link_at};
 use super::walk::{Cursor, Entry, Step, Walk};
 use super::{Error, Skipped, Why};
 
@@ -133,7 +133,7 @@ impl Copier<'_> {
             }
             Err(e) => return Err(Error::io("copy", self.plan.from.join(path_of(&entry.path)))(e)),
         };
-        if entry.path.len() > LONGEST_PATH {
+        if !is_nameable(&entry.path) {
             return Ok(());
         }
         match &mut self.index {

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -14,6 +15,13 @@ use super::stamp::Stamp;
 
 /// Longer paths cannot be named in one system call, so neither git nor a person can do anything with them.
 pub(crate) const LONGEST_PATH: usize = 4000;
+/// Deeper trees are somebody's attempt to make others work: each path costs as much as it is deep.
+const DEEPEST_PATH: usize = 512;
+
+/// Whether a path can be part of a patch.
+pub(crate) fn is_nameable(path: &[u8]) -> bool {
+    path.len() <= LONGEST_PATH && path.iter().filter(|&&b| b == b'/').count() < DEEPEST_PATH
+}
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,18 +110,27 @@ pub(crate) fn read_link_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Vec<u
     Ok(readlinkat(dir, OsStr::from_bytes(name), Vec::new())?.into_bytes())
 }
 
+/// A directory (`None`: the root itself) and a name in it.
+pub(crate) type InDir<'p> = (Option<Arc<OwnedFd>>, &'p [u8]);
+
 /// An open directory below which paths are resolved one component at a time.
 #[derive(Debug)]
 pub(crate) struct Root {
     fd: OwnedFd,
     path: PathBuf,
+    /// The directory resolved last: the next path is usually in it or below it.
+    last: Mutex<Option<(Vec<u8>, Arc<OwnedFd>)>>,
 }
 
 impl Root {
     /// Opens `path`; this one path is the host's own and may contain links.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { fd: openat(CWD, path, flags, Mode::empty())?, path: path.to_owned() })
+        Ok(Self {
+            fd: openat(CWD, path, flags, Mode::empty())?,
+            path: path.to_owned(),
+            last: Mutex::default(),
+        })
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -131,7 +148,7 @@ impl Root {
             return Ok(Some(fstat(&self.fd)?.into()));
         }
         match self.parent_of(rel)? {
-            Some((dir, name)) => look(dir.as_ref().map_or(self.fd(), AsFd::as_fd), name),
+            Some((dir, name)) => look(dir.as_deref().map_or(self.fd(), AsFd::as_fd), name),
             None => Ok(None),
         }
     }
@@ -139,13 +156,13 @@ impl Root {
     /// Opens the regular file at `rel`.
     pub(crate) fn open_file(&self, rel: &[u8]) -> io::Result<File> {
         let (dir, name) = self.parent_of(rel)?.ok_or(Errno::NOENT)?;
-        open_file_at(dir.as_ref().map_or(self.fd(), AsFd::as_fd), name)
+        open_file_at(dir.as_deref().map_or(self.fd(), AsFd::as_fd), name)
     }
 
     /// The target of the link at `rel`.
     pub(crate) fn read_link(&self, rel: &[u8]) -> io::Result<Vec<u8>> {
         let (dir, name) = self.parent_of(rel)?.ok_or(Errno::NOENT)?;
-        read_link_at(dir.as_ref().map_or(self.fd(), AsFd::as_fd), name)
+        read_link_at(dir.as_deref().map_or(self.fd(), AsFd::as_fd), name)
     }
 
     /// Opens the directory at `rel`; the root itself for the empty path.
@@ -154,7 +171,7 @@ impl Root {
             return Ok(open_dir_at(self.fd(), b".")?);
         }
         let (dir, name) = self.parent_of(rel)?.ok_or(Errno::NOENT)?;
-        Ok(open_dir_at(dir.as_ref().map_or(self.fd(), AsFd::as_fd), name)?)
+        Ok(open_dir_at(dir.as_deref().map_or(self.fd(), AsFd::as_fd), name)?)
     }
 
     /// The whole content of a small regular file; `None` when there is none, or it is larger than `cap`.
@@ -168,21 +185,37 @@ impl Root {
         Ok(Some(bytes))
     }
 
-    /// The directory that holds `rel` (`None` inside the pair: the root itself) and the last name.
-    pub(crate) fn parent_of<'p>(&self, rel: &'p [u8]) -> io::Result<Option<(Option<OwnedFd>, &'p [u8])>> {
-        let mut dir: Option<OwnedFd> = None;
-        let mut rest = rel;
-        while let Some(slash) = rest.iter().position(|&b| b == b'/') {
+    /// The directory that holds `rel`, and its last name; `None` when there is no such directory.
+    pub(crate) fn parent_of<'p>(&self, rel: &'p [u8]) -> io::Result<Option<InDir<'p>>> {
+        let Some(end) = rel.iter().rposition(|&b| b == b'/') else { return Ok(Some((None, rel))) };
+        let (mut dir, mut at) = self.nearest(&rel[..end]);
+        while at < end {
+            let next = rel[at..end].iter().position(|&b| b == b'/').map_or(end, |slash| at + slash);
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let at = dir.as_ref().map_or(self.fd(), AsFd::as_fd);
-            match openat(at, OsStr::from_bytes(&rest[..slash]), flags, Mode::empty()) {
-                Ok(next) => dir = Some(next),
+            let from = dir.as_deref().map_or(self.fd(), AsFd::as_fd);
+            match openat(from, OsStr::from_bytes(&rel[at..next]), flags, Mode::empty()) {
+                Ok(opened) => dir = Some(Arc::new(opened)),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
                 Err(e) => return Err(e.into()),
             }
-            rest = &rest[slash + 1..];
+            at = next + 1;
         }
-        Ok(Some((dir, rest)))
+        if let (Some(dir), Ok(mut last)) = (&dir, self.last.lock()) {
+            *last = Some((rel[..end].to_vec(), Arc::clone(dir)));
+        }
+        Ok(Some((dir, &rel[end + 1..])))
+    }
+
+    /// Where to begin looking for the directory `rel`: an open directory and how much of `rel` it covers.
+    fn nearest(&self, rel: &[u8]) -> (Option<Arc<OwnedFd>>, usize) {
+        if let Ok(last) = self.last.lock()
+            && let Some((path, fd)) = &*last
+            && rel.starts_with(path)
+            && matches!(rel.get(path.len()), None | Some(b'/'))
+        {
+            return (Some(Arc::clone(fd)), path.len() + 1);
+        }
+        (None, 0)
     }
 }
 

@@ -111,6 +111,16 @@ pub(super) fn child_events() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
+/// Blocks no signal any more: a command inherits what its starter blocks, and shells wait for SIGCHLD.
+pub(super) fn unblock_signals() -> io::Result<()> {
+    // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `none` is valid for writing.
+    unsafe { libc::sigemptyset(&raw mut none) };
+    // SAFETY: `none` is initialised; the old mask is not wanted.
+    check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) }.into())
+}
+
 /// Marks every descriptor from `first` on as closed at exec.
 pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: the call only changes descriptor flags.

@@ -62,7 +62,7 @@ fn an_overlay_costs_directories_and_nothing_else() {
     assert_eq!((mounts.len(), mounts[0].at.as_path()), (1, Path::new("/holon/workspace")));
     assert!(mounts[0].writable);
     let Source::Overlay(layers) = &mounts[0].source else { panic!("{mounts:?}") };
-    assert_eq!(layers.lowers, [world.ws.clone()]);
+    assert_eq!(layers.lowers, std::slice::from_ref(&world.ws));
     let first = layers.work.clone().unwrap();
     fs::create_dir(first.join("work")).unwrap();
     mode(&first, "work", 0o000);

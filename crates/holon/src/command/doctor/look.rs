@@ -1,6 +1,7 @@
 //! Finding out what this machine can do, by doing it.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use holon_core::sandbox::{Enforced, Level};
@@ -127,7 +128,8 @@ fn layers(held: &Held) -> Layers {
 
 /// Mounts a layer over an empty folder where runs are kept, behind real walls.
 fn overlay_works(native: &Native, places: &Places) -> Result<(), String> {
-    fs::create_dir_all(&places.state).map_err(|e| format!("{}: {e}", places.state.display()))?;
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&places.state);
+    made.map_err(|e| format!("{}: {e}", places.state.display()))?;
     let folder =
         tempfile::Builder::new().prefix("doctor-").tempdir_in(&places.state).map_err(|e| e.to_string())?;
     let tried = try_overlay(native, folder.path());

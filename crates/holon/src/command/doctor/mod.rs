@@ -83,9 +83,11 @@ fn page(found: &Found, stream: Stream) -> String {
 
     if !found.advice.is_empty() {
         text.push_str(&head("Good to know"));
+        let mut list = Table::indented(2);
         for advice in &found.advice {
-            text.push_str(&format!("  - {}\n", visible(advice)));
+            list.row(["-", advice]);
         }
+        text.push_str(&list.render(stream));
     }
     text
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use holon_host::store::Summary;
 use serde_json::{Value, json};
 
-use super::Whose;
+use super::{Whose, newest_first};
 use crate::Done;
 use crate::session::Session;
 use crate::show::table::Table;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 /// Prints the list.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let mut runs = session.store(args.whose.workspace.as_deref())?.list()?;
+    let mut runs = newest_first(&session.store(args.whose.workspace.as_deref())?)?;
     runs.truncate(args.limit.unwrap_or(usize::MAX));
     let terminal = &session.terminal;
     if args.json {

@@ -10,7 +10,7 @@ mod show;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use holon_host::store::RunFolder;
+use holon_host::store::{RunFolder, Store, Summary};
 
 use crate::Done;
 use crate::failure::Failure;
@@ -49,8 +49,25 @@ pub(crate) struct Which {
 
 impl Which {
     fn find(&self, session: &Session) -> Result<RunFolder, Failure> {
-        Ok(session.store(self.whose.workspace.as_deref())?.find(&self.run)?)
+        find(&session.store(self.whose.workspace.as_deref())?, &self.run)
     }
+}
+
+/// A run by its id, a part of it, or `last`.
+fn find(store: &Store, name: &str) -> Result<RunFolder, Failure> {
+    // Ids tell seconds apart, no less; the record knows which of two quick runs came later.
+    let last = if name == "last" { newest_first(store)?.into_iter().next() } else { None };
+    match last {
+        Some(summary) => Ok(store.open(&summary.record.id)),
+        None => Ok(store.find(name)?),
+    }
+}
+
+/// Every run, the one started last first.
+fn newest_first(store: &Store) -> Result<Vec<Summary>, Failure> {
+    let mut runs = store.list()?;
+    runs.sort_by(|a, b| b.record.started_at.cmp(&a.record.started_at));
+    Ok(runs)
 }
 
 /// Carries out one of them.

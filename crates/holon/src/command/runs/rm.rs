@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::Whose;
+use super::{Whose, find};
 use crate::Done;
 use crate::session::Session;
 
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 /// Removes them; all are found before the first one goes.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let store = session.store(args.whose.workspace.as_deref())?;
-    let folders = args.runs.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
+    let folders = args.runs.iter().map(|name| find(&store, name)).collect::<Result<Vec<_>, _>>()?;
     for folder in folders {
         store.remove(&folder)?;
         let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();

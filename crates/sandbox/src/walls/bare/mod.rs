@@ -145,6 +145,7 @@ fn payload(socket: &UnixStream, bare: &Bare, handed: &[OwnedFd], groups: &Cgroup
     let Some(program) = bare.argv.first() else { sys::exit_now(0) };
     let mut command = Command::new(program);
     command.args(&bare.argv[1..]).env_clear().envs(bare.env.iter().map(|(k, v)| (k, v))).current_dir(&bare.cwd);
+    let _ = sys::unblock_signals();
     let error = command.exec();
     let detail = program.to_string_lossy().into_owned();
     let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, error, detail)));

@@ -1,22 +1,13 @@
-//! `holon run`: one run, from a goal to checked artifacts.
+//! The flags of `holon run`, and the request they make.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use holon_core::Span;
 use holon_core::mode::Network;
-use holon_host::{Host, RunRequest};
+use holon_host::RunRequest;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
-use holon_sandbox::walls::Launcher;
-
-use crate::Done;
-use crate::failure::Failure;
-use crate::session::{self, Session};
-use crate::show::progress::Progress;
-use crate::show::{applied, plan, summary};
-use crate::stop;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -137,13 +128,13 @@ pub(crate) struct Args {
 
     /// Show every effective value with its source, the prompts and the mounts; start nothing
     #[arg(long, help_heading = "Output")]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Print the run's events as JSON lines on standard output, and nothing else there
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
-    json: bool,
+    pub(super) json: bool,
     /// Print the result only
     #[arg(long, help_heading = "Output")]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Values of --sandbox.
@@ -248,48 +239,6 @@ impl From<Args> for RunRequest {
             keep: args.keep,
         }
     }
-}
-
-/// The host with everything of this process it may use.
-pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
-    Ok(Host {
-        places: session.places()?,
-        launcher: Launcher::default(),
-        env: Box::new(session::variable),
-        secrets: session::secrets(),
-    })
-}
-
-/// Carries the run out and shows what came of it.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
-    let host = host(session)?;
-    let request = RunRequest::from(args);
-    let terminal = &session.terminal;
-    if dry_run {
-        let planned = host.plan(&request)?;
-        let text = if json { plan::json(&planned)? } else { plan::text(&planned, terminal.stdout)? };
-        terminal.print(text)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let cancel = stop::on_signals()?;
-    let mut progress = Progress::new(terminal, json, quiet);
-    let finished = host.run(&request, &mut progress, &cancel);
-    // The status line goes away before anything else is printed.
-    drop(progress);
-    let finished = finished?;
-    let reason = summary::reason(&finished.manifest, terminal.stderr);
-    if !reason.is_empty() {
-        terminal.say(reason.trim_end());
-    }
-    if !json {
-        let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));
-        let note = finished.applied.as_ref().map(applied::text);
-        let text = summary::whole(&finished.manifest, &output, note.as_deref(), terminal.stdout);
-        // The run is over and on disk: its exit code counts, also when nobody reads the summary.
-        let _ = terminal.print(text);
-    }
-    Ok(ExitCode::from(finished.manifest.exit_code))
 }
 
 #[cfg(test)]

@@ -1,0 +1,68 @@
+//! `holon run`: one run, from a goal to checked artifacts.
+
+mod flags;
+
+use std::process::ExitCode;
+
+use holon_host::store::RunFolder;
+use holon_host::{Host, RunRequest};
+use holon_sandbox::walls::Launcher;
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+use crate::show::progress::Progress;
+use crate::show::{applied, plan, summary};
+use crate::stop;
+
+pub(crate) use flags::Args;
+
+/// The host with everything of this process it may use.
+pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
+    Ok(Host {
+        places: session.places()?,
+        launcher: Launcher::default(),
+        env: Box::new(session::variable),
+        secrets: session::secrets(),
+    })
+}
+
+/// Carries the run out and shows what came of it.
+pub(crate) fn run(args: Args, session: &Session) -> Done {
+    let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
+    let host = host(session)?;
+    let request = RunRequest::from(args);
+    let terminal = &session.terminal;
+    if dry_run {
+        let planned = host.plan(&request)?;
+        let text = if json { plan::json(&planned)? } else { plan::text(&planned, terminal.stdout)? };
+        terminal.print(text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cancel = stop::on_signals()?;
+    let mut progress = Progress::new(terminal, json, quiet);
+    let finished = host.run(&request, &mut progress, &cancel);
+    // The status line goes away before anything else is printed.
+    drop(progress);
+    let finished = finished?;
+    let reason = summary::reason(&finished.manifest, terminal.stderr);
+    if !reason.is_empty() {
+        terminal.say(reason.trim_end());
+    }
+    if !json {
+        let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));
+        let note = finished.applied.as_ref().map(applied::text);
+        let workspace = RunFolder::open(finished.folder.clone()).record().ok().map(|record| record.workspace);
+        let elsewhere = workspace.filter(|path| session.workspace(None).ok().as_ref() != Some(path));
+        let text = summary::whole(
+            &finished.manifest,
+            &output,
+            elsewhere.as_deref(),
+            note.as_deref(),
+            terminal.stdout,
+        );
+        // The run is over and on disk: its exit code counts, also when nobody reads the summary.
+        let _ = terminal.print(text);
+    }
+    Ok(ExitCode::from(finished.manifest.exit_code))
+}

@@ -1,0 +1,320 @@
+//! What an agent may try to get out, as root and as an ordinary user: nothing may come of it.
+//!
+//! The attempts are in `escape/`: see `escape/probes.py` for how to add one. Each is shown to work in the open first.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+#[path = "escape/world.rs"]
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use holon_testkit::{TestEnv, for_each_identity};
+use world::{PYTHON, Row, World, rows, with};
+
+const HOLON: &str = env!("CARGO_BIN_EXE_holon");
+/// The battery is not allowed to shrink unnoticed.
+const FEWEST_PROBES: usize = 300;
+const CLASSES: [&str; 9] = ["abi", "env", "fs", "git", "mount", "net", "proc", "process", "tty"];
+const PLAN: &str = "# Plan\n\n## Goal\nx\n\n## Context\nx\n\n## Steps\n1. x\n\n## Risks\nx\n\n## Verification\nx\n";
+
+#[test]
+fn every_probe_works_in_the_open() {
+    // Some need root to show anything, some only work as an ordinary user: once is enough.
+    let mut best: BTreeMap<String, Row> = BTreeMap::new();
+    for_each_identity(HOLON, |env| {
+        let world = World::new(env);
+        for row in world.control() {
+            let better = best.get(&row.id).is_none_or(|known| known.verdict != "works");
+            if better {
+                best.insert(row.id.clone(), row);
+            }
+        }
+    });
+    let all: Vec<Row> = best.into_values().collect();
+    let classes: BTreeSet<&str> = all.iter().map(|row| row.id.split('-').next().unwrap()).collect();
+    assert_eq!(classes, BTreeSet::from(CLASSES));
+    assert!(all.len() >= FEWEST_PROBES, "only {} probes are left", all.len());
+    println!("escape controls: {} probes, {} work in the open, {} cannot here:", all.len(), with(&all, "works").len(), with(&all, "impossible").len());
+    for row in with(&all, "impossible") {
+        println!("  {}: {}", row.id, row.reason);
+    }
+    assert_all(&all, &["works", "impossible"], "these probes show nothing, because they fail in the open too");
+}
+
+#[test]
+fn inv_01_inv_02_nothing_escapes_from_execute() {
+    for_each_identity(HOLON, |env| probe(env, "execute"));
+}
+
+#[test]
+fn inv_01_inv_02_nothing_escapes_from_plan() {
+    for_each_identity(HOLON, |env| probe(env, "plan"));
+}
+
+#[test]
+fn inv_01_inv_02_nothing_escapes_from_a_write_scope() {
+    for_each_identity(HOLON, |env| probe(env, "architect"));
+}
+
+/// All probes of a mode in one run, then a look at the host.
+fn probe(env: &TestEnv, mode: &str) {
+    let world = World::new(env);
+    let before = world.before();
+    let script = format!(
+        "#!/bin/sh\n{PYTHON} -B -E /holon/workspace/.probe/probes.py inside /holon/workspace/.probe/{mode}.json \
+         /holon/output/probes.jsonl || exit 9\nprintf '# Summary\\n\\nprobed\\n' > /holon/output/summary.md\n\
+         printf '{}' > /holon/output/plan.md\n",
+        PLAN.replace('\n', "\\n")
+    );
+    let (output, out) = world.run(&format!("probes-{mode}"), mode, &script, &["--verify", "full"]);
+    let manifest = output.manifest(&out);
+    assert_eq!(manifest["status"], "completed", "{output}");
+    assert_eq!(manifest["breaches"].as_array().map_or(0, Vec::len), 0, "{manifest:#}");
+    let rows = rows(&out.join("probes.jsonl"));
+    println!(
+        "escape battery ({}, {mode}): {} probes, {} blocked, {} informational, {} escapes",
+        env.identity().name(),
+        rows.len(),
+        with(&rows, "blocked").len(),
+        with(&rows, "informational").len(),
+        with(&rows, "escape").len()
+    );
+    for row in with(&rows, "informational") {
+        println!("  {}: {}", row.id, row.result);
+    }
+    assert_all(&rows, &["blocked", "informational"], "not blocked, or blocked for the wrong reason");
+    assert!(rows.len() >= FEWEST_PROBES, "only {} probes ran", rows.len());
+    world.assert_untouched(&before);
+    world.assert_secret_kept(&output, &out);
+    // What the host does later with what the agent left must not run any of it either.
+    for args in [["runs", "list"], ["runs", "show"], ["runs", "diff"]] {
+        let mut args = args.to_vec();
+        args.extend((args[1] != "list").then_some("last"));
+        world.holon(&args).run().assert_code(0);
+    }
+    world.assert_untouched(&before);
+    world.holon(&["runs", "apply", "last"]).run();
+    let canary = fs::read_dir(env.root().join("canary")).unwrap().flatten().map(|e| e.file_name()).collect::<Vec<_>>();
+    assert!(canary.is_empty(), "the host ran what the agent planted: {canary:?}");
+    env.assert_nothing_left();
+}
+
+#[track_caller]
+fn assert_all(rows: &[Row], good: &[&str], message: &str) {
+    let bad: Vec<_> = rows.iter().filter(|row| !good.contains(&row.verdict.as_str())).collect();
+    let list: Vec<_> = bad.iter().map(|row| format!("  {} {}: {}", row.verdict, row.id, row.result)).collect();
+    assert!(bad.is_empty(), "{message}:\n{}", list.join("\n"));
+}
+
+/// What an agent can leave in its output folder for the host to stumble over.
+struct Trap {
+    name: &'static str,
+    mode: &'static str,
+    /// What the agent does before writing what it owes; CANARY, SECRET and HOME stand for paths of the host.
+    script: &'static str,
+    /// How the run may end.
+    codes: &'static [i32],
+}
+
+const TRAPS: &[Trap] = &[
+    // The host reads.
+    Trap { name: "summary-link", mode: "execute", script: "ln -s SECRET /holon/output/summary.md", codes: &[1] },
+    Trap { name: "plan-link", mode: "plan", script: "ln -s SECRET /holon/output/plan.md", codes: &[1] },
+    Trap { name: "extra-link", mode: "execute", script: "ln -s SECRET /holon/output/extra.txt", codes: &[0, 1] },
+    Trap { name: "folder-link", mode: "execute", script: "ln -s HOME /holon/output/home", codes: &[0, 1] },
+    Trap { name: "patch-link-read", mode: "plan", script: "ln -s SECRET /holon/output/diff.patch", codes: &[0, 1] },
+    Trap { name: "summary-fifo", mode: "execute", script: "mkfifo /holon/output/summary.md", codes: &[1] },
+    Trap { name: "extra-fifo", mode: "execute", script: "mkfifo /holon/output/extra", codes: &[0, 1] },
+    Trap { name: "patch-fifo", mode: "plan", script: "mkfifo /holon/output/diff.patch", codes: &[0, 1] },
+    Trap { name: "manifest-fifo", mode: "plan", script: "mkfifo /holon/output/manifest.json", codes: &[0, 1] },
+    Trap { name: "patch-zero", mode: "plan", script: "ln -s /dev/zero /holon/output/diff.patch", codes: &[0, 1] },
+    Trap {
+        name: "socket",
+        mode: "execute",
+        script: "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"/holon/output/s\")'",
+        codes: &[0, 1],
+    },
+    // The host writes.
+    Trap { name: "patch-link", mode: "execute", script: "ln -s CANARY/file /holon/output/diff.patch", codes: &[0, 1] },
+    Trap { name: "manifest-link", mode: "execute", script: "ln -s CANARY/file /holon/output/manifest.json", codes: &[0, 1] },
+    Trap { name: "evidence-link", mode: "execute", script: "ln -s CANARY /holon/output/evidence", codes: &[0, 1] },
+    Trap { name: "manifest-folder", mode: "execute", script: "mkdir -p /holon/output/manifest.json/x", codes: &[0, 1] },
+    Trap { name: "patch-folder", mode: "execute", script: "mkdir -p /holon/output/diff.patch/x", codes: &[0, 1] },
+    Trap { name: "evidence-folder", mode: "execute", script: "mkdir -p /holon/output/evidence/events.jsonl", codes: &[0, 1] },
+    // The host counts, names, copies.
+    Trap {
+        name: "set-id",
+        mode: "execute",
+        script: "cp /bin/true /holon/output/suid; chmod 6755 /holon/output/suid; mkdir /holon/output/d; chmod 7777 /holon/output/d; cp /bin/true ./suid; chmod 6755 ./suid",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "locked",
+        mode: "execute",
+        script: "mkdir -p /holon/output/locked/in locked/in; echo x > /holon/output/locked/f; chmod 000 /holon/output/locked locked",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "names",
+        mode: "execute",
+        script: "cd /holon/output && python3 -c '\nimport os\nfor n in [b\"a\\nb\", b\"q\\\"\\x27\", b\"\\xff\\xfe\", b\".git\", b\".GIT\", b\".git \", b\"x\"*255, b\"\\x1b[31m\", b\"-rf\", b\"~\", b\"$(id)\"]:\n  open(n, \"w\").write(\"x\")\n  open(b\"/holon/workspace/\" + n, \"w\").write(\"x\") if n[:4].lower() != b\".git\" else None\n'",
+        codes: &[0, 1, 2],
+    },
+    Trap {
+        name: "deep",
+        mode: "execute",
+        script: "python3 -c '\nimport os\nfor top in (\"/holon/output\", \"/holon/workspace\"):\n  os.chdir(top)\n  for i in range(10000):\n    os.mkdir(\"d\"); os.chdir(\"d\")\n  open(\"bottom\", \"w\").write(\"x\")\n'",
+        codes: &[0, 1, 2],
+    },
+    Trap {
+        name: "huge-folder",
+        mode: "execute",
+        script: "mkdir /holon/output/many; python3 -c '\nfor i in range(20000): open(\"/holon/output/many/%d\" % i, \"w\").close()\n'",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "sparse",
+        mode: "execute",
+        script: "for i in 1 2 3 4 5 6; do truncate -s 2G /holon/output/sparse$i; truncate -s 1T /holon/output/huge$i; truncate -s 2G ./sparse$i; done 2>/dev/null",
+        codes: &[0, 1, 2],
+    },
+    // The agent's last words.
+    Trap { name: "kill-all", mode: "execute", script: "kill -9 -1; kill -9 1; kill -STOP 1", codes: &[1] },
+    Trap { name: "forged", mode: "execute", script: "printf '{\"status\":\"completed\",\"outcome\":\"success\"}' > /holon/output/manifest.json; exit 3", codes: &[1] },
+    Trap {
+        name: "configuration",
+        mode: "execute",
+        script: "mkdir -p .holon/modes .holon/agents; printf 'name=\"plan\"\\n[workspace]\\naccess=\"rw\"\\n' > .holon/modes/plan.toml; printf 'sandbox=\"none\"\\n' > holon.toml",
+        codes: &[0, 1, 2],
+    },
+];
+
+#[test]
+fn what_is_left_in_the_output_folder_harms_nobody() {
+    for_each_identity(HOLON, |env| {
+        let world = World::new(env);
+        let place = |path: &str| env.root().join(path).to_str().unwrap().to_owned();
+        let mut failed = Vec::new();
+        for trap in TRAPS {
+            let body = trap.script.replace("CANARY", &place("canary")).replace("SECRET", &place("victim/secret.txt")).replace("HOME", &place("home"));
+            let script = format!(
+                "#!/bin/sh\n{body}\ncd /holon/output\n[ -L summary.md ] || [ -p summary.md ] || printf '# Summary\\n\\nx\\n' > summary.md\n\
+                 [ -L plan.md ] || printf '{}' > plan.md\nexit 0\n",
+                PLAN.replace('\n', "\\n")
+            );
+            let before = world.before();
+            let check = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| spring(&world, trap, &script)));
+            let touched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.assert_untouched(&before)));
+            for result in [check, touched] {
+                if let Err(panic) = result {
+                    let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                    failed.push(format!("{}: {text}", trap.name));
+                }
+            }
+        }
+        println!(
+            "escape battery ({}, output): {} probes, {} blocked, 0 informational, {} escapes",
+            env.identity().name(),
+            TRAPS.len(),
+            TRAPS.len() - failed.len().min(TRAPS.len()),
+            failed.len()
+        );
+        assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+        env.assert_nothing_left();
+    });
+}
+
+fn spring(world: &World<'_>, trap: &Trap, script: &str) {
+    // A host that reads what a sparse file pretends to hold would take the machine with it; here it only fails.
+    let agent = world.env.agent(trap.name, script);
+    let out = world.env.work().join(format!("out-{}", trap.name));
+    let args: Vec<String> = ["run", "--mode", trap.mode, "--goal", "probe", "--timeout", "60s", "--out", out.to_str().unwrap(), "--agent", agent.to_str().unwrap()].map(String::from).to_vec();
+    let output = world
+        .env
+        .program("prlimit")
+        .args(["--as=6000000000", "--fsize=3000000000", "--"])
+        .arg(world.env.binary())
+        .args(&args)
+        .cwd(world.repo.path())
+        .timeout(std::time::Duration::from_secs(90))
+        .run();
+    assert!(!output.timed_out, "the host hung\n{output}");
+    assert!(trap.codes.contains(&output.code), "exit code {}\n{output}", output.code);
+    let run = world.env.runs().pop().expect("a run in the store");
+    for folder in [&out, &run.join("output")] {
+        let manifest = output.manifest(folder);
+        assert_eq!(manifest["exit_code"], output.code, "{manifest:#}");
+    }
+    world.assert_secret_kept(&output, &out);
+    assert_plain(&out);
+}
+
+/// No link, special file or set-id bit may arrive where the user asked for the artifacts.
+fn assert_plain(out: &Path) {
+    let mut todo = vec![out.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let meta = entry.metadata().unwrap();
+            assert!(meta.is_dir() || meta.is_file(), "{:?} is neither file nor folder", entry.path());
+            assert_eq!(meta.permissions().mode() & 0o7000, 0, "{:?} has a set-id bit", entry.path());
+            if meta.is_dir() {
+                todo.push(entry.path());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_check_runs_behind_walls_too() {
+    for_each_identity(HOLON, |env| {
+        let world = World::new(env);
+        let before = world.before();
+        let canary = env.root().join("canary/check");
+        let script = format!(
+            "#!/bin/sh\nprintf '#!/bin/sh\\ntouch {0}\\ncat {1} > leaked\\n[ -e {0} ] && exit 1\\nexit 0\\n' > check.sh\n\
+             printf '# Summary\\n\\nx\\n' > /holon/output/summary.md\n",
+            canary.display(),
+            env.root().join("victim/secret.txt").display()
+        );
+        let (output, out) = world.run("check", "execute", &script, &["--check", "sh ./check.sh"]);
+        output.assert_code(0);
+        world.assert_untouched(&before);
+        world.assert_secret_kept(&output, &out);
+    });
+}
+
+#[test]
+fn a_persons_terminal_is_out_of_reach() {
+    for_each_identity(HOLON, |env| {
+        let world = World::new(env);
+        let before = world.before();
+        // The sequences set the title, the clipboard, and ask the terminal to type an answer.
+        let script = format!(
+            "#!/bin/sh\nprintf '\\033]0;OWNED\\007\\033]52;c;T1dORUQ=\\007\\033[6n\\033[>c\\n'\nprintf '\\033]0;OWNED\\007\\n' >&2\n\
+             {PYTHON} -c 'import fcntl\nfor fd in (0, 1, 2):\n  try: fcntl.ioctl(fd, 0x5412, b\"x\"); print(\"pushed\")\n  except OSError: pass'\n\
+             (exec 3<>/dev/tty) 2>/dev/null && echo opened-the-terminal\nprintf '# Summary\\n\\nx\\n' > /holon/output/summary.md\n"
+        );
+        let agent = env.agent("terminal", &script);
+        let output = env
+            .program(PYTHON)
+            .args(["-B", "-E"])
+            .arg(world.repo.join(".probe/terminal.py"))
+            .arg("60")
+            .arg(env.binary())
+            .args(["run", "--goal", "probe", "--agent"])
+            .arg(&agent)
+            .cwd(world.repo.path())
+            .run();
+        let told = output.assert_code(0).json();
+        let shown = told["shown"].as_str().unwrap();
+        assert_eq!(told["code"], 0, "{shown}");
+        assert!(shown.contains("TYPED 0"), "something was typed into the terminal: {shown:?}");
+        for text in ["pushed", "opened-the-terminal", "\u{1b}]0;OWNED", "\u{1b}]52", "\u{1b}[6n", "\u{1b}[>c"] {
+            assert!(!shown.contains(text), "{text:?} reached the terminal: {shown:?}");
+        }
+        world.assert_untouched(&before);
+    });
+}
