@@ -17,8 +17,12 @@ pub fn catalog(places: &Places, workspace: Option<&Path>) -> Result<Catalog, Hos
     let mut catalog = Catalog::builtin()?;
     for (source, folder) in folders(places, workspace) {
         for path in toml_files(&folder)? {
-            let text = read_bounded(&path)?;
-            catalog.add(source, &path.to_string_lossy(), &text)?;
+            let added = read_bounded(&path)
+                .and_then(|text| Ok(catalog.add(source, &path.to_string_lossy(), &text)?));
+            // A broken or greedy file of the project is left out and remembered; the user's own must be right.
+            if source == Source::User {
+                added?;
+            }
         }
     }
     Ok(catalog)

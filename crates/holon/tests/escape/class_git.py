@@ -15,7 +15,8 @@ ROUTINE = ["diff", "add -A", "diff --cached", "status", "commit --allow-empty -q
 
 
 def _git(repo, *args):
-    env = {"PATH": os.environ["PATH"], "HOME": repo, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
+    env = {"PATH": os.environ["PATH"], "HOME": repo, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
+           "GIT_ALLOW_PROTOCOL": "file:ssh"}
     for role in ("AUTHOR", "COMMITTER"):
         env["GIT_%s_NAME" % role], env["GIT_%s_EMAIL" % role] = "x", "x@example.com"
     return subprocess.run(["git", "-C", repo, *args], env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=10)
@@ -88,8 +89,7 @@ def _worktree_file(repo, run):
 
 def _submodule(repo, run):
     _write(repo + "/.gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./.git/x\n")
-    _config(("submodule.x.url", repo + "/.git/x"), ("submodule.x.update", "!RUN"), ("submodule.x.active", "true"),
-            ("protocol.file.allow", "always"))(repo, run)
+    _config(("submodule.x.url", repo + "/.git/x"), ("submodule.x.update", "!RUN"), ("submodule.x.active", "true"))(repo, run)
     os.makedirs(repo + "/sub", exist_ok=True)
     if not os.path.exists(repo + "/.git/x/.git"):
         subprocess.run(["git", "init", "-q", repo + "/.git/x"], check=True)
