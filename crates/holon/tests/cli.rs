@@ -5,8 +5,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use holon_testkit::{Identity, Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state};
-use rustix::process::Signal;
+use holon_testkit::{
+    Identity, Output, TestEnv, Workspace, assert_unchanged, current_test, for_each_identity, skip_security,
+    tree_state,
+};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
@@ -305,16 +308,24 @@ fn a_terminal_gets_a_status_line_and_colour() {
 
 #[test]
 fn ctrl_c_ends_a_run_with_a_manifest() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    // A terminal sends its signals to the whole group, `kill` to one process.
+    for (signal, group) in
+        [(Signal::INT, true), (Signal::INT, false), (Signal::TERM, false), (Signal::HUP, true)]
+    {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let agent = env.agent("agent.sh", "#!/bin/sh\necho changed > a.txt\necho ready\nsleep 600\n");
         let start = env.holon(["run", "--goal", "x", "--out", "../out", "--agent"]).arg(&agent);
         let mut running = start.cwd(repo.path()).spawn();
         running.wait_for_text("ready");
-        running.signal(signal);
+        let pid = Pid::from_raw(running.pid() as i32).unwrap();
+        if group {
+            kill_process_group(pid, signal).unwrap()
+        } else {
+            running.signal(signal)
+        }
         let output = running.wait();
-        output.assert_code(1).assert_stdout("cancelled execute");
+        output.assert_code(1).assert_stdout("cancelled execute").assert_stderr("error: cancelled");
         let manifest = output.manifest(env.work().join("out"));
         assert_eq!(manifest["status"], "cancelled");
         assert_eq!(manifest["exit_code"], 1);
@@ -335,7 +346,7 @@ fn a_second_ctrl_c_ends_at_once_and_the_run_is_marked_later() {
     let mut running = start.cwd(repo.path()).spawn();
     running.wait_for_text("ready");
     running.signal(Signal::INT);
-    running.wait_for_text("limit reached: cancelled");
+    running.wait_for_text("stopping the agent");
     running.signal(Signal::INT);
     let output = running.wait();
     output.assert_code(130);
@@ -581,4 +592,55 @@ fn the_examples_work() {
     review.cwd(repo.path()).run().assert_code(0);
     let review = fs::read_to_string(env.work().join("review/review.json")).unwrap();
     assert!(review.contains("src/a \\\"b\\\".sh") && review.contains("verified"), "{review}");
+}
+
+#[test]
+fn a_full_disk_is_said_and_nothing_is_lost() {
+    // Mounting needs root; the mount lives in a namespace of its own and goes away with the shell.
+    let Some(env) = TestEnv::as_root(BIN) else { return };
+    let repo = repo(&env);
+    let before = tree_state(repo.path());
+    let agent = env.agent("agent.sh", WRITER);
+    let script = "mount -t tmpfs -o size=64k tmpfs \"$XDG_STATE_HOME\" && head -c 1M /dev/zero > \"$XDG_STATE_HOME/fill\"; \"$@\"";
+    let call = env.program("unshare").args(["-m", "sh", "-c", script, "sh"]).arg(env.binary());
+    let output = call.args(["run", "--goal", "x", "--agent"]).arg(&agent).cwd(repo.path()).run();
+    output.assert_code(1).assert_stderr("No space left on device").assert_stderr("hint: free some space");
+    assert_unchanged(&before, repo.path());
+}
+
+#[test]
+fn without_user_namespaces_a_weaker_wall_is_named_and_native_is_refused() {
+    let env = TestEnv::as_ordinary(BIN);
+    let repo = repo(&env);
+    let before = tree_state(repo.path());
+    let agent = env.agent("agent.sh", WRITER);
+    // A namespace in which no further one can be made, entered without any capability.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces || exit 99; \
+        exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"";
+    let walled = |more: &[&str]| {
+        let shell = env.program("unshare").args([
+            "-U",
+            "--map-current-user",
+            "--keep-caps",
+            "sh",
+            "-c",
+            script,
+            "sh",
+        ]);
+        let run = shell.arg(env.binary()).args(["run", "--goal", "x", "--agent"]).arg(&agent);
+        run.args(more).cwd(repo.path()).run()
+    };
+    let native = walled(&["--sandbox", "native", "--out", "../out"]);
+    if native.code == 99 || !env.work().join("out").exists() {
+        return skip_security(&current_test(), &native.stderr);
+    }
+    native
+        .assert_code(1)
+        .assert_stderr("error: entering new namespaces")
+        .assert_stderr("hint: user namespaces are switched off");
+    assert_eq!(native.manifest(env.work().join("out"))["outcome"], "failure");
+    let auto = walled(&[]);
+    assert!(auto.code == 0 || auto.stderr.contains("no walls strong enough"), "{auto}");
+    auto.assert_stderr("native walls are refused here");
+    assert_unchanged(&before, repo.path());
 }

@@ -1,11 +1,12 @@
 //! What every kind of wall offers the host: start a job, watch it, end it.
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::time::Duration;
 
 use holon_core::sandbox::Level;
 
-use crate::walls::{Ending, Finished, Held, Job, Launcher, Refusal, Running};
+use crate::walls::{Ending, Finished, Held, Job, Launcher, Limits, Refusal, Running, Warm};
 
 /// Output of a payload, standard output first.
 pub type Output = (Box<dyn Read + Send>, Box<dyn Read + Send>);
@@ -20,6 +21,10 @@ pub trait Backend {
     fn overlays(&self) -> bool;
     /// Whether paths inside are those of the contract (`/holon/…`); if not, the job names host paths.
     fn private_root(&self) -> bool;
+    /// Whether programs and settings inside are its own (an image's) instead of the host's.
+    fn brings_its_system(&self) -> bool {
+        false
+    }
     /// Builds the walls and starts the job; returns when the walls stand.
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal>;
 }
@@ -41,10 +46,24 @@ pub trait Payload: Send {
 }
 
 /// Namespaces, private root, Landlock and seccomp, without any helper program.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Native {
     /// How the launcher is started.
     pub launcher: Launcher,
+    /// A launcher that is up already, for the job of this name.
+    warm: RefCell<Option<(String, Warm)>>,
+}
+
+impl Native {
+    /// Walls whose launcher is started when the job is.
+    pub fn new(launcher: Launcher) -> Self {
+        Self { launcher, warm: RefCell::default() }
+    }
+
+    /// Starts the launcher now, so that it is up by the time the job is worked out. A failure shows at the start.
+    pub fn warm_up(&self, name: &str, limits: Limits) {
+        *self.warm.borrow_mut() = self.launcher.warm(name, limits).ok().map(|warm| (name.to_owned(), warm));
+    }
 }
 
 impl Backend for Native {
@@ -65,7 +84,11 @@ impl Backend for Native {
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        Ok(Box::new(self.launcher.spawn(job)?))
+        let ready = self.warm.borrow_mut().take().filter(|(name, _)| *name == job.name);
+        Ok(Box::new(match ready {
+            Some((_, warm)) => warm.start(job)?,
+            None => self.launcher.spawn(job)?,
+        }))
     }
 }
 

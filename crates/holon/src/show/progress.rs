@@ -96,6 +96,9 @@ fn told(body: &Body) -> Option<Line> {
         Body::RepairRound { paths } => {
             line(Style::Yellow, format!("asking the agent once more for {}", paths.join(", ")))
         }
+        Body::LimitHit { limit, .. } if limit == "cancelled" => {
+            line(Style::Yellow, "cancelled by request, stopping the agent".into())
+        }
         Body::LimitHit { limit, value } => line(Style::Red, format!("limit reached: {limit} ({value})")),
         Body::Breach { breach } => line(Style::Red, format!("BREACH: {}: {}", breach.kind, breach.detail)),
         Body::Warning { message } => line(Style::Yellow, format!("warning: {message}")),

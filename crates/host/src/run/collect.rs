@@ -9,7 +9,7 @@ use super::Run;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use crate::error::HostError;
-use crate::store::write_atomic;
+use crate::store::{write_atomic, write_durable};
 
 /// What the agent changed, and the patch that says so.
 pub(crate) struct Found {
@@ -51,7 +51,7 @@ impl Run<'_> {
                 .collect();
         }
         let target = self.folder.output().join("diff.patch");
-        let keep = |path: PathBuf| -> Result<(), HostError> { write_atomic(&path, &patch.bytes) };
+        let keep = |path: PathBuf| -> Result<(), HostError> { write_durable(&path, &patch.bytes) };
         if !access.delivers() {
             if !patch.bytes.is_empty() {
                 keep(self.folder.evidence().join("experiments.patch"))?;

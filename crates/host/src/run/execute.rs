@@ -150,7 +150,6 @@ impl Run<'_> {
         }
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
-        let limits = &self.plan.profile.limits;
         Job {
             name: self.record.id.as_str().to_owned(),
             identity: stage.identity,
@@ -159,13 +158,19 @@ impl Run<'_> {
             argv,
             env: self.environment(stage, &folders),
             cwd: folders.workspace,
-            limits: Limits {
-                processes: limits.processes,
-                files: DESCRIPTORS,
-                file_mb: limits.disk_mb,
-                memory_mb: limits.memory_mb,
-            },
+            limits: self.kernel_limits(),
             network: if self.plan.profile.network == Network::Host { walls::Network::Host } else { walls::Network::None },
+        }
+    }
+
+    /// What the kernel is asked to enforce.
+    pub(super) fn kernel_limits(&self) -> Limits {
+        let limits = &self.plan.profile.limits;
+        Limits {
+            processes: limits.processes,
+            files: DESCRIPTORS,
+            file_mb: limits.disk_mb,
+            memory_mb: limits.memory_mb,
         }
     }
 
@@ -185,7 +190,8 @@ impl Run<'_> {
     /// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
     fn original_path(&self, mounts: &[Mount]) -> Option<Mount> {
         let original = &self.plan.workspace;
-        let taken = mounts.iter().any(|m| original.starts_with(&m.at) || m.at.starts_with(original));
+        let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
+        let taken = mounts.iter().any(|m| (original.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(original));
         let source = Source::Symlink(WORKSPACE_INSIDE.into());
         (!taken).then(|| Mount { at: original.clone(), source, writable: false })
     }
@@ -205,15 +211,9 @@ impl Run<'_> {
         let mut path: Vec<String> = stage.exposed.path.iter().map(|p| text(p)).collect();
         path.push(SYSTEM_PATH.into());
         let mut env: Vec<(String, String)> = [
-            ("PATH", path.join(":")),
             ("HOME", text(&folders.home)),
             ("TMPDIR", if stage.backend.private_root() { "/tmp".into() } else { text(&folders.home) }),
-            ("USER", "holon".into()),
-            ("LOGNAME", "holon".into()),
-            ("SHELL", "/bin/sh".into()),
-            ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
-            ("GIT_CONFIG_SYSTEM", "/etc/gitconfig".into()),
             ("GIT_TERMINAL_PROMPT", "0".into()),
             ("HOLON_MODE", self.plan.profile.name.clone()),
             ("HOLON_RUN_ID", self.record.id.as_str().to_owned()),
@@ -223,8 +223,21 @@ impl Run<'_> {
         ]
         .map(|(k, v)| (k.to_owned(), v))
         .into();
-        let more = stage.exposed.env.iter().cloned();
-        let more = more.chain(self.plan.agent.adapter.env.clone()).chain(self.plan.spec.context.env.clone());
+        let system: &[(&str, &str)] = &[
+            ("USER", "holon"),
+            ("LOGNAME", "holon"),
+            ("SHELL", "/bin/sh"),
+            ("LANG", "C.UTF-8"),
+            ("GIT_CONFIG_SYSTEM", "/etc/gitconfig"),
+        ];
+        let mut more: Vec<(String, String)> = Vec::new();
+        // An image knows its own paths and tools.
+        if !stage.backend.brings_its_system() {
+            more.push(("PATH".into(), path.join(":")));
+            more.extend(system.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+            more.extend(stage.exposed.env.iter().cloned());
+        }
+        let more = more.into_iter().chain(self.plan.agent.adapter.env.clone()).chain(self.plan.spec.context.env.clone());
         for (key, value) in more {
             match env.iter_mut().find(|(k, _)| *k == key) {
                 // What the contract sets is not for others to change.

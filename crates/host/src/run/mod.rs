@@ -129,8 +129,9 @@ impl Run<'_> {
 
     /// The phases between resolving and sealing.
     fn work(&mut self) -> Result<Verdict, HostError> {
+        let backend = rungs::first(self.host, &self.plan, self.record.id.as_str(), self.kernel_limits())?;
         self.phase(Phase::Prepare, Self::prepare)?;
-        let mut stage = self.phase(Phase::Snapshot, Self::take_snapshot)?;
+        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend))?;
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
         let mut found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
         let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
@@ -139,7 +140,7 @@ impl Run<'_> {
             found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
             verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
         }
-        if verdict.is_deliverable() {
+        if verdict.is_deliverable() && !self.plan.checks.is_empty() {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &mut verdict))?;
         }
         self.deliver(&found, &mut verdict)?;

@@ -2,16 +2,22 @@
 
 use holon_sandbox::backend::{Backend, Native};
 use holon_sandbox::fallback::{Bubblewrap, Choice, LandlockOnly, Oci, Unwalled, Wanted, ladder, probe_all};
-use holon_sandbox::walls::Refusal;
+use holon_sandbox::walls::{Limits, Refusal};
 
 use super::output::not_started;
 use super::{Host, Plan};
 use crate::error::HostError;
 
 /// The first backend to try. Nothing is probed on this path: building the walls is the probe.
-pub(super) fn first(host: &Host, plan: &Plan) -> Result<Box<dyn Backend>, HostError> {
+pub(super) fn first(host: &Host, plan: &Plan, name: &str, limits: Limits) -> Result<Box<dyn Backend>, HostError> {
     let level = plan.profile.minimum;
-    let backend = build(host, plan, if plan.sandbox == Choice::Auto { Choice::Native } else { plan.sandbox })?;
+    if matches!(plan.sandbox, Choice::Auto | Choice::Native) {
+        let native = Native::new(host.launcher.clone());
+        // Both of its levels are the strongest there is, so no minimum refuses it.
+        native.warm_up(name, limits);
+        return Ok(Box::new(native));
+    }
+    let backend = build(host, plan, plan.sandbox)?;
     let accepted = plan.sandbox == Choice::None && plan.accept_no_isolation;
     if !backend.level().meets(level) && !accepted {
         return Err(HostError::Walls {
@@ -43,7 +49,7 @@ pub(super) fn next(host: &Host, plan: &Plan, refused: &Refusal) -> Result<Box<dy
 fn build(host: &Host, plan: &Plan, choice: Choice) -> Result<Box<dyn Backend>, HostError> {
     let launcher = host.launcher.clone();
     Ok(match choice {
-        Choice::Auto | Choice::Native => Box::new(Native { launcher }),
+        Choice::Auto | Choice::Native => Box::new(Native::new(launcher)),
         Choice::Bubblewrap => Box::new(Bubblewrap { launcher, ..Bubblewrap::default() }),
         Choice::Landlock => Box::new(LandlockOnly { launcher }),
         Choice::None => Box::new(Unwalled { launcher }),

@@ -12,7 +12,7 @@ use holon_core::outcome::Outcome;
 use super::apply::{Applied, apply};
 use super::{Finished, Run};
 use crate::error::HostError;
-use crate::store::{copy_tree, write_atomic};
+use crate::store::{copy_tree, write_durable};
 use super::verdict::Verdict;
 
 impl Run<'_> {
@@ -66,7 +66,7 @@ impl Run<'_> {
     fn write_manifest(&self) -> Result<(), HostError> {
         let output = self.folder.output();
         fs::create_dir_all(&output).map_err(HostError::io("create", &output))?;
-        write_atomic(&output.join("manifest.json"), self.manifest.to_json().as_bytes())
+        write_durable(&output.join("manifest.json"), self.manifest.to_json().as_bytes())
     }
 
     /// Digests of the patch and of whatever else lies in the output folder.

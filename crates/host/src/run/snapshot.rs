@@ -16,7 +16,6 @@ use holon_sandbox::walls::Identity;
 
 use super::Run;
 use super::output::Attended;
-use super::rungs;
 use crate::error::HostError;
 
 /// What execution, collection and checks share.
@@ -57,8 +56,7 @@ impl Stage {
 }
 
 impl Run<'_> {
-    pub(super) fn take_snapshot(&mut self) -> Result<Stage, HostError> {
-        let backend = rungs::first(self.host, &self.plan)?;
+    pub(super) fn take_snapshot(&mut self, backend: Box<dyn Backend>) -> Result<Stage, HostError> {
         let identity = Identity::for_run(self.record.id.as_str());
         let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
         let home = self.folder.layers().join("home");

@@ -2,24 +2,33 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::error::HostError;
 
-/// Replaces a file's content in one step.
+/// Replaces a file's content in one step: whoever is killed at any moment, readers see the old or the new one.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), HostError> {
-    let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-        temporary.write_all(bytes)?;
+    replace(path, bytes, false).map_err(HostError::io("write", path))
+}
+
+/// The same, and it survives a power cut once this returns; for what cannot be made again.
+pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<(), HostError> {
+    replace(path, bytes, true).map_err(HostError::io("write", path))
+}
+
+fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".new-")
+        .permissions(fs::Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    if durable {
         temporary.as_file().sync_data()?;
-        use std::os::unix::fs::PermissionsExt;
-        temporary.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-        temporary.persist(path)?;
-        Ok(())
-    };
-    write().map_err(HostError::io("write", path))
+    }
+    temporary.persist(path)?;
+    Ok(())
 }
 
 /// Copies regular files and folders; links and special files are left out (what is copied came from an agent).

@@ -14,6 +14,6 @@ mod files;
 mod folder;
 mod index;
 
-pub use files::{copy_tree, write_atomic};
+pub use files::{copy_tree, write_atomic, write_durable};
 pub use folder::{RunFolder, RunRecord};
 pub use index::{GcReport, Store, Summary};

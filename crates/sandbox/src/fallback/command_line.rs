@@ -17,6 +17,8 @@ pub(super) const ENV_FILE: &str = "env";
 /// Space that every payload has, whoever brings the root.
 const TEMPORARY: &str = "/tmp";
 const SHARED_MEMORY: &str = "/dev/shm";
+/// Processes of one user, all of its containers together.
+const MANY_PROCESSES: u64 = 4096;
 /// Variables docker would add from its own settings, possibly with a password inside; named without a value they stay out.
 const PROXIES: &[&str] = &[
     "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
@@ -130,13 +132,15 @@ fn limits(limits: &Limits) -> Vec<String> {
     let files = own(Resource::Nofile).map_or(limits.files, |hard| hard.min(limits.files));
     let bytes = limits.file_mb.saturating_mul(1 << 20).min(i64::MAX as u64);
     let bytes = own(Resource::Fsize).map_or(bytes, |hard| hard.min(bytes));
-    let processes = own(Resource::Nproc).map_or_else(|| "-1:-1".to_owned(), |hard| format!("{hard}:{hard}"));
+    // Counted per user, so only a bound on the worst; without one the engine would ask for more than it may have.
+    let processes = limits.processes.max(MANY_PROCESSES);
+    let processes = own(Resource::Nproc).map_or(processes, |hard| hard.min(processes));
     [
         ("--pids-limit", limits.processes.to_string()),
         ("--memory", format!("{}m", limits.memory_mb)),
         ("--ulimit", format!("nofile={files}:{files}")),
         ("--ulimit", format!("fsize={bytes}:{bytes}")),
-        ("--ulimit", format!("nproc={processes}")),
+        ("--ulimit", format!("nproc={processes}:{processes}")),
         ("--ulimit", "core=0:0".to_owned()),
     ]
     .into_iter()

@@ -161,3 +161,83 @@ impl std::str::FromStr for Choice {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::walls::Step;
+
+    fn refused(errno: i32) -> Refusal {
+        Refusal { step: Step::Namespaces, errno, message: "refused".into(), detail: String::new() }
+    }
+
+    /// `works` names the rungs that answer: n(ative), o(ci), b(ubblewrap), l(andlock).
+    fn probes(works: &str) -> Probes {
+        let ok = |rung: char| if works.contains(rung) { Ok(()) } else { Err(refused(libc::EPERM)) };
+        Probes {
+            native: ok('n').map(|()| Level::L0),
+            oci: ok('o'),
+            bubblewrap: ok('b'),
+            landlock: ok('l').map(|()| 7),
+        }
+    }
+
+    fn wanted(choice: Choice, minimum: Level, image: bool) -> Wanted {
+        Wanted { choice, minimum, image, accepts_none: false }
+    }
+
+    #[test]
+    fn the_strongest_rung_that_works_and_is_enough() {
+        use Choice::{Auto, Bubblewrap, Landlock, Native, Oci};
+        let check = |works: &str, choice, minimum, image, expect: Option<(Choice, Level)>| {
+            let found = ladder(&wanted(choice, minimum, image), &probes(works)).ok();
+            let expect = expect.map(|(backend, level)| Chosen { backend, level });
+            assert_eq!(found, expect, "{works} {choice:?} {minimum} image {image}");
+        };
+        check("nobl", Auto, Level::L4, false, Some((Native, Level::L0)));
+        check("obl", Auto, Level::L4, false, Some((Bubblewrap, Level::L3)));
+        check("ol", Auto, Level::L4, false, Some((Landlock, Level::L4)));
+        check("l", Auto, Level::L3, false, None);
+        check("", Auto, Level::None, false, None);
+        check("nobl", Auto, Level::L4, true, Some((Oci, Level::L2)));
+        check("nbl", Auto, Level::L4, true, None);
+        check("nobl", Auto, Level::L1, true, None);
+        check("nobl", Oci, Level::L2, true, Some((Oci, Level::L2)));
+        check("nobl", Oci, Level::L2, false, None);
+        check("nobl", Landlock, Level::L4, false, Some((Landlock, Level::L4)));
+        check("nobl", Landlock, Level::L1, false, None);
+        check("obl", Native, Level::L4, false, None);
+    }
+
+    #[test]
+    fn no_walls_only_on_the_persons_word() {
+        let mut asked = wanted(Choice::None, Level::L1, false);
+        let refusal = ladder(&asked, &probes("nobl")).unwrap_err();
+        assert!(refusal.to_string().contains("--i-accept-no-isolation"), "{refusal}");
+        asked.accepts_none = true;
+        assert_eq!(ladder(&asked, &probes("")).unwrap(), Chosen { backend: Choice::None, level: Level::None });
+        // The word alone does not lower what was not asked for.
+        asked.choice = Choice::Auto;
+        assert!(ladder(&asked, &probes("l")).is_err());
+    }
+
+    #[test]
+    fn a_refusal_lists_everything_that_was_tried() {
+        let refusal = ladder(&wanted(Choice::Auto, Level::L3, false), &probes("l")).unwrap_err();
+        let names: Vec<_> = refusal.tried.iter().map(|tried| tried.backend).collect();
+        assert_eq!(names, ["native", "oci", "bubblewrap", "landlock"]);
+        let text = refusal.to_string();
+        for part in ["level L3", "seccomp profile", "--image", "only level L4"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn names_are_understood_and_others_are_not() {
+        for name in ["auto", "native", "oci", "bubblewrap", "landlock", "none"] {
+            assert_eq!(name.parse::<Choice>().unwrap().name(), name);
+        }
+        assert!("docker".parse::<Choice>().unwrap_err().contains("bubblewrap"));
+    }
+}

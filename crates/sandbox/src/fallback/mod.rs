@@ -26,6 +26,8 @@ pub mod probe;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod live_oci;
+#[cfg(test)]
 mod testing;
 
 pub use bubblewrap::Bubblewrap;

@@ -43,6 +43,10 @@ pub struct Oci {
 }
 
 impl Backend for Oci {
+    fn brings_its_system(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &'static str {
         "oci"
     }

@@ -29,7 +29,7 @@ pub struct Probes {
 /// Tries every rung; `env` and `image` are as for [`Oci::detect`]. Takes some tens of milliseconds without an engine and
 /// some hundred with one, so a caller that only needs one rung asks that rung.
 pub fn probe_all(launcher: &Launcher, env: &dyn Fn(&str) -> Option<String>, image: Option<&str>) -> Probes {
-    let native = Native { launcher: launcher.clone() };
+    let native = Native::new(launcher.clone());
     let landlock = LandlockOnly { launcher: launcher.clone() };
     let bubblewrap = Bubblewrap { launcher: launcher.clone(), ..Bubblewrap::default() };
     Probes {
@@ -63,5 +63,25 @@ pub fn try_out(backend: &dyn Backend, argv: &[&str]) -> Result<Held, Refusal> {
             let message = format!("a command that does nothing ended with {ending:?}");
             Err(Refusal { step: Step::Exec, errno: 0, message, detail: backend.name().to_owned() })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::testing::as_every_user;
+    use super::*;
+
+    #[test]
+    fn every_rung_answers() {
+        as_every_user("fallback::probe::tests::every_rung_answers", || {
+            // No engine on this search path, so that only what is always there is asked.
+            let probes = probe_all(&Launcher::default(), &|_| None, None);
+            let root = rustix::process::geteuid().is_root();
+            assert_eq!(probes.native, Ok(if root { Level::L1 } else { Level::L0 }));
+            assert!(probes.oci.unwrap_err().message.contains("podman"));
+            assert_eq!(probes.bubblewrap, Ok(()));
+            assert!(probes.landlock.unwrap() >= 3);
+        });
     }
 }

@@ -62,7 +62,11 @@ impl Root {
             (Source::File(bytes), _) => self.file(at, bytes),
             (Source::Symlink(target), _) => {
                 let (parent, name) = self.parent(at)?;
-                rustix::fs::symlinkat(target, &parent, name).map_err(refuse(at))
+                match rustix::fs::symlinkat(target, &parent, name) {
+                    // A second start in the same sandbox finds what the first one made.
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+                    Err(e) => Err(refuse(at)(e)),
+                }
             }
             (_, Some(fd)) => {
                 let target = self.mount_point(at, &fd)?;

@@ -61,7 +61,7 @@ impl Found {
         let launcher = Launcher::default();
         let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
         let probes = probe_all(&launcher, &text, None);
-        let native = Native { launcher };
+        let native = Native::new(launcher);
         let held = try_out(&native, &[]).ok().map(|held| layers(&held));
         let answer = |name, result: Result<(Level, String), &Refusal>| match result {
             Ok((level, note)) => Rung { name, level: Some(level), note, remedy: None },
