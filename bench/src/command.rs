@@ -31,10 +31,19 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
         .map_err(|e| cannot_start(command, &e))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
-        return Err(format!("`{}` ended with {}: {}", name(command), output.status, said.join("; ")));
+        return Err(format!("`{}` ended with {}: {}", name(command), output.status, gist(&said)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The line that names the error, or else the first few.
+fn gist(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let error = lines.iter().rev().find(|line| line.to_lowercase().starts_with("error"));
+    error.map_or_else(
+        || lines.iter().take(4).copied().collect::<Vec<_>>().join("; "),
+        |line| (*line).to_owned(),
+    )
 }
 
 /// Where a program is: on the PATH or in a folder for administrators.
@@ -55,4 +64,23 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
 
 fn name(command: &Command) -> String {
     Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?")).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn failures_say_what_the_program_said() {
+        for (script, expect) in [
+            ("echo first >&2; echo 'Error: second' >&2; exit 3", "exit status: 3: Error: second"),
+            ("echo first >&2; echo second >&2; exit 1", "exit status: 1: first; second"),
+        ] {
+            let failure = time(Command::new("/bin/sh").args(["-c", script])).unwrap_err();
+            assert!(failure.ends_with(expect), "{failure}");
+        }
+        assert!(time(Command::new("/bin/sh").args(["-c", "true"])).is_ok());
+        assert!(need("no-such-program-anywhere").unwrap_err().contains("not installed"));
+    }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::mount::UnmountFlags;
+use rustix::process::{Pid, Signal};
 
 use crate::Failure;
 use crate::command::{self, capture, time};
@@ -83,7 +84,9 @@ impl Podman {
         fs::copy(busybox, root.join("bin/busybox")).map_err(refuse)?;
         std::os::unix::fs::symlink("busybox", root.join("bin/true")).map_err(refuse)?;
         let archive = folder.path().join("image.tar");
-        capture(Command::new("tar").arg("-C").arg(&root).arg("-cf").arg(&archive).arg("."))?;
+        // Owned by root inside, whoever makes it: an ordinary user may have no other id to give away.
+        let owner = ["--owner=0", "--group=0", "--numeric-owner"];
+        capture(Command::new("tar").args(owner).arg("-C").arg(&root).arg("-cf").arg(&archive).arg("."))?;
         let mut podman = Self { program, global: Vec::new(), options: Vec::new(), folder };
         capture(podman.command(&["import"]).arg(&archive).arg(IMAGE))?;
         podman.choose_options()?;
@@ -127,9 +130,10 @@ impl Drop for Podman {
     fn drop(&mut self) {
         // Layers may belong to ids that only podman can act as.
         let _ = capture(&mut self.command(&["rmi", "--all", "--force"]));
-        if !rustix::process::geteuid().is_root() {
-            // Ends the process that keeps the user's namespaces.
-            let _ = capture(&mut self.command(&["system", "migrate"]));
+        // For an ordinary user it leaves a process behind that keeps the namespaces; its id is in our own folder.
+        let pause = fs::read_to_string(self.folder.path().join("libpod/tmp/pause.pid")).unwrap_or_default();
+        if let Some(pid) = pause.trim().parse().ok().and_then(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         // Inside the bench's own mount namespace, and only there when there is anything to unmount.
         let _ = rustix::mount::unmount(self.folder.path().join("store/overlay"), UnmountFlags::DETACH);

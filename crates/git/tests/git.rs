@@ -3,10 +3,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use holon_git::apply::{self, Delivery, Outcome, Why};
 use holon_git::refs::Head;
@@ -62,8 +63,12 @@ fn finding_git() {
     let check = |script: &str, expect: fn(&Error) -> bool| {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("git");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a descriptor of ours could be inherited by a git of another test and
+        // make the script busy.
+        let write = format!("cat > '{0}' && chmod 755 '{0}'", path.display());
+        let mut child = Command::new("sh").args(["-c", &write]).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
         let error = Git::find_in(dir.path().as_os_str()).unwrap_err();
         assert!(expect(&error), "{script}: {error}");
     };

@@ -184,7 +184,7 @@ const TRAPS: &[Trap] = &[
         codes: &[0, 1, 2],
     },
     // The agent's last words.
-    Trap { name: "kill-all", mode: "execute", script: "kill -9 -1; kill -9 1; kill -STOP 1", codes: &[1] },
+    Trap { name: "kill-all", mode: "execute", script: "sh -c 'kill -9 1; kill -STOP 1; kill -9 -1'", codes: &[1] },
     Trap { name: "forged", mode: "execute", script: "printf '{\"status\":\"completed\",\"outcome\":\"success\"}' > /holon/output/manifest.json; exit 3", codes: &[1] },
     Trap {
         name: "configuration",
@@ -234,6 +234,7 @@ fn spring(world: &World<'_>, trap: &Trap, script: &str) {
     // A host that reads what a sparse file pretends to hold would take the machine with it; here it only fails.
     let agent = world.env.agent(trap.name, script);
     let out = world.env.work().join(format!("out-{}", trap.name));
+    let known = world.env.runs();
     let args: Vec<String> = ["run", "--mode", trap.mode, "--goal", "probe", "--timeout", "60s", "--out", out.to_str().unwrap(), "--agent", agent.to_str().unwrap()].map(String::from).to_vec();
     let output = world
         .env
@@ -246,11 +247,14 @@ fn spring(world: &World<'_>, trap: &Trap, script: &str) {
         .run();
     assert!(!output.timed_out, "the host hung\n{output}");
     assert!(trap.codes.contains(&output.code), "exit code {}\n{output}", output.code);
-    let run = world.env.runs().pop().expect("a run in the store");
-    for folder in [&out, &run.join("output")] {
-        let manifest = output.manifest(folder);
-        assert_eq!(manifest["exit_code"], output.code, "{manifest:#}");
+    let run = world.env.runs().into_iter().find(|run| !known.contains(run)).expect("a new run in the store");
+    let manifest = output.manifest(run.join("output"));
+    assert_eq!(manifest["exit_code"], output.code, "{output}");
+    if manifest["error"]["kind"] == "out" {
+        assert!(!out.exists(), "a half-made copy was left in {}", out.display());
+        return;
     }
+    assert_eq!(output.manifest(&out), manifest, "the copy tells another story");
     world.assert_secret_kept(&output, &out);
     assert_plain(&out);
 }

@@ -541,6 +541,7 @@ fn doctor_says_what_this_machine_can_do() {
             text.assert_stdout("--snapshot copy");
         }
         assert!(env.runs().is_empty());
+        env.assert_nothing_left();
     });
 }
 

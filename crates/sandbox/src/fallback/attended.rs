@@ -28,7 +28,7 @@ pub(super) struct Attended {
 /// What became of a start.
 pub(super) enum Started {
     /// The payload runs, or ran, behind these walls.
-    Payload(Attended),
+    Payload(Box<Attended>),
     /// The program ended before there was a payload, saying this.
     Failed(String),
 }
@@ -47,17 +47,25 @@ impl Attended {
         let mut seen = None;
         loop {
             let ended = running.wait(TICK)?;
-            if let Some(pid) = pid() {
-                let held = settle(&mut running, pid, promised)?;
-                return Ok(Started::Payload(Self { running, held, seen, _stage: stage }));
+            let measured = match pid() {
+                Some(pid) => settle(&mut running, pid)?,
+                None => None,
+            };
+            if let Some(held) = measured {
+                return Ok(Started::Payload(Box::new(Self { running, held, seen, _stage: stage })));
             }
-            match ended {
+            match running.wait(Duration::ZERO)?.or(ended) {
                 Some(ending) => {
                     let said = words(&mut running, &mut seen);
                     if failed(ending, &said) {
                         return Ok(Started::Failed(said));
                     }
-                    return Ok(Started::Payload(Self { running, held: promised, seen, _stage: stage }));
+                    return Ok(Started::Payload(Box::new(Self {
+                        running,
+                        held: promised,
+                        seen,
+                        _stage: stage,
+                    })));
                 }
                 None if Instant::now() > deadline => {
                     running.kill();
@@ -69,26 +77,18 @@ impl Attended {
     }
 }
 
-/// Looks again until the filter is on: walls go up one after the other, the filter last.
-fn settle(running: &mut Running, pid: u32, promised: Held) -> Result<Held, Refusal> {
+/// Looks again until the filter is on: walls go up one after the other, the filter last. `None` if it ended before.
+fn settle(running: &mut Running, pid: u32) -> Result<Option<Held>, Refusal> {
     let deadline = Instant::now() + SETTLE;
-    let mut seen = None;
     while let Some(held) = measure::around(pid) {
-        if held.seccomp {
-            return Ok(held);
+        if held.seccomp || Instant::now() > deadline {
+            return Ok(Some(held));
         }
-        seen = Some(held);
         if running.wait(TICK)?.is_some() {
-            return Ok(promised);
-        }
-        if Instant::now() > deadline {
             break;
         }
     }
-    Ok(match seen {
-        Some(held) if measure::around(pid).is_some() => held,
-        _ => promised,
-    })
+    Ok(None)
 }
 
 /// What was said on standard error; it stays in `seen` for whoever reads the output later.

@@ -15,8 +15,10 @@ use super::attended::{Attended, Started};
 use super::plan;
 use crate::backend::{Backend, Payload};
 use crate::mount::{Mount, Source};
-use crate::walls::bare::{Bare, FIRST_HANDED, Handed};
-use crate::walls::{Held, Job, Launcher, Network, PROC_HIDDEN, PROC_READ_ONLY, Refusal, Step, seccomp_bytes};
+use crate::walls::bare::{Bare, FIRST_HANDED, Handed, UNREACHABLE};
+use crate::walls::{
+    Ending, Held, Job, Launcher, Network, PROC_HIDDEN, PROC_READ_ONLY, Refusal, Step, seccomp_bytes,
+};
 
 const STATUS_FILE: &str = "status";
 /// Places of the descriptors that every start hands over; generated files follow.
@@ -71,7 +73,8 @@ impl Backend for Bubblewrap {
             Handed::WriteTo(status.clone()),
         ];
         handed.extend(files.into_iter().map(Handed::Bytes));
-        let mut argv: Vec<OsString> = vec![self.command.clone().into(), "--args".into(), OPTIONS.to_string().into(), "--".into()];
+        let mut argv: Vec<OsString> =
+            vec![self.command.clone().into(), "--args".into(), OPTIONS.to_string().into(), "--".into()];
         argv.extend(job.argv.iter().cloned());
         let bare = Bare {
             argv,
@@ -85,10 +88,14 @@ impl Backend for Bubblewrap {
         let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?;
         let promised = promised(job, running.held());
         let pid = || child_pid(&fs::read_to_string(&status).ok()?);
-        let failed = |_, said: &str| said.starts_with("bwrap: ");
+        let failed = |ending, said: &str| ending == Ending::Code(1) && said.starts_with("bwrap: ");
         match Attended::start(running, stage, promised, pid, failed)? {
-            Started::Payload(payload) => Ok(Box::new(payload)),
-            Started::Failed(said) => Err(plan::refusal(Step::Namespaces, said, &self.command)),
+            Started::Payload(payload) => Ok(payload),
+            Started::Failed(said) => {
+                let denied = job.identity.by_root && said.contains("Permission denied");
+                let said = if denied { format!("{said}. {UNREACHABLE}") } else { said };
+                Err(plan::refusal(Step::Namespaces, said, &self.command))
+            }
         }
     }
 }
@@ -124,8 +131,21 @@ fn options(job: &Job) -> Result<(Vec<OsString>, Vec<Vec<u8>>), Refusal> {
     if job.network == Network::Host {
         made.words(["--share-net"]);
     }
-    made.words(["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "holon", "--clearenv"]);
-    made.words(["--uid", &job.identity.inside_uid.to_string(), "--gid", &job.identity.inside_gid.to_string()]);
+    made.words([
+        "--new-session",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--hostname",
+        "holon",
+        "--clearenv",
+    ]);
+    made.words([
+        "--uid",
+        &job.identity.inside_uid.to_string(),
+        "--gid",
+        &job.identity.inside_gid.to_string(),
+    ]);
     for (name, value) in &job.env {
         made.words(["--setenv", name, value]);
     }
@@ -147,7 +167,14 @@ fn options(job: &Job) -> Result<(Vec<OsString>, Vec<Vec<u8>>), Refusal> {
             Err(_) => {}
         }
     }
-    made.words(["--remount-ro", "/", "--seccomp", &FILTER.to_string(), "--json-status-fd", &STATUS.to_string()]);
+    made.words([
+        "--remount-ro",
+        "/",
+        "--seccomp",
+        &FILTER.to_string(),
+        "--json-status-fd",
+        &STATUS.to_string(),
+    ]);
     made.option("--chdir", &job.cwd);
     Ok((made.words, made.files))
 }
@@ -197,12 +224,19 @@ impl Options {
             Source::File(bytes) => self.file(at, bytes.clone()),
             Source::Symlink(target) => self.place("--symlink", target, at),
             Source::EmptyDir => self.empty_folder(at),
-            Source::Overlay(_) => return Err(plan::refusal(Step::Overlay, "bubblewrap gets copies only", at)),
+            Source::Overlay(_) => {
+                return Err(plan::refusal(Step::Overlay, "bubblewrap gets copies only", at));
+            }
         }
         Ok(())
     }
 }
 
 fn nul_separated(words: &[OsString]) -> Vec<u8> {
-    words.iter().map(OsString::as_os_str).map(OsStr::as_bytes).flat_map(|word| [word, b"\0"].concat()).collect()
+    words
+        .iter()
+        .map(OsString::as_os_str)
+        .map(OsStr::as_bytes)
+        .flat_map(|word| [word, b"\0"].concat())
+        .collect()
 }

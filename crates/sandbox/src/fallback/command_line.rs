@@ -1,19 +1,15 @@
-//! The command line that starts a container with all its walls, and the files it refers to.
+//! The command line that starts a container with all its walls.
 
-use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::engine::{Dialect, User};
 use super::oci::{Oci, container_name};
 use super::plan;
+use super::staged::{Arguments, ENV_FILE, Staged, env_file};
 use crate::mount::{Mount, Source};
 use crate::walls::{Identity, Job, Limits, Network, Refusal, Step};
 
 pub(super) const PID_FILE: &str = "pid";
-pub(super) const ENV_FILE: &str = "env";
 /// Space that every payload has, whoever brings the root.
 const TEMPORARY: &str = "/tmp";
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -21,7 +17,15 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const MANY_PROCESSES: u64 = 4096;
 /// Variables docker would add from its own settings, possibly with a password inside; named without a value they stay out.
 const PROXIES: &[&str] = &[
-    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "FTP_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "ftp_proxy",
+    "no_proxy",
     "all_proxy",
 ];
 
@@ -86,7 +90,13 @@ impl Oci {
         known || mount.at.starts_with(plan::HOLON) || self.also.iter().any(|path| mount.at.starts_with(path))
     }
 
-    fn mount(&self, mount: &Mount, who: &Identity, stage: &Path, made: &mut Arguments) -> Result<(), Refusal> {
+    fn mount(
+        &self,
+        mount: &Mount,
+        who: &Identity,
+        stage: &Path,
+        made: &mut Arguments,
+    ) -> Result<(), Refusal> {
         let refuse = |message: &str| plan::refusal(Step::Bind, message, &mount.at);
         let at = &mount.at;
         if let Source::Tmpfs { mb, .. } = &mount.source
@@ -104,10 +114,19 @@ impl Oci {
                     Dialect::Podman => "U".to_owned(),
                     Dialect::Docker => format!("uid={},gid={}", who.uid, who.gid),
                 };
-                made.words(["--tmpfs", &format!("{target}:rw,exec,nosuid,nodev,size={mb}m,mode=1777,{owner}")]);
+                made.words([
+                    "--tmpfs",
+                    &format!("{target}:rw,exec,nosuid,nodev,size={mb}m,mode=1777,{owner}"),
+                ]);
                 return Ok(());
             }
             Source::Bind(path) if !path.exists() => return Err(refuse("its source does not exist")),
+            // What root made for the payload's eyes only, such as its input: no mount can show it to another user.
+            Source::Bind(path)
+                if !mount.writable && at != Path::new(plan::WORKSPACE) && needs_own(path, who) =>
+            {
+                made.staged(stage, Staged::Copy(path.clone(), (who.uid, who.gid)))
+            }
             // The engine separates with colons, so a path with one is named through a link.
             Source::Bind(path) => match path.to_str().filter(|text| !text.contains([':', ',', '\n'])) {
                 Some(_) => path.clone(),
@@ -123,6 +142,12 @@ impl Oci {
         made.option("--volume", volume);
         Ok(())
     }
+}
+
+/// Whether root's file or folder has to become the payload's own to be read for certain.
+fn needs_own(path: &Path, who: &Identity) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    who.by_root && path.metadata().is_ok_and(|meta| meta.uid() != who.uid)
 }
 
 /// Never more than this process may have: an engine that may not raise limits would fail.
@@ -146,70 +171,6 @@ fn limits(limits: &Limits) -> Vec<String> {
     .into_iter()
     .flat_map(|(option, value)| [option.to_owned(), value])
     .collect()
-}
-
-/// Values go through a file, because a command line can be read by everybody on the machine.
-fn env_file(env: &[(String, String)]) -> Result<String, Refusal> {
-    let mut text = String::new();
-    for (name, value) in env {
-        if value.contains(['\n', '\r', '\0']) || name.is_empty() || name.contains(|c: char| c == '=' || c.is_whitespace()) {
-            let message = format!("the variable {name:?} cannot be given to a container: its name or value has more than one line");
-            return Err(Refusal { step: Step::Job, errno: 0, message, detail: String::new() });
-        }
-        text += &format!("{name}={value}\n");
-    }
-    Ok(text)
-}
-
-/// A command line and the files it needs.
-#[derive(Debug, Default)]
-pub(super) struct Arguments {
-    pub argv: Vec<OsString>,
-    pub env: String,
-    pub files: Vec<Staged>,
-}
-
-/// A file, folder or link made for one container.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Staged {
-    File(Vec<u8>),
-    Folder,
-    Link(PathBuf),
-}
-
-impl Arguments {
-    fn words<S: AsRef<str>>(&mut self, words: impl IntoIterator<Item = S>) {
-        self.argv.extend(words.into_iter().map(|word| word.as_ref().into()));
-    }
-
-    fn option(&mut self, name: &str, value: impl Into<OsString>) {
-        self.argv.extend([name.into(), value.into()]);
-    }
-
-    fn staged(&mut self, stage: &Path, what: Staged) -> PathBuf {
-        self.files.push(what);
-        stage.join((self.files.len() - 1).to_string())
-    }
-
-    pub(super) fn stage(&self, folder: &Path) -> std::io::Result<()> {
-        let mut env = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(ENV_FILE))?;
-        env.write_all(self.env.as_bytes())?;
-        for (number, what) in self.files.iter().enumerate() {
-            let path = folder.join(number.to_string());
-            match what {
-                Staged::File(bytes) => {
-                    fs::write(&path, bytes)?;
-                    fs::set_permissions(&path, Permissions::from_mode(0o444))?;
-                }
-                Staged::Folder => {
-                    fs::create_dir(&path)?;
-                    fs::set_permissions(&path, Permissions::from_mode(0o555))?;
-                }
-                Staged::Link(target) => std::os::unix::fs::symlink(target, &path)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -289,8 +250,8 @@ mod tests {
                 vec![
                     "/stage/0:/etc/gitconfig:ro",
                     "/var:/holon/workspace",
-                    "/etc:/holon/input:ro",
-                    "/stage/1:/holon/workspace/hidden:ro",
+                    "/stage/1:/holon/input:ro",
+                    "/stage/2:/holon/workspace/hidden:ro",
                 ],
             ),
             ("--entrypoint", vec!["/bin/agent"]),
@@ -334,29 +295,16 @@ mod tests {
     }
 
     #[test]
-    fn variables_go_through_a_private_file() {
-        let made = engine(Dialect::Podman, User::Same).arguments(&typical(), Path::new("/stage")).unwrap();
-        assert_eq!(made.env, "TOKEN=s3cret # = '\"\n");
-        let dir = tempfile::tempdir().unwrap();
-        made.stage(dir.path()).unwrap();
-        let mode = fs::metadata(dir.path().join(ENV_FILE)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        for bad in ["two\nlines", "nul\0"] {
-            assert!(env_file(&[("A".into(), bad.into())]).is_err(), "{bad:?}");
-        }
-        for bad in ["", "A B", "A=B", "A\nB"] {
-            assert!(env_file(&[(bad.into(), "x".into())]).is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
     fn odd_paths_go_through_a_link_and_impossible_ones_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let odd = dir.path().join("a:b,c");
-        fs::create_dir(&odd).unwrap();
+        std::fs::create_dir(&odd).unwrap();
         let mut job = typical();
         job.mounts = vec![Mount::read_only(&odd, "/holon/input")];
         let oci = engine(Dialect::Podman, User::Same);
+        let made = oci.arguments(&job, Path::new("/stage")).unwrap();
+        assert_eq!(made.files, [Staged::Copy(odd.clone(), (7, 8))], "root's folder becomes the payload's");
+        job.identity.by_root = false;
         let made = oci.arguments(&job, Path::new("/stage")).unwrap();
         assert_eq!(made.files, [Staged::Link(odd.clone())]);
         let link = Source::Symlink("/etc".into());

@@ -24,13 +24,20 @@ fn forms(dialect: Dialect, root: bool) -> Vec<Form> {
         Dialect::Podman => &[None, Some("runc"), Some("crun")],
         Dialect::Docker => &[None],
     };
-    runtimes.iter().flat_map(|runtime| users.iter().map(|user| Form { user: *user, runtime: *runtime })).collect()
+    runtimes
+        .iter()
+        .flat_map(|runtime| users.iter().map(|user| Form { user: *user, runtime: *runtime }))
+        .collect()
 }
 
 impl Oci {
     /// The first engine of the search path (podman, then docker) that can start a container of `image`, or of an empty
     /// root when no image is named. `env` looks a variable of the host up; `HOLON_OCI_ARGS` adds arguments.
-    pub fn detect(env: &dyn Fn(&str) -> Option<String>, image: Option<&str>, launcher: Launcher) -> Result<Oci, Refusal> {
+    pub fn detect(
+        env: &dyn Fn(&str) -> Option<String>,
+        image: Option<&str>,
+        launcher: Launcher,
+    ) -> Result<Oci, Refusal> {
         let path = env("PATH").unwrap_or_default();
         let mut refusals = Vec::new();
         for name in ["podman", "docker"] {
@@ -56,11 +63,14 @@ impl Oci {
             Some((name.clone(), env(&name)?))
         }));
         let ask = |args: &[&str]| {
-            let args: Vec<String> = globals.iter().cloned().chain(args.iter().map(|a| (*a).to_owned())).collect();
-            engine::ask(program, &args, &own_env, PATIENCE).map_err(|e| Refusal::new(Step::Exec, e, program.display().to_string()))
+            let args: Vec<String> =
+                globals.iter().cloned().chain(args.iter().map(|a| (*a).to_owned())).collect();
+            engine::ask(program, &args, &own_env, PATIENCE)
+                .map_err(|e| Refusal::new(Step::Exec, e, program.display().to_string()))
         };
         let version = ask(&["--version"])?;
-        let dialect = if version.out.to_lowercase().contains("podman") { Dialect::Podman } else { Dialect::Docker };
+        let dialect =
+            if version.out.to_lowercase().contains("podman") { Dialect::Podman } else { Dialect::Docker };
         let mut rootless_daemon = false;
         if dialect == Dialect::Docker {
             let info = ask(&["info", "--format", "{{.SecurityOptions}}"])?;
@@ -113,7 +123,8 @@ impl Oci {
         let job = nothing(&format!("probe-{}-{}", std::process::id(), stage_name(stage.path())));
         let made = oci.arguments(&job, stage.path())?;
         made.stage(stage.path()).map_err(staging)?;
-        let mut args: Vec<String> = made.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut args: Vec<String> =
+            made.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         if self.image.is_empty() {
             // Without an image there is no entrypoint to replace.
             args = without_entrypoint(args);

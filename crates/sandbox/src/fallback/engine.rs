@@ -64,8 +64,22 @@ pub fn environment(all: impl Iterator<Item = (String, String)>) -> Vec<(String, 
 
 /// Options that come before the subcommand, because they say which store or daemon is meant; each takes a value.
 const GLOBAL: &[&str] = &[
-    "--root", "--runroot", "--storage-driver", "--storage-opt", "--tmpdir", "--cgroup-manager", "--url", "--connection",
-    "--identity", "--imagestore", "--network-config-dir", "--host", "-H", "--context", "--config", "--log-level",
+    "--root",
+    "--runroot",
+    "--storage-driver",
+    "--storage-opt",
+    "--tmpdir",
+    "--cgroup-manager",
+    "--url",
+    "--connection",
+    "--identity",
+    "--imagestore",
+    "--network-config-dir",
+    "--host",
+    "-H",
+    "--context",
+    "--config",
+    "--log-level",
 ];
 
 /// Splits extra arguments (as in `HOLON_OCI_ARGS`, separated by blanks) into those before and after `run`.
@@ -87,9 +101,10 @@ pub fn split_arguments(text: &str) -> (Vec<String>, Vec<String>) {
 
 /// Finds a program in a search path.
 pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
-    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|file| {
-        rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
-    })
+    std::env::split_paths(path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|file| rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file())
 }
 
 /// Runs an engine command to its end, or to the limit.
@@ -178,7 +193,14 @@ mod tests {
     fn arguments_find_their_side_of_run() {
         let check = |text: &str, before: &[&str], after: &[&str]| {
             let (b, a) = split_arguments(text);
-            assert_eq!((b, a), (before.iter().map(|s| s.to_string()).collect(), after.iter().map(|s| s.to_string()).collect()), "{text}");
+            assert_eq!(
+                (b, a),
+                (
+                    before.iter().map(|s| s.to_string()).collect(),
+                    after.iter().map(|s| s.to_string()).collect()
+                ),
+                "{text}"
+            );
         };
         check("", &[], &[]);
         check("--device /dev/kvm", &[], &["--device", "/dev/kvm"]);
@@ -191,10 +213,16 @@ mod tests {
     #[test]
     fn complaints_get_a_remedy() {
         for (said, expect) in [
-            ("docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", "systemctl start docker"),
+            (
+                "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
+                "systemctl start docker",
+            ),
             ("Error: localhost/x:1: image not known", "podman import"),
             ("docker: Error response from daemon: No such image: x:1", "podman import"),
-            ("warning: first\nError: runc: error setting rlimit type 7: operation not permitted", "default_ulimits"),
+            (
+                "warning: first\nError: runc: error setting rlimit type 7: operation not permitted",
+                "default_ulimits",
+            ),
             ("something else", "something else"),
             ("", "without a word"),
         ] {
@@ -202,13 +230,19 @@ mod tests {
             assert!(refusal.message.contains(expect), "{said} -> {refusal}");
             assert_eq!(refusal.remedy(), None, "the message says it all");
         }
-        assert!(explain(Path::new("p"), "time=… level=warning\nError: boom\n").message.starts_with("Error: boom"));
+        assert!(
+            explain(Path::new("p"), "time=… level=warning\nError: boom\n").message.starts_with("Error: boom")
+        );
     }
 
     #[test]
     fn only_what_a_client_needs_is_passed_on() {
-        let all = ["PATH", "HOME", "OPENAI_API_KEY", "DOCKER_HOST", "XDG_RUNTIME_DIR", "http_proxy", "LD_PRELOAD"];
-        let passed: Vec<_> = environment(all.iter().map(|n| (n.to_string(), "v".to_owned()))).into_iter().map(|(n, _)| n).collect();
+        let all =
+            ["PATH", "HOME", "OPENAI_API_KEY", "DOCKER_HOST", "XDG_RUNTIME_DIR", "http_proxy", "LD_PRELOAD"];
+        let passed: Vec<_> = environment(all.iter().map(|n| (n.to_string(), "v".to_owned())))
+            .into_iter()
+            .map(|(n, _)| n)
+            .collect();
         assert_eq!(passed, ["PATH", "HOME", "DOCKER_HOST", "XDG_RUNTIME_DIR"]);
     }
 
@@ -219,7 +253,12 @@ mod tests {
         let answer = ask(&sleep, &["3600".to_owned()], &env, Duration::from_millis(50)).unwrap();
         assert_eq!(answer.code, None);
         let shell = find_program("sh", "relative:/usr/bin:/bin").unwrap();
-        let said = ask(&shell, &["-c".to_owned(), "echo out; echo err >&2; exit 3".to_owned()], &env, Duration::from_secs(60));
+        let said = ask(
+            &shell,
+            &["-c".to_owned(), "echo out; echo err >&2; exit 3".to_owned()],
+            &env,
+            Duration::from_secs(60),
+        );
         let said = said.unwrap();
         assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(3), "out", "err"));
     }

@@ -155,7 +155,8 @@ impl std::str::FromStr for Choice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Choice::Auto, Choice::Native, Choice::Oci, Choice::Bubblewrap, Choice::Landlock, Choice::None];
+        let all =
+            [Choice::Auto, Choice::Native, Choice::Oci, Choice::Bubblewrap, Choice::Landlock, Choice::None];
         all.into_iter().find(|choice| choice.name() == text).ok_or_else(|| {
             format!("unknown sandbox {text:?}: it is one of {}", all.map(Choice::name).join(", "))
         })
@@ -216,7 +217,10 @@ mod tests {
         let refusal = ladder(&asked, &probes("nobl")).unwrap_err();
         assert!(refusal.to_string().contains("--i-accept-no-isolation"), "{refusal}");
         asked.accepts_none = true;
-        assert_eq!(ladder(&asked, &probes("")).unwrap(), Chosen { backend: Choice::None, level: Level::None });
+        assert_eq!(
+            ladder(&asked, &probes("")).unwrap(),
+            Chosen { backend: Choice::None, level: Level::None }
+        );
         // The word alone does not lower what was not asked for.
         asked.choice = Choice::Auto;
         assert!(ladder(&asked, &probes("l")).is_err());

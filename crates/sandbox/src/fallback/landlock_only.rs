@@ -89,7 +89,11 @@ fn reach(mounts: &[Mount]) -> Result<Reach, Refusal> {
             .filter(|path| path.symlink_metadata().is_ok())
             .collect();
         if mount.writable && !holes.is_empty() {
-            return Err(plan::refusal(Step::Landlock, "part of a writable folder cannot be hidden here", source));
+            return Err(plan::refusal(
+                Step::Landlock,
+                "part of a writable folder cannot be hidden here",
+                source,
+            ));
         }
         match (holes.is_empty(), mount.writable) {
             (true, true) => reach.write.push(source.clone()),

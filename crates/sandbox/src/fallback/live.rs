@@ -54,7 +54,15 @@ fn landlock_keeps_a_read_only_workspace_as_it_is() {
         let world = World::new(script, false).on_the_host();
         let stamp = |name: &str| {
             let meta = world.dir.path().join(name).metadata().unwrap();
-            (meta.mode(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.nlink(), meta.len())
+            (
+                meta.mode(),
+                meta.mtime(),
+                meta.mtime_nsec(),
+                meta.ctime(),
+                meta.ctime_nsec(),
+                meta.nlink(),
+                meta.len(),
+            )
         };
         let before = ["work", "work/file", "secret"].map(stamp);
         let ran = run(&LandlockOnly::default(), &world.job);
@@ -113,7 +121,11 @@ fn landlock_has_no_network_and_sees_no_secret_of_the_host() {
         // With the host's network, internet sockets work and nothing else changes.
         world.job.network = Network::Host;
         let networked = run(&LandlockOnly::default(), &world.job);
-        assert!(networked.output.contains("REACHED") && !networked.output.contains("SEEN"), "{}", networked.output);
+        assert!(
+            networked.output.contains("REACHED") && !networked.output.contains("SEEN"),
+            "{}",
+            networked.output
+        );
     });
 }
 
@@ -171,7 +183,7 @@ fn none_stays_root_only_where_its_user_cannot_go() {
 }
 
 /// A daemon that leaves the session and its parents, ignores SIGTERM, and a payload that waits.
-const DAEMON: &str = "
+pub(super) const DAEMON: &str = "
     (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' \"$0\" >/dev/null 2>&1 &) &
     wait; echo up; while :; do sleep 1; done";
 
@@ -180,7 +192,8 @@ pub(super) fn nothing_survives(backend: &dyn Backend, script: &str, world: impl 
     for (number, way) in ["ends", "killed", "dropped"].into_iter().enumerate() {
         let mut world = world();
         let marker = format!("holon-marker-{}-{}-{number}", backend.name(), world.job.name);
-        let script = if way == "ends" { script.replace("; while", "; exit 3; while") } else { script.to_owned() };
+        let script =
+            if way == "ends" { script.replace("; while", "; exit 3; while") } else { script.to_owned() };
         world.job.argv = ["/bin/sh", "-c", &script, &marker].map(Into::into).to_vec();
         let mut payload = backend.start(&world.job).unwrap_or_else(|refusal| panic!("{refusal}"));
         wait_for_line(&mut payload, "up");
@@ -216,91 +229,17 @@ fn daemons_end_with_a_payload_without_namespaces() {
 }
 
 #[test]
-fn daemons_end_with_bubblewrap() {
-    as_every_user(&path("daemons_end_with_bubblewrap"), || {
-        nothing_survives(&Bubblewrap::default(), DAEMON, || World::new("", true));
-    });
-}
-
-#[test]
-fn bubblewrap_keeps_the_contract() {
-    as_every_user(&path("bubblewrap_keeps_the_contract"), || {
-        let script = "
-            pwd; id -u; env | sort
-            cat file /holon/input/file || echo FAIL read
-            echo new > made && mkdir d && mv made d/ && echo new > /holon/output/made || echo FAIL write
-            echo x > /tmp/x && echo x > /dev/null || echo FAIL tmp
-            echo x > /holon/input/file && echo OPEN input
-            echo x > /made && echo OPEN root
-            echo x > /usr/made && echo OPEN usr
-            echo x > /proc/sys/kernel/core_pattern && echo OPEN sysctl
-            cat /proc/keys | grep . && echo OPEN keys
-            ls /root /home && echo OPEN home
-            unshare -U true && echo OPEN userns
-            ls /sys/class/net /proc/1/root/etc/shadow && echo OPEN sys
-            cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n' | grep 's3cre[t]' && echo OPEN environ
-            true";
-        let mut world = World::new(script, true);
-        world.job.env.push(("TOKEN".into(), "s3cret".into()));
-        let ran = run(&Bubblewrap::default(), &world.job);
-        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
-        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
-        let uid = world.job.identity.inside_uid;
-        assert!(ran.output.starts_with(&format!("/holon/workspace\n{uid}\nPATH=")), "{}", ran.output);
-        assert_eq!(world.read("work/d/made"), "new\n");
-        assert_eq!(world.read("output/made"), "new\n");
-        assert_eq!(std::fs::metadata(world.dir.path().join("work/d/made")).unwrap().uid(), world.job.identity.uid);
-        let held = ran.held;
-        assert!(held.user_ns && held.mount_ns && held.pid_ns && held.net_ns && held.ipc_ns && held.uts_ns, "{held:?}");
-        assert!(held.private_root && held.masked_proc && held.seccomp && held.no_new_privs, "{held:?}");
-        assert!(held.capabilities_dropped && held.unprivileged_payload && held.files.is_some(), "{held:?}");
-        assert!(held.landlock.is_none() && !held.locked_mounts, "{held:?}");
-    });
-}
-
-#[test]
-fn bubblewrap_measures_a_payload_that_stays() {
-    as_every_user(&path("bubblewrap_measures_a_payload_that_stays"), || {
-        let world = World::new("echo up; while :; do sleep 1; done", false);
-        let mut payload = Bubblewrap::default().start(&world.job).unwrap();
-        wait_for_line(&mut payload, "up");
-        let held = payload.held().clone();
-        assert!(held.seccomp && held.masked_proc && held.private_root && held.cgroup_ns, "{held:?}");
-        payload.kill();
-        assert_eq!(payload.finish().ending, Ending::Killed);
-    });
-}
-
-#[test]
-fn bubblewrap_opens_a_scope_and_nothing_beside_it() {
-    as_every_user(&path("bubblewrap_opens_a_scope_and_nothing_beside_it"), || {
-        let script = "echo x > file && echo OPEN; echo new > docs/made || echo FAIL; mv docs other && echo OPEN; true";
-        for backend in [&Bubblewrap::default() as &dyn Backend, &LandlockOnly::default()] {
-            let mut world = World::new(script, true);
-            if !backend.private_root() {
-                world = world.on_the_host();
-            }
-            let docs = world.dir.path().join("work/docs");
-            std::fs::create_dir(&docs).unwrap();
-            if let Some((uid, gid)) = world.job.identity.owner() {
-                std::os::unix::fs::chown(&docs, Some(uid), Some(gid)).unwrap();
-            }
-            world.job.writable_below = vec!["docs".into()];
-            let ran = run(backend, &world.job);
-            assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}: {}", backend.name(), ran.output);
-            assert_eq!(world.read("work/docs/made"), "new\n", "{}", backend.name());
-            assert_eq!(world.read("work/file"), "old\n");
-        }
-    });
-}
-
-#[test]
 fn a_command_that_is_not_there_is_a_refusal() {
     for backend in [&LandlockOnly::default() as &dyn Backend, &Unwalled::default()] {
         let mut job = job(&["/does/not/exist"]);
         job.mounts = crate::walls::layout::system_root(&job.identity);
         let mut payload = backend.start(&job).unwrap();
         let refusal = payload.wait(std::time::Duration::from_secs(60)).unwrap_err();
-        assert_eq!((refusal.step, refusal.errno), (crate::walls::Step::Exec, libc::ENOENT), "{}", backend.name());
+        assert_eq!(
+            (refusal.step, refusal.errno),
+            (crate::walls::Step::Exec, libc::ENOENT),
+            "{}",
+            backend.name()
+        );
     }
 }

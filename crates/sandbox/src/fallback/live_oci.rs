@@ -41,19 +41,37 @@ impl Store {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         std::fs::copy(BUSYBOX, root.join("bin/busybox")).unwrap();
-        for name in ["sh", "cat", "echo", "id", "ls", "sleep", "env", "grep", "mkdir", "mv", "tr", "sort", "setsid"] {
+        for name in
+            ["sh", "cat", "echo", "id", "ls", "sleep", "env", "grep", "mkdir", "mv", "tr", "sort", "setsid"]
+        {
             std::os::unix::fs::symlink("busybox", root.join("bin").join(name)).unwrap();
         }
-        let mut tar = Command::new("tar").args(["--owner=0", "--group=0", "-C"]).arg(&root).args(["-c", "."]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut tar = Command::new("tar")
+            .args(["--owner=0", "--group=0", "-C"])
+            .arg(&root)
+            .args(["-c", "."])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let entry = "ENTRYPOINT [\"/bin/sh\", \"-c\", \"echo own entrypoint $TOKEN; exit 4\"]";
-        let done = store.podman(&["import", "--change", entry, "-", IMAGE]).stdin(tar.stdout.take().unwrap()).output().unwrap();
-        assert!(tar.wait().unwrap().success() && done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let done = store
+            .podman(&["import", "--change", entry, "-", IMAGE])
+            .stdin(tar.stdout.take().unwrap())
+            .output()
+            .unwrap();
+        assert!(
+            tar.wait().unwrap().success() && done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         Some(store)
     }
 
     fn arguments(&self) -> String {
         let dir = self.dir.path().display();
-        format!("--root {dir}/r --runroot {dir}/rr --tmpdir {dir}/t --storage-driver vfs --cgroup-manager cgroupfs")
+        format!(
+            "--root {dir}/r --runroot {dir}/rr --tmpdir {dir}/t --storage-driver vfs --cgroup-manager cgroupfs"
+        )
     }
 
     fn podman(&self, args: &[&str]) -> Command {
@@ -75,6 +93,22 @@ impl Store {
         let listed = self.podman(&["ps", "--all", "--format", "{{.Names}}"]).output().unwrap();
         assert!(listed.status.success());
         String::from_utf8(listed.stdout).unwrap()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let dir = self.dir.path();
+        // Rootless podman keeps one process per user to hold its namespace; this store is a user of its own.
+        let hold = || std::fs::read_to_string(dir.join("t/pause.pid")).ok()?.trim().parse().ok();
+        // Launchers that lost their host, and podman's own cleaners, may still be at it.
+        let text = dir.to_string_lossy().into_owned();
+        holon_testkit::wait_until(Duration::from_secs(30), || {
+            if let Some(pid) = hold().and_then(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            super::testing::launchers() == 0 && super::testing::mentioning(&text).is_empty()
+        });
     }
 }
 
@@ -105,7 +139,11 @@ fn a_container_keeps_the_contract() {
         let ran = run(&oci, &world.job);
         assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
         assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
-        assert!(ran.output.starts_with("/holon/workspace\nTOKEN=s3cret # \"quoted\"\nold\nold\n"), "{}", ran.output);
+        assert!(
+            ran.output.starts_with("/holon/workspace\nTOKEN=s3cret # \"quoted\"\nold\nold\n"),
+            "{}",
+            ran.output
+        );
         assert_eq!(world.read("work/d/made"), "new\n");
         assert_eq!(world.read("output/made"), "new\n");
         let owner = std::fs::metadata(world.dir.path().join("work/d/made")).unwrap().uid();
@@ -129,7 +167,11 @@ fn a_container_is_measured_and_stopped() {
         assert!(held.private_root && held.masked_proc && held.seccomp && held.no_new_privs, "{held:?}");
         assert!(held.capabilities_dropped && held.unprivileged_payload && held.files.is_some(), "{held:?}");
         assert!(held.landlock.is_none() && !held.locked_mounts, "{held:?}");
-        assert_eq!(super::testing::mentioning("s3cret-value"), Vec::<String>::new(), "a value shows in the process list");
+        assert_eq!(
+            super::testing::mentioning("s3cret-value"),
+            Vec::<String>::new(),
+            "a value shows in the process list"
+        );
         payload.terminate();
         assert_eq!(payload.wait(Duration::from_secs(60)).unwrap(), Some(Ending::Code(9)));
         payload.finish();
@@ -163,7 +205,8 @@ fn an_image_can_be_the_agent() {
         world.job.env.push(("TOKEN".into(), "here".into()));
         let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
         let ran = run(&oci, &world.job);
-        assert_eq!((ran.ending, ran.output.as_str()), (Ending::Code(4), "own entrypoint here\n"));
+        // An engine may add a warning of its own about limits it does not have.
+        assert_eq!((ran.ending, ran.output.lines().next()), (Ending::Code(4), Some("own entrypoint here")));
     });
 }
 

@@ -40,7 +40,9 @@ pub(super) fn around(pid: u32) -> Option<Held> {
 }
 
 fn from_status(status: &str, held: &mut Held) {
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let field = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    };
     held.seccomp = field("Seccomp") == Some("2");
     held.no_new_privs = field("NoNewPrivs") == Some("1");
     let empty = |name: &str| field(name).is_some_and(|set| set.bytes().all(|b| b == b'0'));
@@ -56,15 +58,15 @@ fn read_only(mountinfo: &str, at: &str) -> bool {
             let mut fields = line.split(' ').skip(4);
             Some((fields.next()?, fields.next()?))
         })
-        .filter(|(place, _)| *place == at)
-        .next_back()
+        .rfind(|(place, _)| *place == at)
         .is_some_and(|(_, options)| options.split(',').any(|option| option == "ro"))
 }
 
 /// The switches are read-only, and at least the list of keys or the timers are covered.
 fn proc_is_masked(mountinfo: &str) -> bool {
     let covered = |at: &str| mountinfo.lines().any(|line| line.split(' ').nth(4) == Some(at));
-    read_only(mountinfo, "/proc/sys") && ["/proc/keys", "/proc/timer_list", "/proc/kcore"].into_iter().any(covered)
+    read_only(mountinfo, "/proc/sys")
+        && ["/proc/keys", "/proc/timer_list", "/proc/kcore"].into_iter().any(covered)
 }
 
 /// How a control group bounds the process, if one does.
@@ -75,7 +77,9 @@ fn group_limit(membership: &str, controller: &str, files: &[&str]) -> Option<Str
         let (controllers, path) = (fields.next()?, fields.next()?.trim_start_matches('/'));
         let (base, version) = match controllers {
             "" => (root.join(path), "cgroup v2"),
-            found if found.split(',').any(|c| c == controller) => (root.join(controller).join(path), "cgroup v1"),
+            found if found.split(',').any(|c| c == controller) => {
+                (root.join(controller).join(path), "cgroup v1")
+            }
             _ => return None,
         };
         let bounded = files.iter().any(|file| {
@@ -104,7 +108,8 @@ mod tests {
         let check = |status: &str, expect: [bool; 4]| {
             let mut held = Held::default();
             from_status(status, &mut held);
-            let found = [held.seccomp, held.no_new_privs, held.capabilities_dropped, held.unprivileged_payload];
+            let found =
+                [held.seccomp, held.no_new_privs, held.capabilities_dropped, held.unprivileged_payload];
             assert_eq!(found, expect, "{status}");
         };
         check(full, [true, true, true, true]);

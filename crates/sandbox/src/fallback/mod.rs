@@ -22,9 +22,12 @@ pub mod none;
 pub mod oci;
 mod plan;
 pub mod probe;
+mod staged;
 
 #[cfg(test)]
 mod live;
+#[cfg(test)]
+mod live_bubblewrap;
 #[cfg(test)]
 mod live_oci;
 #[cfg(test)]

@@ -11,8 +11,9 @@ use std::time::Duration;
 use holon_core::sandbox::Level;
 
 use super::attended::{Attended, Started};
-use super::command_line::{ENV_FILE, PID_FILE};
+use super::command_line::PID_FILE;
 use super::engine::{self, Dialect, Form};
+use super::staged::ENV_FILE;
 use crate::backend::{Backend, Payload};
 use crate::walls::bare::Bare;
 use crate::walls::{Ending, Held, Job, Launcher, Network, Refusal, Step};
@@ -65,12 +66,12 @@ impl Backend for Oci {
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
         match self.launch(job)? {
-            Started::Payload(payload) => Ok(Box::new(payload)),
+            Started::Payload(payload) => Ok(payload),
             Started::Failed(said) if said.contains("already in use") => {
                 // Left behind by a host that was killed together with its launcher.
                 self.cleanup(&job.name);
                 match self.launch(job)? {
-                    Started::Payload(payload) => Ok(Box::new(payload)),
+                    Started::Payload(payload) => Ok(payload),
                     Started::Failed(said) => Err(engine::explain(&self.command, &said)),
                 }
             }
@@ -102,6 +103,7 @@ impl Oci {
             argv: [vec![self.command.clone().into()], arguments.argv].concat(),
             env: self.env.clone(),
             cwd: "/".into(),
+            to_terminate: self.command_words(&["kill", "--signal", "TERM", &container_name(&job.name)]),
             at_end: self.ending_commands(&container_name(&job.name)),
             ..Bare::default()
         };
@@ -113,7 +115,8 @@ impl Oci {
             Dialect::Docker => self.ask_pid(&name),
         };
         // 125 to 127 are the engine's own, when it also complains: a short payload may have ended with the same number.
-        let failed = |ending, said: &str| matches!(ending, Ending::Code(125..=127)) && engine::complains(said);
+        let failed =
+            |ending, said: &str| matches!(ending, Ending::Code(125..=127)) && engine::complains(said);
         let started = Attended::start(running, stage, self.promised(job), pid, failed);
         let _ = fs::remove_file(env_file);
         started
@@ -144,13 +147,14 @@ impl Oci {
     }
 
     fn ending_commands(&self, name: &str) -> Vec<Vec<String>> {
-        let command = |words: &[&str]| {
-            let mut all = vec![self.command.to_string_lossy().into_owned()];
-            all.extend(self.globals.iter().cloned());
-            all.extend(words.iter().map(|word| (*word).to_owned()));
-            all
-        };
-        vec![command(&["kill", name]), command(&["rm", "--force", name])]
+        vec![self.command_words(&["kill", name]), self.command_words(&["rm", "--force", name])]
+    }
+
+    fn command_words(&self, words: &[&str]) -> Vec<String> {
+        let mut all = vec![self.command.to_string_lossy().into_owned()];
+        all.extend(self.globals.iter().cloned());
+        all.extend(words.iter().map(|word| (*word).to_owned()));
+        all
     }
 }
 

@@ -21,7 +21,13 @@ pub(super) fn mounts(job: &Job) -> Result<Vec<Mount>, Refusal> {
         if let Source::Overlay(layers) = &mount.source {
             match layers.lowers.as_slice() {
                 [only] if !mount.at.starts_with(HOLON) => *mount = Mount::read_only(only, &mount.at),
-                _ => return Err(refusal(Step::Overlay, "this backend has no merged views; copy the folder", &mount.at)),
+                _ => {
+                    return Err(refusal(
+                        Step::Overlay,
+                        "this backend has no merged views; copy the folder",
+                        &mount.at,
+                    ));
+                }
             }
         }
         if mount.at == Path::new(WORKSPACE) && !job.writable_below.is_empty() {

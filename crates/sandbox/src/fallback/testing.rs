@@ -118,7 +118,8 @@ pub(super) fn run(backend: &dyn Backend, job: &Job) -> Ran {
     let mut output = String::new();
     out.read_to_string(&mut output).unwrap();
     output += &reader.join().unwrap();
-    let ending = payload.wait(Duration::from_secs(60)).unwrap_or_else(|refusal| panic!("{refusal}: {output}"));
+    let ending =
+        payload.wait(Duration::from_secs(60)).unwrap_or_else(|refusal| panic!("{refusal}: {output}"));
     let finished = payload.finish();
     assert_eq!(Some(finished.ending), ending, "{output}");
     Ran { ending: finished.ending, output, held }
@@ -151,6 +152,21 @@ pub(super) fn mentioning(marker: &str) -> Vec<String> {
         .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
         .filter(|line| line.contains(marker))
         .collect()
+}
+
+/// How many launchers this process still has.
+pub(super) fn launchers() -> usize {
+    let own = std::process::id();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| {
+            std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.starts_with(b"holon-walls"))
+        })
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok())
+        .filter(|stat| {
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.split(' ').nth(1) == Some(&own.to_string()))
+        })
+        .count()
 }
 
 /// What is still there when it had time to go.
@@ -194,7 +210,8 @@ pub(super) fn as_every_user(name: &str, test: impl FnOnce()) {
         .current_dir("/")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "as an ordinary user: {said}");
 }
 

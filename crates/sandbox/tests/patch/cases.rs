@@ -327,6 +327,14 @@ pub(crate) const CASES: &[Case] = cases! {
     "hostile git configuration", dirty, Patch, hostile_config;
     "damaged git", dirty, Patch, |d| { write(d, ".git/index", "rubbish"); write(d, ".git/HEAD", "rubbish"); write(d, ".git/config", "[rubbish"); touched(d); };
     "new submodule", dirty, Patch, new_submodule;
+    "looping link to directory", |d| { dirty(d); link(d, "loop", "loop"); }, Refused("symbolic links"), |d| {
+        fs::remove_file(d.join("loop")).unwrap();
+        write(d, "loop/x", "x\n");
+    };
+    "link to directory with the same names", |d| { dirty(d); link(d, "alias", "docs"); }, Patch, |d| {
+        fs::remove_file(d.join("alias")).unwrap();
+        write(d, "alias/a.md", "other\n");
+    };
     "names git takes for its own", dirty, Refused("invalid path"), |d| write(d, ".git /config", "x\n");
     "short names git takes for its own", dirty, Refused("invalid path"), |d| write(d, "git~1/config", "x\n");
     "not a repository", plain, Patch, |d| { touched(d); write(d, "a.log", "not ignored here\n"); };

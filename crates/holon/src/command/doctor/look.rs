@@ -14,6 +14,7 @@ use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
 use holon_sandbox::walls::layout::system_root;
 use holon_sandbox::walls::{Held, Identity, Job, Launcher, Limits, Network, Refusal};
 
+use super::pause::Pauses;
 use crate::failure::Failure;
 use crate::session::{Session, variable};
 use crate::show::manifest;
@@ -60,7 +61,9 @@ impl Found {
         let places = session.places()?;
         let launcher = Launcher::default();
         let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+        let pauses = Pauses::note();
         let probes = probe_all(&launcher, &text, None);
+        pauses.end_new_ones();
         let native = Native::new(launcher);
         let held = try_out(&native, &[]).ok().map(|held| layers(&held));
         let answer = |name, result: Result<(Level, String), &Refusal>| match result {

@@ -1,6 +1,7 @@
 //! `holon doctor`: what this machine can enforce, why not more, and how to get it.
 
 mod look;
+mod pause;
 
 use std::process::ExitCode;
 

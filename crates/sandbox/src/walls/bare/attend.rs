@@ -22,7 +22,7 @@ pub(super) fn until_the_end(socket: &UnixStream, children: BorrowedFd<'_>, pid: 
     let mut ending = None;
     while ending.is_none() {
         ending = reap(payload);
-        if ending.is_none() && !listen(socket, children, payload, bare) {
+        if ending.is_none() && !listen(socket, children, bare) {
             break;
         }
     }
@@ -64,7 +64,7 @@ fn reap(payload: Pid) -> Option<WaitStatus> {
 }
 
 /// Waits for a word from the host or the end of a child; false when the host wants an end or is gone.
-fn listen(mut socket: &UnixStream, children: BorrowedFd<'_>, payload: Pid, bare: &Bare) -> bool {
+fn listen(mut socket: &UnixStream, children: BorrowedFd<'_>, bare: &Bare) -> bool {
     let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
     if poll(&mut fds, None).is_err() {
         return true;
@@ -79,10 +79,7 @@ fn listen(mut socket: &UnixStream, children: BorrowedFd<'_>, payload: Pid, bare:
     let mut byte = [0];
     match socket.read(&mut byte) {
         Ok(1) if byte[0] == TERMINATE && bare.adopt => descendants::signal_all(Signal::TERM),
-        // A client passes it on.
-        Ok(1) if byte[0] == TERMINATE => {
-            let _ = rustix::process::kill_process(payload, Signal::TERM);
-        }
+        Ok(1) if byte[0] == TERMINATE => run(&bare.to_terminate, bare),
         _ => return false,
     }
     true
@@ -104,15 +101,17 @@ fn end_outside(children: BorrowedFd<'_>, client: Pid, bare: &Bare) {
 }
 
 fn run_all(commands: &[Vec<String>], bare: &Bare) {
-    for command in commands {
-        let Some((program, args)) = command.split_first() else { continue };
-        let _ = Command::new(program)
-            .args(args)
-            .env_clear()
-            .envs(bare.env.iter().map(|(k, v)| (k, v)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-    }
+    commands.iter().for_each(|command| run(command, bare));
+}
+
+fn run(command: &[String], bare: &Bare) {
+    let Some((program, args)) = command.split_first() else { return };
+    let _ = Command::new(program)
+        .args(args)
+        .env_clear()
+        .envs(bare.env.iter().map(|(k, v)| (k, v)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
 }

@@ -24,7 +24,8 @@ pub(super) fn end_all() {
     for _ in 0..PASSES {
         let mut stopped = BTreeSet::new();
         loop {
-            let fresh: Vec<u32> = below(std::process::id()).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            let fresh: Vec<u32> =
+                below(std::process::id()).into_iter().filter(|pid| stopped.insert(*pid)).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -71,7 +72,13 @@ fn below(root: u32) -> BTreeSet<u32> {
     let mut found = BTreeSet::from([root]);
     loop {
         let before = found.len();
-        found.extend(pairs.iter().filter(|(_, parent)| found.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>());
+        found.extend(
+            pairs
+                .iter()
+                .filter(|(_, parent)| found.contains(parent))
+                .map(|(pid, _)| *pid)
+                .collect::<Vec<_>>(),
+        );
         if found.len() == before {
             found.remove(&root);
             return found;

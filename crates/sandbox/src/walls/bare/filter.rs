@@ -52,7 +52,8 @@ const OLDER_METADATA: &[libc::c_long] = &[];
 
 /// Loads it for this process and everything it starts.
 pub(super) fn load(internet: bool, freeze_metadata: bool) -> Result<(), Refusal> {
-    sys::load_seccomp(&program(internet, freeze_metadata)).map_err(|e| Refusal::new(Step::Seccomp, e, "second filter"))
+    sys::load_seccomp(&program(internet, freeze_metadata))
+        .map_err(|e| Refusal::new(Step::Seccomp, e, "second filter"))
 }
 
 fn program(internet: bool, freeze_metadata: bool) -> Vec<libc::sock_filter> {
@@ -118,7 +119,10 @@ mod tests {
             (false, true, libc::SYS_read, 0, ALLOW),
         ] {
             let found = answer(&program(internet, freeze), number, first);
-            assert_eq!(found, expect, "internet {internet}, freeze {freeze}, call {number}, argument {first}");
+            assert_eq!(
+                found, expect,
+                "internet {internet}, freeze {freeze}, call {number}, argument {first}"
+            );
         }
     }
 }

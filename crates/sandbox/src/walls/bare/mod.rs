@@ -39,6 +39,10 @@ pub(crate) use rules::Reach;
 /// The number of the first descriptor of [`Bare::handed`]; the others follow.
 pub(crate) const FIRST_HANDED: i32 = 20;
 
+/// What to do when a payload that root starts without a root of its own cannot get to its folders.
+pub(crate) const UNREACHABLE: &str = "Started by root, the payload is a user of its own, and this folder is closed to \
+    others: run as an ordinary user, or use --sandbox oci";
+
 /// One command and what to confine it with.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Bare {
@@ -62,6 +66,8 @@ pub(crate) struct Bare {
     pub handed: Vec<Handed>,
     /// Whether everything the command starts belongs to it, however often it forks; false for clients of a daemon.
     pub adopt: bool,
+    /// The command that asks it to end, where a signal would only reach a client.
+    pub to_terminate: Vec<String>,
     /// Commands that end what is no descendant of ours, such as a container.
     pub at_end: Vec<Vec<String>>,
 }
@@ -114,7 +120,8 @@ fn open_handed(handed: &[Handed]) -> Result<Vec<OwnedFd>, Refusal> {
         let refuse = |e: std::io::Error| Refusal::new(Step::Job, e, format!("descriptor {number}"));
         let file: OwnedFd = match what {
             Handed::Bytes(bytes) => {
-                let fd = rustix::fs::memfd_create("holon", MemfdFlags::CLOEXEC).map_err(|e| refuse(e.into()))?;
+                let fd =
+                    rustix::fs::memfd_create("holon", MemfdFlags::CLOEXEC).map_err(|e| refuse(e.into()))?;
                 let mut file = File::from(fd);
                 file.write_all(bytes).and_then(|()| file.rewind()).map_err(refuse)?;
                 file.into()
@@ -144,7 +151,11 @@ fn payload(socket: &UnixStream, bare: &Bare, handed: &[OwnedFd], groups: &Cgroup
     }
     let Some(program) = bare.argv.first() else { sys::exit_now(0) };
     let mut command = Command::new(program);
-    command.args(&bare.argv[1..]).env_clear().envs(bare.env.iter().map(|(k, v)| (k, v))).current_dir(&bare.cwd);
+    command
+        .args(&bare.argv[1..])
+        .env_clear()
+        .envs(bare.env.iter().map(|(k, v)| (k, v)))
+        .current_dir(&bare.cwd);
     let _ = sys::unblock_signals();
     let error = command.exec();
     let detail = program.to_string_lossy().into_owned();
@@ -173,7 +184,8 @@ fn confine_self(bare: &Bare, handed: &[OwnedFd], groups: &Cgroup) -> Result<Held
     }
     held.unprivileged_payload = !rustix::process::geteuid().is_root();
     for fd in handed {
-        rustix::io::fcntl_setfd(fd, FdFlags::empty()).map_err(|e| Refusal::new(Step::Job, e, "descriptors"))?;
+        rustix::io::fcntl_setfd(fd, FdFlags::empty())
+            .map_err(|e| Refusal::new(Step::Job, e, "descriptors"))?;
     }
     if let Some(confined) = &bare.confined {
         held.landlock = Some(rules::apply(&confined.reach, confined.internet)?);

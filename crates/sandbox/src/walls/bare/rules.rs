@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fs::{FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use super::super::step::{Refusal, Step};
+use super::UNREACHABLE;
 use crate::mount;
 
 /// Before version 3 any file can be cut to nothing, whatever the rules say.
@@ -51,17 +52,34 @@ pub(super) fn apply(reach: &Reach, internet: bool) -> Result<u32, Refusal> {
     }
     let status = ruleset.restrict_self().map_err(|e| refuse(&e))?;
     match (status.ruleset, status.landlock) {
-        (RulesetStatus::NotEnforced, _) => Err(refuse(&"this kernel has no Landlock (Linux 6.2 or newer is needed)")),
-        (_, LandlockStatus::Available { effective_abi, .. }) if effective_abi as u32 >= OLDEST => Ok(effective_abi as u32),
-        (_, found) => Err(refuse(&format!("Landlock is too old here ({found:?}): version {OLDEST}, Linux 6.2, is needed"))),
+        (RulesetStatus::NotEnforced, _) => {
+            Err(refuse(&"this kernel has no Landlock (Linux 6.2 or newer is needed)"))
+        }
+        (_, LandlockStatus::Available { effective_abi, .. }) if effective_abi as u32 >= OLDEST => {
+            Ok(effective_abi as u32)
+        }
+        (_, found) => Err(refuse(&format!(
+            "Landlock is too old here ({found:?}): version {OLDEST}, Linux 6.2, is needed"
+        ))),
     }
 }
 
-fn allow(ruleset: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refusal> {
-    let unreachable = |e| Refusal::new(Step::Bind, e, format!("{} as the payload's user", path.display()));
+fn allow(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, Refusal> {
+    let unreachable = |e: rustix::io::Errno| {
+        let mut refusal = Refusal::new(Step::Bind, e, path.display().to_string());
+        if e == rustix::io::Errno::ACCESS {
+            refusal.message = format!("{}. {UNREACHABLE}", refusal.message);
+        }
+        refusal
+    };
     let fd = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(unreachable)?;
     let mode = rustix::fs::fstat(&fd).map_err(unreachable)?.st_mode;
-    let access = if FileType::from_raw_mode(mode).is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+    let access =
+        if FileType::from_raw_mode(mode).is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
     ruleset.add_rule(PathBeneath::new(fd, access)).map_err(|e| refuse(&e))
 }
 

@@ -1,0 +1,124 @@
+//! Bubblewrap at work, as the user of the tests and as an ordinary one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::os::unix::fs::MetadataExt;
+
+use super::live::{DAEMON, nothing_survives};
+use super::testing::{World, as_every_user, run, wait_for_line};
+use super::*;
+use crate::backend::Backend;
+use crate::walls::Ending;
+
+fn path(name: &str) -> String {
+    format!("fallback::live_bubblewrap::{name}")
+}
+
+#[test]
+fn daemons_end_with_bubblewrap() {
+    as_every_user(&path("daemons_end_with_bubblewrap"), || {
+        nothing_survives(&Bubblewrap::default(), DAEMON, || World::new("", true));
+    });
+}
+
+#[test]
+fn bubblewrap_keeps_the_contract() {
+    as_every_user(&path("bubblewrap_keeps_the_contract"), || {
+        let script = "
+            pwd; id -u; env | sort
+            cat file /holon/input/file || echo FAIL read
+            echo new > made && mkdir d && mv made d/ && echo new > /holon/output/made || echo FAIL write
+            echo x > /tmp/x && echo x > /dev/null || echo FAIL tmp
+            echo x > /holon/input/file && echo OPEN input
+            echo x > /made && echo OPEN root
+            echo x > /usr/made && echo OPEN usr
+            echo x > /proc/sys/kernel/core_pattern && echo OPEN sysctl
+            cat /proc/keys | grep . && echo OPEN keys
+            ls /root /home && echo OPEN home
+            unshare -U true && echo OPEN userns
+            ls /sys/class/net /proc/1/root/etc/shadow && echo OPEN sys
+            cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n' | grep 's3cre[t]' && echo OPEN environ
+            true";
+        let mut world = World::new(script, true);
+        world.job.env.push(("TOKEN".into(), "s3cret".into()));
+        let ran = run(&Bubblewrap::default(), &world.job);
+        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
+        let uid = world.job.identity.inside_uid;
+        assert!(ran.output.starts_with(&format!("/holon/workspace\n{uid}\nPATH=")), "{}", ran.output);
+        assert_eq!(world.read("work/d/made"), "new\n");
+        assert_eq!(world.read("output/made"), "new\n");
+        assert_eq!(
+            std::fs::metadata(world.dir.path().join("work/d/made")).unwrap().uid(),
+            world.job.identity.uid
+        );
+        let held = ran.held;
+        assert!(
+            held.user_ns && held.mount_ns && held.pid_ns && held.net_ns && held.ipc_ns && held.uts_ns,
+            "{held:?}"
+        );
+        assert!(held.private_root && held.masked_proc && held.seccomp && held.no_new_privs, "{held:?}");
+        assert!(held.capabilities_dropped && held.unprivileged_payload && held.files.is_some(), "{held:?}");
+        assert!(held.landlock.is_none() && !held.locked_mounts, "{held:?}");
+    });
+}
+
+#[test]
+fn bubblewrap_measures_a_payload_that_stays() {
+    as_every_user(&path("bubblewrap_measures_a_payload_that_stays"), || {
+        let world = World::new("echo up; while :; do sleep 1; done", false);
+        let mut payload = Bubblewrap::default().start(&world.job).unwrap();
+        wait_for_line(&mut payload, "up");
+        let held = payload.held().clone();
+        assert!(held.seccomp && held.masked_proc && held.private_root && held.cgroup_ns, "{held:?}");
+        payload.kill();
+        assert_eq!(payload.finish().ending, Ending::Killed);
+    });
+}
+
+#[test]
+fn what_bubblewrap_cannot_do_is_a_refusal() {
+    let mut world = World::new("true", true);
+    world.job.mounts.push(crate::mount::Mount::read_only("/does/not/exist", "/holon/x"));
+    let refusal = Bubblewrap::default().start(&world.job).err().expect("a missing folder");
+    assert!(refusal.message.contains("/does/not/exist"), "{refusal}");
+    let absent = Bubblewrap { command: "/does/not/exist".into(), ..Bubblewrap::default() };
+    assert!(absent.start(&world.job).err().is_some_and(|refusal| refusal.message.contains("apt install")));
+    // A payload that ends at once, and even one that speaks like bubblewrap, is still a payload.
+    for (script, code) in [("exit 3", 3), ("echo 'bwrap: no' >&2; exit 0", 0)] {
+        assert_eq!(
+            run(&Bubblewrap::default(), &World::new(script, true).job).ending,
+            Ending::Code(code),
+            "{script}"
+        );
+    }
+}
+
+#[test]
+fn bubblewrap_opens_a_scope_and_nothing_beside_it() {
+    as_every_user(&path("bubblewrap_opens_a_scope_and_nothing_beside_it"), || {
+        let script =
+            "echo x > file && echo OPEN; echo new > docs/made || echo FAIL; mv docs other && echo OPEN; true";
+        for backend in [&Bubblewrap::default() as &dyn Backend, &LandlockOnly::default()] {
+            let mut world = World::new(script, true);
+            if !backend.private_root() {
+                world = world.on_the_host();
+            }
+            let docs = world.dir.path().join("work/docs");
+            std::fs::create_dir(&docs).unwrap();
+            if let Some((uid, gid)) = world.job.identity.owner() {
+                std::os::unix::fs::chown(&docs, Some(uid), Some(gid)).unwrap();
+            }
+            world.job.writable_below = vec!["docs".into()];
+            let ran = run(backend, &world.job);
+            assert!(
+                !ran.output.contains("FAIL") && !ran.output.contains("OPEN"),
+                "{}: {}",
+                backend.name(),
+                ran.output
+            );
+            assert_eq!(world.read("work/docs/made"), "new\n", "{}", backend.name());
+            assert_eq!(world.read("work/file"), "old\n");
+        }
+    });
+}
