@@ -66,7 +66,11 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Refusing filters speak first, the allow-list last: the most restrictive answer wins, as with stacked filters.
-fn decide(document: &Value, arch: TargetArch, arch_name: &str) -> Result<(BTreeMap<u32, Decision>, u32), Failure> {
+fn decide(
+    document: &Value,
+    arch: TargetArch,
+    arch_name: &str,
+) -> Result<(BTreeMap<u32, Decision>, u32), Failure> {
     let filters = document["filters"].as_array().ok_or("`filters` must be a list")?;
     let mut decisions: BTreeMap<u32, Decision> = BTreeMap::new();
     let mut otherwise = ALLOW;
@@ -177,7 +181,11 @@ fn test(condition: &Value, body: Vec<sock_filter>) -> Vec<sock_filter> {
             code.extend([op(LOAD, 0, 0, low), op(IF_EQUAL, skip, 0, value as u32)]);
         }
         Some("masked_eq") => {
-            code.extend([op(LOAD, 0, 0, low), op(AND, 0, 0, mask as u32), op(IF_EQUAL, 0, skip, value as u32)]);
+            code.extend([
+                op(LOAD, 0, 0, low),
+                op(AND, 0, 0, mask as u32),
+                op(IF_EQUAL, 0, skip, value as u32),
+            ]);
         }
         other => println!("cargo:warning=unknown comparison {other:?}; the rule never matches"),
     }

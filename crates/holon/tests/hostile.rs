@@ -94,7 +94,8 @@ fn special_files_and_deep_trees_do_no_harm() {
         let deep = "import os\nos.chdir('.')\nfor i in range(10000):\n    os.mkdir('d'); os.chdir('d')\n";
         env.program("python3").args(["-c", deep]).cwd(repo.path()).run().assert_code(0);
         // A copy walks every level, so once is enough.
-        let both = if env.identity() == holon_testkit::Identity::Root { &["auto"][..] } else { &["auto", "copy"] };
+        let both =
+            if env.identity() == holon_testkit::Identity::Root { &["auto"][..] } else { &["auto", "copy"] };
         for snapshot in both {
             let agent = env.agent("edit.sh", "#!/bin/sh\necho 2 > a\necho ok > /holon/output/summary.md\n");
             let call = env.holon(["run", "--goal", "x", "--snapshot", snapshot, "--agent"]).arg(agent);

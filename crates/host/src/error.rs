@@ -101,9 +101,9 @@ impl HostError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } | Self::Walls { hint, .. } | Self::Run { hint, .. } => hint.clone(),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some("free some space (`holon runs gc` removes old runs) and run again; nothing was lost".into())
-            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(
+                "free some space (`holon runs gc` removes old runs) and run again; nothing was lost".into(),
+            ),
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some(format!("check the permissions of {}", path.display()))
             }

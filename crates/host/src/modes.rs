@@ -40,7 +40,10 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
     let PromptRef { file, source, named_by } = &profile.prompt;
     if *source == Source::Builtin {
         return builtin::prompt(file).map(str::to_owned).ok_or_else(|| {
-            HostError::usage(format!("mode {}: no built-in prompt `{file}`", profile.name), "this is a bug in Holon")
+            HostError::usage(
+                format!("mode {}: no built-in prompt `{file}`", profile.name),
+                "this is a bug in Holon",
+            )
         });
     }
     let path = Path::new(named_by).parent().unwrap_or(Path::new(".")).join(file);
@@ -51,7 +54,9 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
 pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         Err(e) => return Err(HostError::io("read", folder)(e)),
     };
     let mut files = Vec::new();
@@ -70,7 +75,8 @@ pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
 pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| HostError::io("read", path)(e.into()))?;
+    let file =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|e| HostError::io("read", path)(e.into()))?;
     let file = fs::File::from(file);
     let meta = file.metadata().map_err(HostError::io("read", path))?;
     if !meta.is_file() || meta.len() > MAX_FILE {

@@ -52,7 +52,13 @@ impl Places {
 fn workspace_key(workspace: &Path) -> String {
     let name: String = workspace
         .file_name()
-        .map(|n| n.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(32).collect())
+        .map(|n| {
+            n.to_string_lossy()
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+                .take(32)
+                .collect()
+        })
         .unwrap_or_default();
     let digest = sha256(workspace.as_os_str().as_bytes());
     format!("{}-{}", if name.is_empty() { "root" } else { &name }, &digest[..12])
@@ -73,7 +79,11 @@ mod tests {
         };
         let places = Places::from_env(&env).unwrap();
         assert_eq!(places.state, Path::new("/s/holon"));
-        assert_eq!(places.cache, Path::new("/h/.cache/holon"), "a relative path is ignored, as the convention says");
+        assert_eq!(
+            places.cache,
+            Path::new("/h/.cache/holon"),
+            "a relative path is ignored, as the convention says"
+        );
         assert!(Places::from_env(&|_| None).unwrap_err().is_usage());
     }
 

@@ -26,8 +26,14 @@ pub struct Recorder<'s> {
 
 impl<'s> Recorder<'s> {
     /// Starts the event file of a run.
-    pub fn create(run: RunId, path: &Path, redactor: Redactor, sink: &'s mut dyn Sink) -> Result<Self, HostError> {
-        let file = File::options().create(true).append(true).open(path).map_err(HostError::io("create", path))?;
+    pub fn create(
+        run: RunId,
+        path: &Path,
+        redactor: Redactor,
+        sink: &'s mut dyn Sink,
+    ) -> Result<Self, HostError> {
+        let file =
+            File::options().create(true).append(true).open(path).map_err(HostError::io("create", path))?;
         Ok(Self { run, seq: 0, file, redactor, sink })
     }
 

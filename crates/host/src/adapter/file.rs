@@ -41,12 +41,12 @@ pub enum Kind {
 impl Adapter {
     /// Reads an adapter file; `path` is for messages.
     pub fn parse(text: &str, path: &str) -> Result<Self, HostError> {
-        let adapter: Self = toml::from_str(text).map_err(|e| {
-            HostError::usage(format!("{path}: {e}"), "compare it with `docs/agents.md`")
-        })?;
+        let adapter: Self = toml::from_str(text)
+            .map_err(|e| HostError::usage(format!("{path}: {e}"), "compare it with `docs/agents.md`"))?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if adapter.name.is_empty() || !adapter.name.chars().all(plain) {
-            let message = format!("{path}: `name` must be letters, digits, `-`, `_` or `.`, not `{}`", adapter.name);
+            let message =
+                format!("{path}: `name` must be letters, digits, `-`, `_` or `.`, not `{}`", adapter.name);
             return Err(HostError::usage(message, "rename it"));
         }
         if adapter.kind == Kind::Exec && adapter.command.is_empty() {

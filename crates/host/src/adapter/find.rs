@@ -48,7 +48,8 @@ pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Vec<(Source, Ad
         for path in toml_files(&folder)? {
             let adapter = Adapter::parse(&read_bounded(&path)?, &path.to_string_lossy())?;
             if let Some((first, _)) = all.iter().find(|(_, a)| a.name == adapter.name) {
-                let message = format!("{}: agent `{}` is already defined ({first})", path.display(), adapter.name);
+                let message =
+                    format!("{}: agent `{}` is already defined ({first})", path.display(), adapter.name);
                 return Err(HostError::usage(message, "choose another name"));
             }
             all.push((source, adapter));
@@ -99,7 +100,10 @@ pub fn find(
                 ));
             }
             if adapter.kind == Kind::Image && image.is_none() {
-                return Err(HostError::usage(format!("agent `{name}` needs an image"), "give it with --image NAME"));
+                return Err(HostError::usage(
+                    format!("agent `{name}` needs an image"),
+                    "give it with --image NAME",
+                ));
             }
             let argv = fill(&adapter.command, None, args);
             Ok(Agent { name: name.to_owned(), adapter, file: None, image: image.map(str::to_owned), argv })

@@ -24,7 +24,9 @@ pub struct Applied {
 /// Applies the patch of a finished run to the workspace it was made for.
 pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
     let mut record = folder.record()?;
-    let manifest = folder.manifest().ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
+    let manifest = folder
+        .manifest()
+        .ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
     if manifest.outcome == Outcome::Failure {
         return Err(HostError::run(
             format!("run {} failed, so its patch is not applied", record.id),
@@ -33,11 +35,17 @@ pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
     }
     let path = folder.output().join("diff.patch");
     let patch = fs::read(&path).map_err(|_| {
-        HostError::run(format!("run {} delivered no patch", record.id), "modes that only look deliver none; see `holon runs show`")
+        HostError::run(
+            format!("run {} delivered no patch", record.id),
+            "modes that only look deliver none; see `holon runs show`",
+        )
     })?;
     let listed = manifest.artifacts.iter().find(|a| a.path == "diff.patch").and_then(|a| a.sha256.clone());
     if listed.as_deref() != Some(sha256(&patch).as_str()) {
-        return Err(HostError::run("diff.patch is not the one in the manifest", "somebody changed it; run again"));
+        return Err(HostError::run(
+            "diff.patch is not the one in the manifest",
+            "somebody changed it; run again",
+        ));
     }
     let touched_path = folder.path().join("touched.json");
     let text = fs::read(&touched_path).map_err(HostError::io("read", &touched_path))?;

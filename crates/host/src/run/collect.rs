@@ -72,7 +72,12 @@ impl Run<'_> {
         let Some(before) = &stage.before else { return };
         match self.whole_digest() {
             Ok(after) if after == *before => {}
-            Ok(_) => self.breach(verdict, "workspace_changed", "the workspace is not as it was before the run", Vec::new()),
+            Ok(_) => self.breach(
+                verdict,
+                "workspace_changed",
+                "the workspace is not as it was before the run",
+                Vec::new(),
+            ),
             Err(e) => self.warn(format!("the workspace could not be hashed again: {e}")),
         }
     }

@@ -43,7 +43,8 @@ impl Run<'_> {
 
     /// Second and last start, with what was wrong as additional context.
     pub(super) fn repair(&mut self, stage: &mut Stage, verdict: &Verdict) -> Result<(), HostError> {
-        let mut text = String::from("# Repair\n\nThe result was checked and is not complete. Mend exactly this:\n");
+        let mut text =
+            String::from("# Repair\n\nThe result was checked and is not complete. Mend exactly this:\n");
         for (artifact, problems) in &verdict.repairs {
             text += &format!("\n## {artifact}\n");
             for problem in problems {
@@ -53,7 +54,8 @@ impl Run<'_> {
         let context = self.folder.input().join("context");
         std::fs::create_dir_all(&context).map_err(HostError::io("create", &context))?;
         write_atomic(&context.join("repair.md"), text.as_bytes())?;
-        self.events.emit(Body::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
+        self.events
+            .emit(Body::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
         stage.snapshot.renew()?;
         stage.renew_caches()?;
         self.start_agent(stage)
@@ -138,14 +140,19 @@ impl Run<'_> {
         let scoped = stage.snapshot.scoped_dirs();
         if scoped.is_some_and(<[_]>::is_empty) {
             // Nothing of the scope can be opened: the whole workspace stays closed.
-            workspace.iter_mut().filter(|m| m.at == Path::new(WORKSPACE_INSIDE)).for_each(|m| m.writable = false);
+            workspace
+                .iter_mut()
+                .filter(|m| m.at == Path::new(WORKSPACE_INSIDE))
+                .for_each(|m| m.writable = false);
         }
         mounts.extend(workspace);
         mounts.push(Mount::read_only(self.folder.input(), "/holon/input"));
         mounts.push(Mount::writable(self.folder.output(), "/holon/output"));
         mounts.push(Mount::writable(&stage.home, "/holon/home"));
         mounts.extend(stage.exposed.mounts.iter().cloned());
-        if let (Some(file), Some(name)) = (&self.plan.agent.file, self.plan.agent.file.as_ref().and_then(|f| f.file_name())) {
+        if let (Some(file), Some(name)) =
+            (&self.plan.agent.file, self.plan.agent.file.as_ref().and_then(|f| f.file_name()))
+        {
             mounts.push(Mount::read_only(file, Path::new("/holon/agent").join(name)));
         }
         mounts.extend(self.original_path(&mounts));
@@ -159,7 +166,11 @@ impl Run<'_> {
             env: self.environment(stage, &folders),
             cwd: folders.workspace,
             limits: self.kernel_limits(),
-            network: if self.plan.profile.network == Network::Host { walls::Network::Host } else { walls::Network::None },
+            network: if self.plan.profile.network == Network::Host {
+                walls::Network::Host
+            } else {
+                walls::Network::None
+            },
         }
     }
 
@@ -184,14 +195,20 @@ impl Run<'_> {
             };
         }
         let workspace = stage.snapshot.written().unwrap_or(&self.plan.workspace).to_owned();
-        Folders { input: self.folder.input(), output: self.folder.output(), workspace, home: stage.home.clone() }
+        Folders {
+            input: self.folder.input(),
+            output: self.folder.output(),
+            workspace,
+            home: stage.home.clone(),
+        }
     }
 
     /// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
     fn original_path(&self, mounts: &[Mount]) -> Option<Mount> {
         let original = &self.plan.workspace;
         let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
-        let taken = mounts.iter().any(|m| (original.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(original));
+        let taken =
+            mounts.iter().any(|m| (original.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(original));
         let source = Source::Symlink(WORKSPACE_INSIDE.into());
         (!taken).then(|| Mount { at: original.clone(), source, writable: false })
     }
@@ -237,7 +254,10 @@ impl Run<'_> {
             more.extend(system.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
             more.extend(stage.exposed.env.iter().cloned());
         }
-        let more = more.into_iter().chain(self.plan.agent.adapter.env.clone()).chain(self.plan.spec.context.env.clone());
+        let more = more
+            .into_iter()
+            .chain(self.plan.agent.adapter.env.clone())
+            .chain(self.plan.spec.context.env.clone());
         for (key, value) in more {
             match env.iter_mut().find(|(k, _)| *k == key) {
                 // What the contract sets is not for others to change.

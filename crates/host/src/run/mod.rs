@@ -37,6 +37,9 @@ pub use apply::{Applied, apply};
 pub use resolve::Plan;
 pub use verdict::Verdict;
 
+/// Looks a variable of the host up.
+pub type Environment = dyn Fn(&str) -> Option<OsString>;
+
 /// Everything a run needs of its surroundings.
 pub struct Host {
     /// Where state, cache and configuration live.
@@ -44,7 +47,7 @@ pub struct Host {
     /// How walls are started.
     pub launcher: Launcher,
     /// Reads an environment variable of the host; the payload sees none of them.
-    pub env: Box<dyn Fn(&str) -> Option<OsString>>,
+    pub env: Box<Environment>,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
 }
@@ -69,7 +72,12 @@ impl Host {
     }
 
     /// Carries a request out. An error means that nothing was started; everything later is in the manifest.
-    pub fn run(&self, request: &RunRequest, sink: &mut dyn Sink, cancel: &Cancel) -> Result<Finished, HostError> {
+    pub fn run(
+        &self,
+        request: &RunRequest,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Finished, HostError> {
         let began = Instant::now();
         let started_at = now();
         let plan = self.plan(request)?;
@@ -90,7 +98,8 @@ impl Host {
         };
         let folder = RunFolder::create(store.folder(), &record)?;
         let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
-        let events = Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
+        let events =
+            Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
         let mut manifest = Manifest::begun(record.id.clone(), plan.profile.name.clone(), started_at);
         resolve::describe(&plan, &mut manifest);
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
@@ -152,7 +161,11 @@ impl Run<'_> {
     }
 
     /// Runs one phase, with its events and its timing (a phase that runs twice adds up).
-    fn phase<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> Result<T, HostError>) -> Result<T, HostError> {
+    fn phase<T>(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce(&mut Self) -> Result<T, HostError>,
+    ) -> Result<T, HostError> {
         self.events.emit(Body::PhaseStarted { phase });
         let began = Instant::now();
         let result = work(self);

@@ -80,8 +80,10 @@ impl Run<'_> {
         tell: bool,
     ) -> Result<Attended, HostError> {
         let chunks = read_output(payload.as_mut());
-        let file = File::options().create(true).append(true).open(log).map_err(HostError::io("create", log))?;
-        let mut printed = Printed::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
+        let file =
+            File::options().create(true).append(true).open(log).map_err(HostError::io("create", log))?;
+        let mut printed =
+            Printed::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
         let mut disk = DiskWatch::start(watched.to_vec(), allowance.disk);
         let mut last_sign = Instant::now();
         let stopped = loop {
@@ -140,7 +142,11 @@ impl Run<'_> {
 }
 
 /// Waits for a payload that was asked to end, throwing away what it still prints.
-fn wait_draining(payload: &mut dyn Payload, chunks: &Receiver<(Stream, Vec<u8>)>, limit: Duration) -> Option<()> {
+fn wait_draining(
+    payload: &mut dyn Payload,
+    chunks: &Receiver<(Stream, Vec<u8>)>,
+    limit: Duration,
+) -> Option<()> {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         if !matches!(payload.wait(TICK), Ok(None)) {

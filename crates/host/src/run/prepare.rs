@@ -28,7 +28,9 @@ impl Run<'_> {
             let text = serde_json::to_vec_pretty(&index).unwrap_or_default();
             write_atomic(&context.join("index.json"), &text)?;
         }
-        let spec = serde_saphyr::to_string(&self.plan.spec).map_err(|e| HostError::usage(format!("the spec cannot be written: {e}"), "this is a bug in Holon"))?;
+        let spec = serde_saphyr::to_string(&self.plan.spec).map_err(|e| {
+            HostError::usage(format!("the spec cannot be written: {e}"), "this is a bug in Holon")
+        })?;
         write_atomic(&input.join("spec.yaml"), spec.as_bytes())?;
         let compiled = self.plan.prompts(&index)?;
         let prompts = input.join("prompts");
@@ -46,7 +48,8 @@ impl Plan {
         let mode = modes::prompt_text(&self.profile)?;
         let project = modes::read_bounded(&self.workspace.join("AGENTS.md")).ok();
         let project = project.as_deref().map(|text| {
-            let end = (0..=text.len().min(MAX_PROJECT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+            let end =
+                (0..=text.len().min(MAX_PROJECT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
             &text[..end]
         });
         let layers = Layers {
@@ -57,7 +60,8 @@ impl Plan {
             goal: &self.spec.goal.description,
             context,
         };
-        prompt::compile(&self.profile, &layers).map_err(|e| HostError::usage(e.to_string(), "correct the mode or the goal"))
+        prompt::compile(&self.profile, &layers)
+            .map_err(|e| HostError::usage(e.to_string(), "correct the mode or the goal"))
     }
 }
 

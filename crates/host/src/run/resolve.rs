@@ -69,7 +69,8 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     }
     let catalog = modes::catalog(&host.places, Some(&workspace))?;
     warnings.extend(catalog.refused().iter().map(|(file, e)| format!("{file} is ignored: {e}")));
-    let mode = request.mode.clone().or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
+    let mode =
+        request.mode.clone().or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
     let profile = narrow(catalog.resolve(&mode)?, request, &spec)?;
 
     let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
@@ -84,7 +85,10 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     context.extend(request.context.iter().cloned());
     for path in &context {
         fs::metadata(path).map_err(|e| {
-            HostError::usage(format!("context {}: {e}", path.display()), "check the path given with --context or context.files")
+            HostError::usage(
+                format!("context {}: {e}", path.display()),
+                "check the path given with --context or context.files",
+            )
         })?;
     }
     let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
@@ -124,7 +128,10 @@ fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
         spec.goal.description.clone_from(goal);
     }
     if spec.goal.description.trim().is_empty() {
-        return Err(HostError::usage("there is no goal", "say what to do with --goal \"…\" or in a spec with --spec FILE"));
+        return Err(HostError::usage(
+            "there is no goal",
+            "say what to do with --goal \"…\" or in a spec with --spec FILE",
+        ));
     }
     Ok((spec, warnings))
 }
@@ -136,7 +143,10 @@ fn workspace(request: &RunRequest, spec: &Spec, spec_folder: &Path) -> Result<Pa
         (None, None) => PathBuf::from("."),
     };
     let wrong = |e: std::io::Error| {
-        HostError::usage(format!("workspace {}: {e}", given.display()), "give an existing, readable folder with --workspace")
+        HostError::usage(
+            format!("workspace {}: {e}", given.display()),
+            "give an existing, readable folder with --workspace",
+        )
     };
     let path = given.canonicalize().map_err(wrong)?;
     fs::read_dir(&path).map_err(wrong)?;
@@ -177,7 +187,10 @@ fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile
 fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostError> {
     if network == Network::Host && profile.promises_no_change() {
         return Err(HostError::usage(
-            format!("mode {} promises that nothing changes, so it cannot use the host's network", profile.name),
+            format!(
+                "mode {} promises that nothing changes, so it cannot use the host's network",
+                profile.name
+            ),
             "use a mode of your own that widens it, in your user configuration",
         ));
     }
@@ -210,13 +223,18 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
 /// A folder for the artifacts: new, empty, or holding a former Holon output.
 fn checked_out(out: &Path, workspace: &Path) -> Result<PathBuf, HostError> {
     let parent = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = out.file_name().ok_or_else(|| HostError::usage("--out must name a folder", "for example --out holon-output"))?;
+    let name = out
+        .file_name()
+        .ok_or_else(|| HostError::usage("--out must name a folder", "for example --out holon-output"))?;
     let parent = parent.canonicalize().map_err(|e| {
         HostError::usage(format!("--out {}: {e}", out.display()), "the folder above it must exist")
     })?;
     let out = parent.join(name);
     let refuse = |what: &str| {
-        HostError::usage(format!("--out {} {what}", out.display()), "choose a new folder, or empty this one yourself")
+        HostError::usage(
+            format!("--out {} {what}", out.display()),
+            "choose a new folder, or empty this one yourself",
+        )
     };
     if out == workspace || workspace.starts_with(&out) {
         return Err(refuse("would contain the workspace"));
@@ -247,8 +265,9 @@ fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError
     if patterns.is_empty() {
         return Ok(paths);
     }
-    let set = PathSet::new(&patterns)
-        .map_err(|e| HostError::usage(format!("mode {}: hide: {e}", profile.name), "correct the mode file"))?;
+    let set = PathSet::new(&patterns).map_err(|e| {
+        HostError::usage(format!("mode {}: hide: {e}", profile.name), "correct the mode file")
+    })?;
     let mut todo = vec![PathBuf::new()];
     while let Some(folder) = todo.pop() {
         let Ok(entries) = fs::read_dir(workspace.join(&folder)) else { continue };
@@ -284,11 +303,39 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
     let has_spec = request.spec.as_ref().map(|p| format!("spec {}", p.display()));
     let spec = has_spec.as_deref().unwrap_or("default");
     let mut rows = vec![
-        ("mode".into(), plan.profile.name.clone(), flag_or(request.mode.is_some(), "flag --mode", if plan.spec.constraints.mode.is_some() { spec } else { "default" })),
-        ("goal".into(), plan.spec.goal.description.clone(), flag_or(request.goal.is_some(), "flag --goal", spec)),
-        ("workspace".into(), plan.workspace.display().to_string(), flag_or(request.workspace.is_some(), "flag --workspace", if plan.spec.context.workspace.is_some() { spec } else { "current folder" })),
-        ("agent".into(), plan.agent.name.clone(), flag_or(request.agent.is_some() || request.image.is_some(), "flag", spec)),
-        ("sandbox".into(), plan.sandbox.name().to_owned(), flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default")),
+        (
+            "mode".into(),
+            plan.profile.name.clone(),
+            flag_or(
+                request.mode.is_some(),
+                "flag --mode",
+                if plan.spec.constraints.mode.is_some() { spec } else { "default" },
+            ),
+        ),
+        (
+            "goal".into(),
+            plan.spec.goal.description.clone(),
+            flag_or(request.goal.is_some(), "flag --goal", spec),
+        ),
+        (
+            "workspace".into(),
+            plan.workspace.display().to_string(),
+            flag_or(
+                request.workspace.is_some(),
+                "flag --workspace",
+                if plan.spec.context.workspace.is_some() { spec } else { "current folder" },
+            ),
+        ),
+        (
+            "agent".into(),
+            plan.agent.name.clone(),
+            flag_or(request.agent.is_some() || request.image.is_some(), "flag", spec),
+        ),
+        (
+            "sandbox".into(),
+            plan.sandbox.name().to_owned(),
+            flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default"),
+        ),
     ];
     if let Some(out) = &plan.out {
         rows.push(("out".into(), out.display().to_string(), "flag --out".into()));

@@ -9,7 +9,12 @@ use super::{Host, Plan};
 use crate::error::HostError;
 
 /// The first backend to try. Nothing is probed on this path: building the walls is the probe.
-pub(super) fn first(host: &Host, plan: &Plan, name: &str, limits: Limits) -> Result<Box<dyn Backend>, HostError> {
+pub(super) fn first(
+    host: &Host,
+    plan: &Plan,
+    name: &str,
+    limits: Limits,
+) -> Result<Box<dyn Backend>, HostError> {
     let level = plan.profile.minimum;
     if matches!(plan.sandbox, Choice::Auto | Choice::Native) {
         let native = Native::new(host.launcher.clone());
@@ -21,7 +26,12 @@ pub(super) fn first(host: &Host, plan: &Plan, name: &str, limits: Limits) -> Res
     let accepted = plan.sandbox == Choice::None && plan.accept_no_isolation;
     if !backend.level().meets(level) && !accepted {
         return Err(HostError::Walls {
-            message: format!("mode {} needs walls of level {level}; {} gives only {}", plan.profile.name, backend.name(), backend.level()),
+            message: format!(
+                "mode {} needs walls of level {level}; {} gives only {}",
+                plan.profile.name,
+                backend.name(),
+                backend.level()
+            ),
             hint: Some("leave --sandbox out, or choose a stronger one".into()),
         });
     }

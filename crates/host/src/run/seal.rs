@@ -10,10 +10,10 @@ use holon_core::manifest::{Artifact, ErrorInfo, Phase, PhaseTiming};
 use holon_core::outcome::Outcome;
 
 use super::apply::{Applied, apply};
+use super::verdict::Verdict;
 use super::{Finished, Run};
 use crate::error::HostError;
 use crate::store::{copy_tree, write_durable};
-use super::verdict::Verdict;
 
 impl Run<'_> {
     /// Writes the manifest whatever happened before, copies the artifacts out, and ends the run.
@@ -29,7 +29,8 @@ impl Run<'_> {
         if let Some(out) = &out
             && let Err(e) = self.copy_out(out)
         {
-            let mut error = ErrorInfo::new("out", format!("the artifacts could not be copied to {}: {e}", out.display()));
+            let mut error =
+                ErrorInfo::new("out", format!("the artifacts could not be copied to {}: {e}", out.display()));
             error.hint = Some(format!("they are in {}", self.folder.output().display()));
             verdict.worsen(Outcome::Failure, error);
             self.conclude(&verdict, began);
@@ -76,7 +77,8 @@ impl Run<'_> {
         let required = self.plan.profile.requires("diff.patch");
         let bytes = fs::read(&patch).ok();
         if required || bytes.is_some() {
-            let problems = if bytes.is_none() { vec!["no patch was delivered".to_owned()] } else { Vec::new() };
+            let problems =
+                if bytes.is_none() { vec!["no patch was delivered".to_owned()] } else { Vec::new() };
             self.manifest.artifacts.push(Artifact {
                 path: "diff.patch".into(),
                 sha256: bytes.as_deref().map(sha256),
@@ -89,7 +91,14 @@ impl Run<'_> {
         let known: Vec<String> = self.manifest.artifacts.iter().map(|a| a.path.clone()).collect();
         for (name, bytes) in other_files(&output) {
             if !known.contains(&name) && name != "manifest.json" {
-                let row = Artifact { path: name, sha256: Some(sha256(&bytes)), bytes: bytes.len() as u64, required: false, valid: true, problems: Vec::new() };
+                let row = Artifact {
+                    path: name,
+                    sha256: Some(sha256(&bytes)),
+                    bytes: bytes.len() as u64,
+                    required: false,
+                    valid: true,
+                    problems: Vec::new(),
+                };
                 self.manifest.artifacts.push(row);
             }
         }
@@ -98,7 +107,10 @@ impl Run<'_> {
     /// Replaces `--out` in one step: a full new folder takes the place of the old one.
     fn copy_out(&self, out: &Path) -> Result<(), HostError> {
         let parent = out.parent().unwrap_or(Path::new("."));
-        let fresh = tempfile::Builder::new().prefix(".holon-out-").tempdir_in(parent).map_err(HostError::io("create", parent))?;
+        let fresh = tempfile::Builder::new()
+            .prefix(".holon-out-")
+            .tempdir_in(parent)
+            .map_err(HostError::io("create", parent))?;
         copy_tree(&self.folder.output(), fresh.path())?;
         let evidence = fresh.path().join("evidence");
         if evidence.exists() {
@@ -109,7 +121,8 @@ impl Run<'_> {
         let fresh = fresh.keep();
         use std::os::unix::fs::PermissionsExt;
         let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
-        let old: Option<PathBuf> = out.exists().then(|| parent.join(format!(".holon-old-{}", self.record.id)));
+        let old: Option<PathBuf> =
+            out.exists().then(|| parent.join(format!(".holon-old-{}", self.record.id)));
         if let Some(old) = &old {
             fs::rename(out, old).map_err(HostError::io("rename", out))?;
         }

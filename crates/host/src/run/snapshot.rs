@@ -107,7 +107,12 @@ impl Run<'_> {
         })?)
     }
 
-    fn expose(&mut self, snapshot: &Snapshot, identity: &Identity, overlays: bool) -> Result<Exposed, HostError> {
+    fn expose(
+        &mut self,
+        snapshot: &Snapshot,
+        identity: &Identity,
+        overlays: bool,
+    ) -> Result<Exposed, HostError> {
         let wanted: Vec<&str> = self.plan.agent.adapter.toolchains.iter().map(String::as_str).collect();
         let expose = &self.plan.profile.expose;
         let home = self.host.places.home.as_deref();

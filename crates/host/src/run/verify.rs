@@ -37,7 +37,8 @@ impl Run<'_> {
     fn take_adapter_files(&mut self) -> Result<Option<Claim>, HostError> {
         let output = self.folder.output();
         let mut claim = None;
-        for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")] {
+        for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")]
+        {
             let path = output.join(name);
             let Ok(bytes) = read_regular(&path, 64 << 20) else { continue };
             if name == "manifest.json" {
@@ -56,19 +57,36 @@ impl Run<'_> {
         if let Some(stopped) = last.stopped {
             let (limit, value) = stopped.limit();
             let (status, hint) = match stopped {
-                Stopped::Cancelled => (Status::Cancelled, "run it again when you are ready; nothing was applied"),
-                Stopped::Timeout(_) => (Status::Timeout, "give it more time with --timeout, or a smaller goal"),
-                Stopped::Idle(_) => (Status::Timeout, "it printed nothing for that long; raise --idle-timeout if that is normal"),
+                Stopped::Cancelled => {
+                    (Status::Cancelled, "run it again when you are ready; nothing was applied")
+                }
+                Stopped::Timeout(_) => {
+                    (Status::Timeout, "give it more time with --timeout, or a smaller goal")
+                }
+                Stopped::Idle(_) => (
+                    Status::Timeout,
+                    "it printed nothing for that long; raise --idle-timeout if that is normal",
+                ),
                 Stopped::Output(_) => (Status::Failed, "raise --max-output if that much output is expected"),
-                Stopped::Disk(_) => (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected"),
+                Stopped::Disk(_) => {
+                    (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected")
+                }
             };
-            let message = if stopped == Stopped::Cancelled { "cancelled by request".into() } else { format!("the agent reached its limit {limit}: {value}") };
+            let message = if stopped == Stopped::Cancelled {
+                "cancelled by request".into()
+            } else {
+                format!("the agent reached its limit {limit}: {value}")
+            };
             verdict.ended(status, ErrorInfo::new(limit, message).with_hint(hint));
             return false;
         }
         if last.finished.out_of_memory {
-            let message = format!("the agent used up its memory ({} MiB)", self.plan.profile.limits.memory_mb);
-            verdict.ended(Status::Failed, ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"));
+            let message =
+                format!("the agent used up its memory ({} MiB)", self.plan.profile.limits.memory_mb);
+            verdict.ended(
+                Status::Failed,
+                ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"),
+            );
             return false;
         }
         let asks_human = claim.is_some_and(Claim::needs_human);
@@ -80,21 +98,31 @@ impl Run<'_> {
                 true
             }
             Ending::Code(0) if claim.is_some_and(Claim::failed) => {
-                verdict.worsen(Outcome::Failure, ErrorInfo::new("agent_failed", format!("the agent says that it failed{}", said())));
+                verdict.worsen(
+                    Outcome::Failure,
+                    ErrorInfo::new("agent_failed", format!("the agent says that it failed{}", said())),
+                );
                 false
             }
             Ending::Code(0) => true,
             Ending::Code(code) => {
-                let error = ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()));
+                let error =
+                    ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()));
                 verdict.worsen(Outcome::Failure, error.with_hint("its output is in evidence/agent.log"));
                 false
             }
             Ending::Signal(signal) => {
-                verdict.ended(Status::Failed, ErrorInfo::new("agent_killed", format!("the agent was ended by signal {signal}")));
+                verdict.ended(
+                    Status::Failed,
+                    ErrorInfo::new("agent_killed", format!("the agent was ended by signal {signal}")),
+                );
                 false
             }
             Ending::Killed => {
-                verdict.ended(Status::Failed, ErrorInfo::new("agent_killed", "the agent and its init were killed"));
+                verdict.ended(
+                    Status::Failed,
+                    ErrorInfo::new("agent_killed", "the agent and its init were killed"),
+                );
                 false
             }
         }
@@ -103,7 +131,9 @@ impl Run<'_> {
     /// Scope, hidden paths, moved base, secrets and sensitive files.
     fn judge_changes(&mut self, found: &Found, verdict: &mut Verdict) {
         let Some(changes) = &found.changes else { return };
-        let names = |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        let names = |paths: &[std::path::PathBuf]| {
+            paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
         if matches!(self.plan.profile.access, Access::ReadOnly) && !changes.is_empty() {
             let paths = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).collect();
             self.breach(verdict, "read_only_written", "a read-only snapshot was written to", paths);
@@ -113,28 +143,60 @@ impl Run<'_> {
             return;
         }
         if !changes.out_of_scope.is_empty() {
-            self.breach(verdict, "out_of_scope", "files outside the mode's write scope were changed", names(&changes.out_of_scope));
+            self.breach(
+                verdict,
+                "out_of_scope",
+                "files outside the mode's write scope were changed",
+                names(&changes.out_of_scope),
+            );
         }
         let out = self.plan.out.as_deref().and_then(|o| o.strip_prefix(&self.plan.workspace).ok());
         let hidden: Vec<_> = changes.hidden.iter().filter(|p| Some(p.as_path()) != out).cloned().collect();
         if !hidden.is_empty() {
             let list = names(&hidden).join(", ");
-            let error = ErrorInfo::new("hidden_written", format!("the agent put something where hidden files are: {list}"));
+            let error = ErrorInfo::new(
+                "hidden_written",
+                format!("the agent put something where hidden files are: {list}"),
+            );
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("the patch leaves those paths out"));
         }
         if !changes.moved.is_empty() {
             let list = names(&changes.moved).join(", ");
-            let error = ErrorInfo::new("base_moved", format!("these files changed in the workspace while the agent worked: {list}"));
-            verdict.worsen(Outcome::NeedsHuman, error.with_hint("compare the patch with your own changes before applying it"));
+            let error = ErrorInfo::new(
+                "base_moved",
+                format!("these files changed in the workspace while the agent worked: {list}"),
+            );
+            verdict.worsen(
+                Outcome::NeedsHuman,
+                error.with_hint("compare the patch with your own changes before applying it"),
+            );
         }
         if let [first, ..] = secrets::scan_added_lines(&found.patch.bytes).as_slice() {
-            let message = format!("the patch adds what looks like a secret ({}) in {}:{}", first.rule, first.path, first.line);
-            verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("secret", message).with_hint("look at evidence/withheld.patch; remove the secret and run again"));
+            let message = format!(
+                "the patch adds what looks like a secret ({}) in {}:{}",
+                first.rule, first.path, first.line
+            );
+            verdict.worsen(
+                Outcome::NeedsHuman,
+                ErrorInfo::new("secret", message)
+                    .with_hint("look at evidence/withheld.patch; remove the secret and run again"),
+            );
             verdict.withhold_patch = true;
         }
-        let touched: Vec<String> = changes.entries.iter().map(|c| c.path.to_string_lossy().into_owned()).filter(|p| sensitive::matches(p.as_bytes()).is_some()).collect();
+        let touched: Vec<String> = changes
+            .entries
+            .iter()
+            .map(|c| c.path.to_string_lossy().into_owned())
+            .filter(|p| sensitive::matches(p.as_bytes()).is_some())
+            .collect();
         if !touched.is_empty() && !self.plan.allow_sensitive {
-            let error = ErrorInfo::new("sensitive", format!("the patch changes files that steer agents, CI or Holon itself: {}", touched.join(", ")));
+            let error = ErrorInfo::new(
+                "sensitive",
+                format!(
+                    "the patch changes files that steer agents, CI or Holon itself: {}",
+                    touched.join(", ")
+                ),
+            );
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
         }
     }
@@ -143,23 +205,39 @@ impl Run<'_> {
     fn judge_artifacts(&mut self, found: &Found, verdict: &mut Verdict) -> Result<(), HostError> {
         let wanted = self.plan.profile.artifacts.clone();
         let mut names: Vec<(String, bool)> = wanted.required.iter().map(|n| (n.clone(), true)).collect();
-        names.extend(wanted.optional.iter().filter(|n| !wanted.required.contains(n)).map(|n| (n.clone(), false)));
+        names.extend(
+            wanted.optional.iter().filter(|n| !wanted.required.contains(n)).map(|n| (n.clone(), false)),
+        );
         for (name, required) in names {
             if name == "diff.patch" || name == "manifest.json" {
                 continue;
             }
             let row = self.judge_artifact(&name, required, found)?;
             if !row.valid && (required || row.sha256.is_some()) {
-                self.events.emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
+                self.events
+                    .emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
                 let missing = row.sha256.is_none();
                 let kind = if missing { "artifact_missing" } else { "artifact_invalid" };
-                let what = if missing { format!("required artifact {name} is missing") } else { format!("artifact {name} is not valid: {}", row.problems.join("; ")) };
+                let what = if missing {
+                    format!("required artifact {name} is missing")
+                } else {
+                    format!("artifact {name} is not valid: {}", row.problems.join("; "))
+                };
                 if required {
-                    verdict.worsen(Outcome::Failure, ErrorInfo::new(kind, what).with_hint(format!("the agent must write /holon/output/{name}; `holon schema` shows the forms")));
+                    verdict.worsen(
+                        Outcome::Failure,
+                        ErrorInfo::new(kind, what).with_hint(format!(
+                            "the agent must write /holon/output/{name}; `holon schema` shows the forms"
+                        )),
+                    );
                     verdict.repairs.push((name, row.problems.clone()));
                 }
             } else if let (true, Some(sha)) = (row.valid, &row.sha256) {
-                self.events.emit(Body::ArtifactAccepted { path: name, sha256: sha.clone(), bytes: row.bytes });
+                self.events.emit(Body::ArtifactAccepted {
+                    path: name,
+                    sha256: sha.clone(),
+                    bytes: row.bytes,
+                });
             }
             if required || row.sha256.is_some() {
                 self.manifest.artifacts.push(row);
@@ -170,7 +248,14 @@ impl Run<'_> {
 
     fn judge_artifact(&mut self, name: &str, required: bool, found: &Found) -> Result<Artifact, HostError> {
         let path = self.folder.output().join(name);
-        let mut row = Artifact { path: name.to_owned(), sha256: None, bytes: 0, required, valid: false, problems: Vec::new() };
+        let mut row = Artifact {
+            path: name.to_owned(),
+            sha256: None,
+            bytes: 0,
+            required,
+            valid: false,
+            problems: Vec::new(),
+        };
         let limit = self.plan.profile.limits.output_mb << 20;
         let bytes = match read_regular(&path, limit) {
             Ok(bytes) => bytes,
@@ -197,7 +282,9 @@ impl Run<'_> {
 
     /// Checks every finding's place against the files the agent saw.
     fn verify_review(&mut self, bytes: &[u8], _found: &Found) -> Vec<u8> {
-        let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else { return bytes.to_vec() };
+        let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else {
+            return bytes.to_vec();
+        };
         let workspace = self.plan.workspace.clone();
         review.verify(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
@@ -213,7 +300,10 @@ impl Run<'_> {
         self.events.emit(Body::Breach { breach: breach.clone() });
         self.manifest.breaches.push(breach);
         let list = if paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
-        verdict.worsen(Outcome::Failure, ErrorInfo::new("breach", format!("{detail}{list}")).with_hint("the patch was not delivered"));
+        verdict.worsen(
+            Outcome::Failure,
+            ErrorInfo::new("breach", format!("{detail}{list}")).with_hint("the patch was not delivered"),
+        );
         verdict.withhold_patch = true;
     }
 }
@@ -224,7 +314,9 @@ fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     match fs::symlink_metadata(path) {
         Err(_) => return Err("the file is missing".into()),
-        Ok(meta) if !meta.is_file() => return Err("it must be a regular file, not a link, folder or special file".into()),
+        Ok(meta) if !meta.is_file() => {
+            return Err("it must be a regular file, not a link, folder or special file".into());
+        }
         Ok(meta) if meta.len() > limit => return Err(format!("it is larger than {} MiB", limit >> 20)),
         Ok(_) => {}
     }

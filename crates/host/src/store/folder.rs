@@ -57,7 +57,11 @@ impl RunFolder {
         use std::os::unix::fs::DirBuilderExt;
         let path = runs.join(record.id.as_str());
         let make = |p: &Path, recursive: bool| {
-            fs::DirBuilder::new().mode(0o700).recursive(recursive).create(p).map_err(HostError::io("create", p))
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .recursive(recursive)
+                .create(p)
+                .map_err(HostError::io("create", p))
         };
         make(runs, true)?;
         let active = active_folder(runs);
@@ -117,7 +121,8 @@ impl RunFolder {
     /// Takes the lock if nobody holds it.
     fn try_lock(&self) -> Result<Option<File>, HostError> {
         let path = self.path.join("lock");
-        let file = File::options().create(true).append(true).open(&path).map_err(HostError::io("create", &path))?;
+        let file =
+            File::options().create(true).append(true).open(&path).map_err(HostError::io("create", &path))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(file)),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -157,10 +162,9 @@ impl RunFolder {
         if record.finished {
             return Ok(false);
         }
-        let mut manifest = self
-            .manifest()
-            .filter(|m| m.run_id == record.id)
-            .unwrap_or_else(|| Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone()));
+        let mut manifest = self.manifest().filter(|m| m.run_id == record.id).unwrap_or_else(|| {
+            Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone())
+        });
         manifest.conclude(Status::Interrupted, Outcome::Failure);
         manifest.metadata.mode = record.mode.clone();
         manifest.metadata.agent.name = record.agent.clone();

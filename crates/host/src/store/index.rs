@@ -72,11 +72,16 @@ impl Store {
         let ids = self.ids()?;
         let found: Vec<&RunId> = match name {
             "last" => ids.last().into_iter().collect(),
-            _ => ids.iter().filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name)).collect(),
+            _ => {
+                ids.iter().filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name)).collect()
+            }
         };
         match found.as_slice() {
             [one] => Ok(self.open(one)),
-            [] => Err(HostError::run(format!("no run `{name}` for this workspace"), "`holon runs list` shows them all")),
+            [] => Err(HostError::run(
+                format!("no run `{name}` for this workspace"),
+                "`holon runs list` shows them all",
+            )),
             several => {
                 let names: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
                 Err(HostError::run(
@@ -94,7 +99,11 @@ impl Store {
             let folder = self.open(id);
             // A folder that is being made or removed this moment has no record yet or any more.
             let Ok(record) = folder.record() else { continue };
-            rows.push(Summary { alive: !record.finished && folder.is_alive(), manifest: folder.manifest(), record });
+            rows.push(Summary {
+                alive: !record.finished && folder.is_alive(),
+                manifest: folder.manifest(),
+                record,
+            });
         }
         Ok(rows)
     }

@@ -29,20 +29,20 @@ impl Cgroup {
         let pids = limits.processes.to_string();
         for line in membership.lines() {
             let mut fields = line.splitn(3, ':');
-            let (_, Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (_, Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
             let base = |root: &str| Path::new(root).join(path.trim_start_matches('/'));
             match controllers {
                 "" => made.version_2(&base("/sys/fs/cgroup"), name, &memory, &pids),
                 "memory" => {
                     let files = [("memory.limit_in_bytes", memory.as_str())];
-                    if made.version_1(&base("/sys/fs/cgroup/memory"), name, &files) {
-                        made.memory = Some("cgroup v1".into());
-                    }
+                    let held = made.version_1(&base("/sys/fs/cgroup/memory"), name, &files);
+                    made.memory = held.then(|| "cgroup v1".into());
                 }
                 "pids" => {
-                    if made.version_1(&base("/sys/fs/cgroup/pids"), name, &[("pids.max", pids.as_str())]) {
-                        made.pids = Some("cgroup v1".into());
-                    }
+                    let held = made.version_1(&base("/sys/fs/cgroup/pids"), name, &[("pids.max", pids.as_str())]);
+                    made.pids = held.then(|| "cgroup v1".into());
                 }
                 _ => {}
             }

@@ -17,7 +17,7 @@ pub(super) struct Idmaps {
 
 impl Idmaps {
     /// A namespace in which files of (`uid`, `gid`) belong to the payload and everybody else stays who they are.
-    pub(super) fn from_owner(&mut self, uid: u32, gid: u32, to: &Identity) -> Result<&OwnedFd, Refusal> {
+    pub(super) fn for_owner(&mut self, uid: u32, gid: u32, to: &Identity) -> Result<&OwnedFd, Refusal> {
         use std::collections::btree_map::Entry;
         Ok(match self.known.entry((uid, gid)) {
             Entry::Occupied(found) => found.into_mut(),

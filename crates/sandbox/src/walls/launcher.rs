@@ -17,12 +17,12 @@ use rustix::mount::MountPropagationFlags;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::cgroup::Cgroup;
-use super::{bare, init};
 use super::job::{Job, Network};
 use super::step::{Refusal, Step};
 use super::sys::{self, Forked};
 use super::view::Views;
 use super::wire::{self, Kind, Message, Prelude};
+use super::{bare, init};
 
 /// The name a process is started under to become the launcher.
 pub(super) const LAUNCHER_NAME: &str = "holon-walls";

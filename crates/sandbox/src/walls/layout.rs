@@ -22,8 +22,9 @@ struct Policy {
     files: BTreeMap<PathBuf, String>,
 }
 
-static POLICY: LazyLock<Result<Policy, String>> =
-    LazyLock::new(|| toml::from_str(include_str!("/work/main/policies/root.toml")).map_err(|e| e.to_string()));
+static POLICY: LazyLock<Result<Policy, String>> = LazyLock::new(|| {
+    toml::from_str(include_str!("/work/main/policies/root.toml")).map_err(|e| e.to_string())
+});
 
 /// Mounts of the system, the devices, the generated settings and the temporary space.
 pub fn system_root(identity: &Identity) -> Vec<Mount> {
@@ -44,7 +45,8 @@ pub fn system_root(identity: &Identity) -> Vec<Mount> {
             .replace("{gid}", &identity.inside_gid.to_string());
         mounts.push(Mount { at: at.clone(), source: Source::File(text.into_bytes()), writable: false });
     }
-    let tmpfs = |at: &str, mb, inodes| Mount { at: at.into(), source: Source::Tmpfs { mb, inodes }, writable: true };
+    let tmpfs =
+        |at: &str, mb, inodes| Mount { at: at.into(), source: Source::Tmpfs { mb, inodes }, writable: true };
     mounts.push(tmpfs("/tmp", TMP.0, TMP.1));
     mounts.push(tmpfs("/dev/shm", TMP.0, TMP.1));
     mounts.push(Mount { at: "/var/tmp".into(), source: Source::Symlink("/tmp".into()), writable: false });
@@ -61,7 +63,8 @@ fn as_on_host(path: &Path) -> Option<Mount> {
     let target = std::fs::read_link(path).ok()?;
     // Links out of /etc (os-release, localtime) usually end in /usr, which is there; others become a view of their end.
     let absolute = path.parent().unwrap_or(Path::new("/")).join(&target);
-    let inside_usr = absolute.starts_with("/usr") || target.starts_with("usr") || target.starts_with("../usr");
+    let inside_usr =
+        absolute.starts_with("/usr") || target.starts_with("usr") || target.starts_with("../usr");
     if inside_usr {
         return Some(Mount { at: path.to_owned(), source: Source::Symlink(target), writable: false });
     }

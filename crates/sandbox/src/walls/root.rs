@@ -18,8 +18,18 @@ use crate::mount::{Mount, Source};
 const COVERS: &str = ".covers";
 /// /proc entries nobody inside may read; covered by an empty file or directory.
 pub(crate) const PROC_HIDDEN: &[&str] = &[
-    "acpi", "asound", "kallsyms", "kcore", "key-users", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
-    "sysrq-trigger", "timer_list",
+    "acpi",
+    "asound",
+    "kallsyms",
+    "kcore",
+    "key-users",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "sched_debug",
+    "scsi",
+    "sysrq-trigger",
+    "timer_list",
 ];
 /// /proc entries that may be read but never written.
 pub(crate) const PROC_READ_ONLY: &[&str] = &["sys", "bus", "fs", "irq"];
@@ -43,7 +53,8 @@ impl Root {
         let place = place.ok_or_else(|| Refusal::new(Step::Root, rustix::io::Errno::NOENT, "/tmp"))?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         rustix::mount::move_mount(&tmpfs, "", rustix::fs::CWD, place, flags).map_err(refuse(place))?;
-        let fd = rustix::fs::open(place, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(refuse(place))?;
+        let fd = rustix::fs::open(place, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(refuse(place))?;
         Ok(Self { fd, attached: Vec::new(), covers: 0 })
     }
 
@@ -94,8 +105,11 @@ impl Root {
         };
         let (parent, name) = self.parent(&path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))?;
-        File::from(file).write_all(bytes).map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
+        let file =
+            rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))?;
+        File::from(file)
+            .write_all(bytes)
+            .map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
         if covered {
             let tree = rustix::mount::open_tree(
                 &parent,
@@ -169,8 +183,9 @@ impl Root {
         for directory in directories {
             let at = mount.join(directory);
             let Ok(place) = self.resolve(&at) else { continue };
-            let flags =
-                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH;
             let tree = rustix::mount::open_tree(&place, "", flags).map_err(refuse(&at))?;
             open.push((at, tree));
         }
@@ -228,8 +243,9 @@ impl Root {
         for name in PROC_READ_ONLY {
             let at = Path::new("/proc").join(name);
             let Ok(found) = self.resolve(&at) else { continue };
-            let flags =
-                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH;
             let tree = rustix::mount::open_tree(&found, "", flags).map_err(refuse(&at))?;
             sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
                 .map_err(|e| Refusal::new(Step::Proc, e, at.display().to_string()))?;
@@ -246,7 +262,8 @@ impl Root {
         rustix::process::pivot_root(".", ".").map_err(refuse(at))?;
         rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(refuse(at))?;
         rustix::process::chdir("/").map_err(refuse(at))?;
-        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(refuse(at))?;
+        let root =
+            rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(refuse(at))?;
         sys::mount_setattr(root.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
             .map_err(|e| Refusal::new(Step::Root, e, "/"))
     }

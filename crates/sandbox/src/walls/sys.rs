@@ -124,9 +124,7 @@ pub(super) fn unblock_signals() -> io::Result<()> {
 /// Marks every descriptor from `first` on as closed at exec.
 pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: the call only changes descriptor flags.
-    check(unsafe {
-        libc::syscall(libc::SYS_close_range, first as u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    })
+    check(unsafe { libc::syscall(libc::SYS_close_range, first as u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })
 }
 
 /// Loads one seccomp program for this process and everything it starts.

@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags};
 use rustix::mount::{fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, open_tree};
 
-use super::idmap::Idmaps;
 use super::identity::Identity;
+use super::idmap::Idmaps;
 use super::step::{Refusal, Step};
 use super::sys;
 use crate::mount::{Mount, Overlay, Source};
@@ -60,7 +60,8 @@ impl Views {
         }
         let tree = open_tree(rustix::fs::CWD, path, flags).map_err(|e| refuse(e.into()))?;
         let device = mount.at.starts_with("/dev");
-        let mut set = libc::MOUNT_ATTR_NOSUID | if device { libc::MOUNT_ATTR_NOEXEC } else { libc::MOUNT_ATTR_NODEV };
+        let mut set =
+            libc::MOUNT_ATTR_NOSUID | if device { libc::MOUNT_ATTR_NOEXEC } else { libc::MOUNT_ATTR_NODEV };
         if !mount.writable && !device {
             set |= libc::MOUNT_ATTR_RDONLY;
         }
@@ -74,7 +75,7 @@ impl Views {
     fn map_owner(&mut self, tree: &OwnedFd, path: &Path) -> Result<(), Refusal> {
         let refuse = |e: std::io::Error| Refusal::new(Step::IdmappedMount, e, path.display().to_string());
         let owner = path.metadata().map_err(refuse)?;
-        let userns = self.idmaps.from_owner(owner.uid(), owner.gid(), &self.identity)?;
+        let userns = self.idmaps.for_owner(owner.uid(), owner.gid(), &self.identity)?;
         sys::mount_setattr(tree.as_fd(), false, 0, 0, Some(userns.as_fd())).map_err(refuse)
     }
 
@@ -100,7 +101,8 @@ impl Views {
             if self.identity.owns(path) {
                 continue;
             }
-            let refuse = |e: rustix::io::Errno| Refusal::new(Step::IdmappedMount, e, path.display().to_string());
+            let refuse =
+                |e: rustix::io::Errno| Refusal::new(Step::IdmappedMount, e, path.display().to_string());
             let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
             let tree = open_tree(rustix::fs::CWD, path, flags).map_err(refuse)?;
             self.map_owner(&tree, path)?;
