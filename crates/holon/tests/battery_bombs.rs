@@ -364,7 +364,7 @@ impl<'a> Ground<'a> {
             .arg(agent)
             .args(flags)
             .cwd(self.repo.path())
-            .timeout(Duration::from_secs(120))
+            .timeout(Duration::from_secs(75))
             .spawn()
     }
 
@@ -372,8 +372,8 @@ impl<'a> Ground<'a> {
     fn run(&self, name: &str, agent: &Path, flags: &[&str]) -> (Output, Value) {
         let known = self.env.runs();
         let output = self.start(agent, flags).wait();
-        assert!(!output.timed_out, "{name}: the host did not end it\n{output}");
-        let run = self.new_run(&known).unwrap_or_else(|| panic!("{name}: no run in the store\n{output}"));
+        assert!(!output.timed_out, "{name}: the host did not end it in time\n{}", brief(&output));
+        let run = self.new_run(&known).unwrap_or_else(|| panic!("{name}: no run in the store\n{}", brief(&output)));
         let manifest = output.manifest(run.join("output"));
         (output, manifest)
     }
@@ -388,7 +388,7 @@ impl<'a> Ground<'a> {
         let began = Instant::now();
         let (output, manifest) = self.run(bomb.name, &agent, bomb.flags);
         let allowed = Duration::from_secs(bomb.seconds) + SLACK;
-        assert!(began.elapsed() < allowed, "it took {:?}\n{output}", began.elapsed());
+        assert!(began.elapsed() < allowed, "it took {:?}\n{}", began.elapsed(), brief(&output));
         let kind = manifest["error"]["kind"].as_str().unwrap_or_default();
         let noticed = output.code == 0 && kind.is_empty();
         let stopped = |kinds: &[&str]| output.code == 1 && kinds.contains(&kind);
@@ -397,7 +397,7 @@ impl<'a> Ground<'a> {
             End::Stopped(kinds) => stopped(kinds),
             End::Either(kinds) => noticed || stopped(kinds),
         };
-        assert!(good, "exit code {}, error {}\n{output}", output.code, manifest["error"]);
+        assert!(good, "exit code {}, error {}\n{}", output.code, manifest["error"], brief(&output));
         assert!(output.stdout.len() + output.stderr.len() < 32 << 20, "the flood reached the user");
         let run = self.env.runs().into_iter().find(|run| run.ends_with(manifest["run_id"].as_str().unwrap())).unwrap();
         let left = size_of(&run);
@@ -412,7 +412,7 @@ impl<'a> Ground<'a> {
         assert_no_groups(&self.env.runs(), name);
         self.env.program("/bin/true").run().assert_code(0);
         let list = self.holon(&["runs", "list"]);
-        assert_eq!(list.code, 0, "after {name}:\n{list}\nthe run:\n{output}");
+        assert_eq!(list.code, 0, "after {name}:\n{list}\nthe run:\n{}", brief(output));
     }
 
     /// After a kill: nothing is left, and the next start gives the run its manifest.
@@ -439,6 +439,13 @@ impl<'a> Ground<'a> {
         assert_no_groups(&[run], name);
         manifest
     }
+}
+
+/// The end of what a command said: a flood must not drown the report.
+fn brief(output: &Output) -> String {
+    let text = output.to_string();
+    let start = text.char_indices().rev().nth(2000).map_or(0, |(at, _)| at);
+    text[start..].to_owned()
 }
 
 /// Every control group is named after its run; removing one may take the launcher a moment.

@@ -366,3 +366,26 @@ fn inv_15_nothing_in_the_workspace_widens_anything() {
         output.assert_code(64).assert_stderr("plan");
     });
 }
+
+/// A state folder on a tiny file system of its own, in a mount namespace of its own.
+#[test]
+fn inv_03_a_full_disk_costs_the_run_but_not_its_manifest() {
+    let Some(env) = TestEnv::as_root(BIN) else {
+        holon_testkit::skip_security(&holon_testkit::current_test(), "needs root for a small file system");
+        return;
+    };
+    let repo = env.repo().file("a", "1\n").commit("first");
+    let agent = env.agent(
+        "fills.sh",
+        "#!/bin/sh\nhead -c 50000000 /dev/zero > big; echo ok > /holon/output/summary.md\n",
+    );
+    let script = format!(
+        "mount -t tmpfs -o size=6m none {state} && cd {repo} && {holon} run --goal x --agent {agent}; echo code=$?; {holon} runs list --json; find {state} -name manifest.json -exec cat {{}} +",
+        state = env.state().display(),
+        repo = repo.path().display(),
+        holon = env.binary().display(),
+        agent = agent.display()
+    );
+    let output = env.program("unshare").args(["--mount", "sh", "-c", &script]).run();
+    output.assert_code(0).assert_stdout("code=1").assert_stdout("\"outcome\": \"failure\"");
+}

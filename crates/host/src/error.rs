@@ -88,6 +88,7 @@ impl HostError {
             Self::Mode(_) => "mode",
             Self::Spec(_) => "spec",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
+            Self::Snapshot(holon_sandbox::snapshot::Error::DiskFull { .. }) => "disk_full",
             Self::Io { .. } => "io",
             Self::Git(_) => "git",
             Self::Snapshot(_) => "snapshot",

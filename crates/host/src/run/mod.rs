@@ -154,9 +154,6 @@ impl Run<'_> {
         }
         self.deliver(&found, &mut verdict)?;
         self.prove_untouched(&stage, &mut verdict);
-        if !self.plan.keep {
-            self.folder.remove_layers();
-        }
         Ok(verdict)
     }
 

@@ -20,31 +20,39 @@ impl Run<'_> {
     pub(super) fn seal(mut self, mut verdict: Verdict) -> Finished {
         let began = Instant::now();
         self.events.emit(Body::PhaseStarted { phase: Phase::Seal });
+        if !self.plan.keep {
+            // First of all: on a full disk this is what makes room for the manifest.
+            self.folder.remove_layers();
+        }
         self.count_output();
         let out = self.plan.out.clone();
         self.conclude(&verdict, began);
-        if let Err(e) = self.write_manifest() {
-            self.warn(format!("the manifest could not be written: {e}"));
-        }
+        let mut written = self.write_manifest();
         if let Some(out) = &out
             && let Err(e) = self.copy_out(out)
         {
-            let mut error =
-                ErrorInfo::new("out", format!("the artifacts could not be copied to {}: {e}", out.display()));
-            error.hint = Some(format!("they are in {}", self.folder.output().display()));
-            verdict.worsen(Outcome::Failure, error);
+            let message = format!("the artifacts could not be copied to {}: {e}", out.display());
+            let place = format!("they are in {}", self.folder.output().display());
+            verdict.worsen(Outcome::Failure, ErrorInfo::new("out", message).with_hint(place));
             self.conclude(&verdict, began);
-            let _ = self.write_manifest();
+            written = self.write_manifest();
         }
-        if !self.plan.keep {
-            self.folder.remove_layers();
+        match written {
+            Ok(()) => {
+                self.record.finished = true;
+                let _ = self.folder.save(&self.record);
+                self.folder.release();
+            }
+            // Left unfinished, the next start finds the run and gives it the manifest it could not get now.
+            Err(e) => {
+                let error = ErrorInfo::new(e.kind(), format!("the manifest could not be written: {e}"));
+                verdict.worsen(Outcome::Failure, ErrorInfo { hint: e.hint(), ..error });
+                self.conclude(&verdict, began);
+            }
         }
-        self.record.finished = true;
-        let _ = self.folder.save(&self.record);
-        self.folder.release();
         let applied = self.apply_if_asked(&verdict);
         let duration_ms = began.elapsed().as_millis() as u64;
-        self.events.emit(Body::PhaseFinished { phase: Phase::Seal, duration_ms, ok: true });
+        self.events.emit(Body::PhaseFinished { phase: Phase::Seal, duration_ms, ok: self.record.finished });
         self.events.emit(Body::RunFinished {
             status: self.manifest.status,
             outcome: self.manifest.outcome,

@@ -71,7 +71,7 @@ impl Store {
     pub fn find(&self, name: &str) -> Result<RunFolder, HostError> {
         let ids = self.ids()?;
         let found: Vec<&RunId> = match name {
-            "last" => ids.last().into_iter().collect(),
+            "last" => self.latest(&ids).into_iter().collect(),
             _ => {
                 ids.iter().filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name)).collect()
             }
@@ -90,6 +90,14 @@ impl Store {
                 ))
             }
         }
+    }
+
+    /// The newest run; ids tell only seconds apart, so runs of the same second are told apart by their records.
+    fn latest<'a>(&self, ids: &'a [RunId]) -> Option<&'a RunId> {
+        let second = |id: &RunId| id.as_str()[..15].to_owned();
+        let newest = second(ids.last()?);
+        let same = ids.iter().filter(|id| second(id) == newest);
+        same.max_by_key(|id| self.open(id).record().map(|r| r.started_at).unwrap_or_default())
     }
 
     /// Every readable run, newest first.

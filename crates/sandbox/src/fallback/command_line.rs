@@ -248,9 +248,9 @@ mod tests {
             (
                 "--volume",
                 vec![
-                    "/stage/0:/etc/gitconfig:ro",
+                    "/stage/1:/etc/gitconfig:ro",
                     "/var:/holon/workspace",
-                    "/stage/1:/holon/input:ro",
+                    "/stage/0:/holon/input:ro",
                     "/stage/2:/holon/workspace/hidden:ro",
                 ],
             ),

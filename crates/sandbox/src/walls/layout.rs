@@ -23,7 +23,7 @@ struct Policy {
 }
 
 static POLICY: LazyLock<Result<Policy, String>> = LazyLock::new(|| {
-    toml::from_str(include_str!("/work/main/policies/root.toml")).map_err(|e| e.to_string())
+    toml::from_str(include_str!("../../../../policies/root.toml")).map_err(|e| e.to_string())
 });
 
 /// Mounts of the system, the devices, the generated settings and the temporary space.
