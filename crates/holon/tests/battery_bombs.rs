@@ -189,6 +189,7 @@ const BOMBS: &[Bomb] = &[
 
 #[test]
 fn inv_03_bombs_end_within_their_limits() {
+    let mut all_failed = Vec::new();
     for_each_identity(HOLON, |env| {
         let ground = Ground::new(env);
         let mut failed = Vec::new();
@@ -205,8 +206,9 @@ fn inv_03_bombs_end_within_their_limits() {
             BOMBS.len() - failed.len(),
             failed.len()
         );
-        assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+        all_failed.extend(failed.into_iter().map(|text| format!("as {}, {text}", env.identity().name())));
     });
+    assert!(all_failed.is_empty(), "{}", all_failed.join("\n\n"));
 }
 
 /// Where there is a control group memory ends in time; where there is none, the manifest must not claim one.

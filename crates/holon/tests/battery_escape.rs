@@ -196,6 +196,7 @@ const TRAPS: &[Trap] = &[
 
 #[test]
 fn what_is_left_in_the_output_folder_harms_nobody() {
+    let mut all_failed = Vec::new();
     for_each_identity(HOLON, |env| {
         let world = World::new(env);
         let place = |path: &str| env.root().join(path).to_str().unwrap().to_owned();
@@ -224,10 +225,11 @@ fn what_is_left_in_the_output_folder_harms_nobody() {
             TRAPS.len() - failed.len().min(TRAPS.len()),
             failed.len()
         );
-        assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+        all_failed.extend(failed.into_iter().map(|text| format!("as {}, {text}", env.identity().name())));
         drop(world);
         env.assert_nothing_left();
     });
+    assert!(all_failed.is_empty(), "{}", all_failed.join("\n\n"));
 }
 
 fn spring(world: &World<'_>, trap: &Trap, script: &str) {
