@@ -13,7 +13,7 @@ use holon_sandbox::walls::{Identity, Launcher};
 
 use crate::Failure;
 use crate::tree::{CHANGED, Tree};
-use crate::walls::{LIMITS, Run, finish, settle};
+use crate::walls::{Run, finish, settle};
 
 /// What [`Cycle::turn`] times, in this order; the last is the sum.
 pub(crate) const PARTS: [&str; 4] = ["snapshot", "launch and payload", "collect and patch", "together"];
@@ -54,7 +54,7 @@ impl Cycle {
             .map_err(|e| format!("cannot make {}: {e}", temp.display()))?;
 
         let start = Instant::now();
-        let warm = self.launcher.warm(&name, LIMITS).map_err(|e| e.to_string())?;
+        let warm = self.launcher.warm(&run.ground(&name)).map_err(|e| e.to_string())?;
         let request = Request {
             workspace: &self.tree.path,
             run_dir: &run.folder,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use holon_sandbox::mount::{Mount, Overlay, Source};
 use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
-use holon_sandbox::walls::{Ending, Identity, Job, Launcher, Limits, Network, Running, layout};
+use holon_sandbox::walls::{Ending, Ground, Identity, Job, Launcher, Limits, Network, Running, layout};
 
 use crate::Failure;
 
@@ -53,7 +53,7 @@ impl Walls {
         let run = Run::prepare(&self.folder.join(&name), &Identity::for_run(&name))?;
         let warm = match start {
             Start::Cold => None,
-            Start::Warmed => Some(self.launcher.warm(&name, LIMITS).map_err(|e| e.to_string())?),
+            Start::Warmed => Some(self.launcher.warm(&run.ground(&name)).map_err(|e| e.to_string())?),
         };
         if warm.is_some() {
             std::thread::sleep(WARM_UP);
@@ -141,6 +141,11 @@ impl Run {
             work: Some(self.folder.join("work")),
         };
         vec![Mount { at: WORKSPACE_INSIDE.into(), source: Source::Overlay(layers), writable: true }]
+    }
+
+    /// What a launcher can know before it gets the job.
+    pub(crate) fn ground(&self, name: &str) -> Ground {
+        self.job(name, Vec::new(), &[]).ground()
     }
 
     /// A job with everything a run has; `workspace` is what it sees of the user's files.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holon_core::sandbox::Level;
 
-use crate::walls::{Ending, Finished, Held, Job, Launcher, Limits, Refusal, Running, Warm};
+use crate::walls::{Ending, Finished, Ground, Held, Job, Launcher, Refusal, Running, Warm};
 
 /// Output of a payload, standard output first.
 pub type Output = (Box<dyn Read + Send>, Box<dyn Read + Send>);
@@ -50,8 +50,8 @@ pub trait Payload: Send {
 pub struct Native {
     /// How the launcher is started.
     pub launcher: Launcher,
-    /// A launcher that is up already, for the job of this name.
-    warm: RefCell<Option<(String, Warm)>>,
+    /// A launcher that is up already, for a job on this ground.
+    warm: RefCell<Option<(Ground, Warm)>>,
 }
 
 impl Native {
@@ -61,8 +61,8 @@ impl Native {
     }
 
     /// Starts the launcher now, so that it is up by the time the job is worked out. A failure shows at the start.
-    pub fn warm_up(&self, name: &str, limits: Limits) {
-        *self.warm.borrow_mut() = self.launcher.warm(name, limits).ok().map(|warm| (name.to_owned(), warm));
+    pub fn warm_up(&self, ground: Ground) {
+        *self.warm.borrow_mut() = self.launcher.warm(&ground).ok().map(|warm| (ground, warm));
     }
 }
 
@@ -84,7 +84,7 @@ impl Backend for Native {
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        let ready = self.warm.borrow_mut().take().filter(|(name, _)| *name == job.name);
+        let ready = self.warm.borrow_mut().take().filter(|(ground, _)| *ground == job.ground());
         Ok(Box::new(match ready {
             Some((_, warm)) => warm.start(job)?,
             None => self.launcher.spawn(job)?,

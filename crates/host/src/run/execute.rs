@@ -13,7 +13,7 @@ use holon_sandbox::disk::DiskLimits;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::snapshot::{StrategyChoice, WORKSPACE_INSIDE};
-use holon_sandbox::walls::{self, Ending, Job, Limits, Refusal, Step, layout};
+use holon_sandbox::walls::{self, Ending, Ground, Identity, Job, Limits, Refusal, Step, layout};
 
 use super::Run;
 use super::output::{Allowance, not_started};
@@ -120,6 +120,8 @@ impl Run<'_> {
         let name = stage.backend.name();
         self.warn(format!("native walls are refused here ({refused}); using {name} instead"));
         self.retake(stage, self.plan.snapshot)?;
+        let overlays = stage.backend.overlays();
+        stage.exposed = self.expose(&stage.snapshot, &stage.identity, overlays)?;
         let job = self.job(stage, self.plan.agent.argv.clone());
         stage.backend.start(&job).map_err(|r| not_started(&r))
     }
@@ -157,31 +159,34 @@ impl Run<'_> {
         }
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
+        let ground = self.ground();
         Job {
-            name: self.record.id.as_str().to_owned(),
-            identity: stage.identity,
+            name: ground.name,
+            identity: ground.identity,
             mounts,
             writable_below: scoped.map(<[_]>::to_vec).unwrap_or_default(),
             argv,
             env: self.environment(stage, &folders),
             cwd: folders.workspace,
-            limits: self.kernel_limits(),
-            network: if self.plan.profile.network == Network::Host {
-                walls::Network::Host
-            } else {
-                walls::Network::None
-            },
+            limits: ground.limits,
+            network: ground.network,
         }
     }
 
-    /// What the kernel is asked to enforce.
-    pub(super) fn kernel_limits(&self) -> Limits {
+    /// What is known of every job of this run before there is one.
+    pub(super) fn ground(&self) -> Ground {
         let limits = &self.plan.profile.limits;
-        Limits {
-            processes: limits.processes,
-            files: DESCRIPTORS,
-            file_mb: limits.disk_mb,
-            memory_mb: limits.memory_mb,
+        let host_network = self.plan.profile.network == Network::Host;
+        Ground {
+            name: self.record.id.as_str().to_owned(),
+            identity: Identity::for_run(self.record.id.as_str()),
+            limits: Limits {
+                processes: limits.processes,
+                files: DESCRIPTORS,
+                file_mb: limits.disk_mb,
+                memory_mb: limits.memory_mb,
+            },
+            network: if host_network { walls::Network::Host } else { walls::Network::None },
         }
     }
 

@@ -138,7 +138,7 @@ impl Run<'_> {
 
     /// The phases between resolving and sealing.
     fn work(&mut self) -> Result<Verdict, HostError> {
-        let backend = rungs::first(self.host, &self.plan, self.record.id.as_str(), self.kernel_limits())?;
+        let backend = rungs::first(self.host, &self.plan, self.ground())?;
         self.phase(Phase::Prepare, Self::prepare)?;
         let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend))?;
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;

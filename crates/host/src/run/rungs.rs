@@ -2,24 +2,19 @@
 
 use holon_sandbox::backend::{Backend, Native};
 use holon_sandbox::fallback::{Bubblewrap, Choice, LandlockOnly, Oci, Unwalled, Wanted, ladder, probe_all};
-use holon_sandbox::walls::{Limits, Refusal};
+use holon_sandbox::walls::{Ground, Refusal};
 
 use super::output::not_started;
 use super::{Host, Plan};
 use crate::error::HostError;
 
 /// The first backend to try. Nothing is probed on this path: building the walls is the probe.
-pub(super) fn first(
-    host: &Host,
-    plan: &Plan,
-    name: &str,
-    limits: Limits,
-) -> Result<Box<dyn Backend>, HostError> {
+pub(super) fn first(host: &Host, plan: &Plan, ground: Ground) -> Result<Box<dyn Backend>, HostError> {
     let level = plan.profile.minimum;
     if matches!(plan.sandbox, Choice::Auto | Choice::Native) {
         let native = Native::new(host.launcher.clone());
         // Both of its levels are the strongest there is, so no minimum refuses it.
-        native.warm_up(name, limits);
+        native.warm_up(ground);
         return Ok(Box::new(native));
     }
     let backend = build(host, plan, plan.sandbox)?;

@@ -107,7 +107,8 @@ impl Run<'_> {
         })?)
     }
 
-    fn expose(
+    /// Finds the toolchains and caches to show; a second call, for other walls, starts afresh.
+    pub(super) fn expose(
         &mut self,
         snapshot: &Snapshot,
         identity: &Identity,
@@ -117,7 +118,9 @@ impl Run<'_> {
         let expose = &self.plan.profile.expose;
         let home = self.host.places.home.as_deref();
         let extra: Vec<PathBuf> = expose.paths.iter().map(|p| below_home(p, home)).collect();
-        let layers = self.folder.layers();
+        let layers = self.folder.layers().join("exposed");
+        snapshot::remove_tree(&layers).map_err(HostError::io("remove", &layers))?;
+        fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
         let exposed = expose::find(&expose::Request {
             workspace: &self.plan.workspace,
             home,

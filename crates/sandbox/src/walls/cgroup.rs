@@ -41,13 +41,14 @@ impl Cgroup {
                     made.memory = held.then(|| "cgroup v1".into());
                 }
                 "pids" => {
-                    let held = made.version_1(&base("/sys/fs/cgroup/pids"), name, &[("pids.max", pids.as_str())]);
+                    let held =
+                        made.version_1(&base("/sys/fs/cgroup/pids"), name, &[("pids.max", pids.as_str())]);
                     made.pids = held.then(|| "cgroup v1".into());
                 }
                 _ => {}
             }
         }
-        made.add(std::process::id());
+        made.join();
         made
     }
 
@@ -86,10 +87,10 @@ impl Cgroup {
         })
     }
 
-    /// Puts a process (and so everything it will start) into the groups.
-    fn add(&mut self, pid: u32) {
+    /// Moves the calling process (and so everything it will start) into the groups.
+    fn join(&mut self) {
         for group in &self.groups {
-            if fs::write(group.join("cgroup.procs"), pid.to_string()).is_err() {
+            if move_self(group).is_err() {
                 let v2 = group.join("cgroup.controllers").exists();
                 let is = |name: &str| group.to_string_lossy().contains(&format!("/{name}/"));
                 if v2 || is("memory") {
@@ -103,12 +104,18 @@ impl Cgroup {
     }
 }
 
+/// Version 1 moves a single thread without the grace period (some milliseconds) a whole process costs; the launcher has
+/// only one thread.
+fn move_self(group: &Path) -> std::io::Result<()> {
+    let tasks = group.join("tasks");
+    fs::write(if tasks.exists() { tasks } else { group.join("cgroup.procs") }, "0")
+}
+
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        let own = std::process::id().to_string();
         for group in &self.groups {
             if let Some(parent) = group.parent() {
-                let _ = fs::write(parent.join("cgroup.procs"), &own);
+                let _ = move_self(parent);
             }
             let _ = fs::remove_dir(group);
         }

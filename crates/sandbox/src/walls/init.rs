@@ -1,6 +1,6 @@
 //! Pid 1 inside: builds the private root, confines itself, starts the payload, reaps, and reports.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -15,20 +15,21 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use super::cgroup::Cgroup;
 use super::held::Held;
 use super::identity::Identity;
-use super::job::{Job, Network};
+use super::job::{Ground, Job, Network};
 use super::root::Root;
 use super::step::{Refusal, Step};
 use super::view::{View, Views};
 use super::wire::{self, Message, TERMINATE};
 use super::{confine, launcher, sys};
+use crate::mount::Mount;
 
 /// Where the workspace is inside.
 pub(super) const WORKSPACE: &str = "/holon/workspace";
 
 /// Runs as pid 1 of the new namespaces and never returns.
-pub(super) fn run(socket: &UnixStream, job: Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> ! {
-    let held = match build(&job, views, maps, groups) {
-        Ok(held) => held,
+pub(super) fn run(socket: &UnixStream, ground: &Ground, launcher: UnixStream, groups: &Cgroup) -> ! {
+    let (job, held) = match build(socket, ground, launcher, groups) {
+        Ok(done) => done,
         Err(refusal) => {
             let _ = wire::send(socket, &Message::Refused(refusal));
             sys::exit_now(1)
@@ -52,9 +53,15 @@ pub(super) fn run(socket: &UnixStream, job: Job, views: Option<Vec<View>>, maps:
     }
 }
 
-fn build(job: &Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> Result<Held, Refusal> {
-    if !launcher::wait_for_maps(maps) {
-        // The launcher reports why.
+/// Everything from entering the namespaces to the last wall: first what needs no job, then the rest.
+fn build(
+    socket: &UnixStream,
+    ground: &Ground,
+    mut launcher: UnixStream,
+    groups: &Cgroup,
+) -> Result<(Job, Held), Refusal> {
+    if launcher.read_exact(&mut [0]).is_err() {
+        // No maps; the launcher reports why.
         sys::exit_now(1)
     }
     let mut held = Held {
@@ -64,25 +71,20 @@ fn build(job: &Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> Re
         ipc_ns: true,
         uts_ns: true,
         cgroup_ns: true,
-        net_ns: job.network == Network::None,
+        net_ns: ground.network == Network::None,
         memory: groups.memory.clone(),
         files: Some("rlimit".into()),
         ..Held::default()
     };
-    become_payload_user(&job.identity)?;
+    become_payload_user(&ground.identity)?;
     launcher::stop_propagation()?;
-    let views = match views {
-        Some(views) => views,
-        None => Views::new(job.identity).make(job.mounts.clone())?,
-    };
-    let writable = writable_paths(&views, &job.writable_below);
-    let mut root = Root::new()?;
-    root.attach_all(views)?;
-    if !job.writable_below.is_empty() {
-        root.reopen(Path::new(WORKSPACE), &job.writable_below)?;
+    if ground.network == Network::None {
+        sys::loopback_up().map_err(|e| Refusal::new(Step::Loopback, e, ""))?;
     }
+    rustix::system::sethostname(b"holon").map_err(|e| Refusal::new(Step::Root, e, "host name"))?;
+    let mut root = Root::new()?;
     root.mount_proc()?;
-    let counted = root.write_sysctl("kernel/pid_max", job.limits.processes + 300);
+    let counted = root.write_sysctl("kernel/pid_max", ground.limits.processes + 300);
     let mut ways = vec!["rlimit"];
     ways.extend(counted.then_some("pid_max"));
     ways.extend(groups.pids.as_deref());
@@ -90,26 +92,50 @@ fn build(job: &Job, views: Option<Vec<View>>, maps: File, groups: &Cgroup) -> Re
     // Room for exactly one more user namespace: the one that locks the mounts, made below.
     root.write_sysctl("user/max_user_namespaces", 1);
     root.cover_proc()?;
-    if job.network == Network::None {
-        sys::loopback_up().map_err(|e| Refusal::new(Step::Loopback, e, ""))?;
+    held.masked_proc = true;
+
+    let (job, views) = receive(socket, ground, &launcher);
+    let views = views?;
+    let writable = writable_paths(&views, &job.writable_below);
+    root.attach_all(views)?;
+    if !job.writable_below.is_empty() {
+        root.reopen(Path::new(WORKSPACE), &job.writable_below)?;
     }
-    rustix::system::sethostname(b"holon").map_err(|e| Refusal::new(Step::Root, e, "host name"))?;
     root.enter()?;
     held.private_root = true;
-    held.masked_proc = true;
-    lock_mounts(&job.identity)?;
+    lock_mounts(&ground.identity)?;
     held.locked_mounts = true;
-    confine::limit(&job.limits)?;
+    confine::limit(&ground.limits)?;
     held.landlock = confine::landlock(&writable)?;
     confine::drop_capabilities()?;
     held.capabilities_dropped = true;
     held.no_new_privs = true;
-    held.unprivileged_payload = job.identity.uid != 0;
+    held.unprivileged_payload = ground.identity.uid != 0;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|e| Refusal::new(Step::Identity, e, "dumpable"))?;
     confine::seccomp()?;
     held.seccomp = true;
-    Ok(held)
+    Ok((job, held))
+}
+
+/// The job with its mounts: made here for an ordinary user, handed over by the launcher for root. Without a job there is
+/// nothing to do and nobody to tell.
+fn receive(socket: &UnixStream, ground: &Ground, launcher: &UnixStream) -> (Job, Result<Vec<View>, Refusal>) {
+    let from = if ground.identity.by_root { launcher } else { socket };
+    let Ok(mut job) = wire::receive::<Job>(from) else { sys::exit_now(1) };
+    let mounts = std::mem::take(&mut job.mounts);
+    if !ground.identity.by_root {
+        let views = Views::new(ground.identity).make(mounts);
+        return (job, views);
+    }
+    let count = mounts.iter().filter(|m| View::needs_fd(&m.source)).count();
+    let Ok(fds) = wire::take_fds(launcher, count) else { sys::exit_now(1) };
+    let mut fds = fds.into_iter();
+    let with_fd = |mount: Mount| {
+        let fd = if View::needs_fd(&mount.source) { fds.next() } else { None };
+        View { mount, fd }
+    };
+    (job, Ok(mounts.into_iter().map(with_fd).collect()))
 }
 
 /// From root to the payload's uid; capabilities inside the namespace survive until they are dropped on purpose.
@@ -158,6 +184,8 @@ fn lock_mounts(identity: &Identity) -> Result<(), Refusal> {
 /// Becomes the command.
 fn payload(socket: &UnixStream, job: &Job) -> ! {
     let _ = rustix::process::setsid();
+    // Init waits for its children with SIGCHLD blocked, and a mask survives exec.
+    let _ = sys::unblock_signals();
     let mut command = Command::new(&job.argv[0]);
     command.args(&job.argv[1..]).env_clear().envs(job.env.iter().map(|(k, v)| (k, v))).current_dir(&job.cwd);
     let error = command.exec();

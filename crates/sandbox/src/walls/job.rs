@@ -33,6 +33,31 @@ pub struct Job {
     pub network: Network,
 }
 
+/// The part of a job that is known early: enough to make the namespaces and most of the root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ground {
+    /// As in [`Job`].
+    pub name: String,
+    /// As in [`Job`].
+    pub identity: Identity,
+    /// As in [`Job`].
+    pub limits: Limits,
+    /// As in [`Job`].
+    pub network: Network,
+}
+
+impl Job {
+    /// The part of it that could have been known early.
+    pub fn ground(&self) -> Ground {
+        Ground {
+            name: self.name.clone(),
+            identity: self.identity,
+            limits: self.limits,
+            network: self.network,
+        }
+    }
+}
+
 /// Hard limits, enforced by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {

@@ -9,7 +9,7 @@
 //! The launcher itself stays outside, waits for init, and removes the control group.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
@@ -17,11 +17,12 @@ use rustix::mount::MountPropagationFlags;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::cgroup::Cgroup;
-use super::job::{Job, Network};
+use super::identity::Identity;
+use super::job::{Ground, Job, Network};
 use super::step::{Refusal, Step};
 use super::sys::{self, Forked};
 use super::view::Views;
-use super::wire::{self, Kind, Message, Prelude};
+use super::wire::{self, Message, Prelude};
 use super::{bare, init};
 
 /// The name a process is started under to become the launcher.
@@ -48,13 +49,16 @@ fn take_socket() -> io::Result<UnixStream> {
 fn launch(socket: UnixStream) -> i32 {
     let told = |e: io::Error| Refusal::new(Step::Job, e, "");
     let outcome = wire::receive::<Prelude>(&socket).map_err(told).and_then(|prelude| {
-        let groups = match prelude.kind {
-            Kind::Client => Cgroup::default(),
-            Kind::Walls | Kind::Bare => Cgroup::enter(&prelude.name, &prelude.limits),
+        let groups = match &prelude {
+            Prelude::Client => Cgroup::default(),
+            Prelude::Bare { name, limits } => Cgroup::enter(name, limits),
+            Prelude::Walls(ground) => Cgroup::enter(&ground.name, &ground.limits),
         };
-        let done = match prelude.kind {
-            Kind::Walls => start(&socket, wire::receive::<Job>(&socket).map_err(told)?, &groups),
-            Kind::Bare | Kind::Client => bare::run(&socket, &wire::receive(&socket).map_err(told)?, &groups),
+        let done = match &prelude {
+            Prelude::Walls(ground) => start(&socket, ground, &groups),
+            Prelude::Bare { .. } | Prelude::Client => {
+                bare::run(&socket, &wire::receive(&socket).map_err(told)?, &groups)
+            }
         };
         if groups.ran_out_of_memory() {
             let _ = wire::send(&socket, &Message::OutOfMemory);
@@ -75,34 +79,42 @@ fn launch(socket: UnixStream) -> i32 {
     }
 }
 
-fn start(socket: &UnixStream, mut job: Job, groups: &Cgroup) -> Result<(), Refusal> {
+/// Makes the namespaces, then serves init what only the launcher can: maps, and, as root, the mounts.
+fn start(socket: &UnixStream, ground: &Ground, groups: &Cgroup) -> Result<(), Refusal> {
+    let refuse = |e: io::Error| Refusal::new(Step::Namespaces, e, "");
     sys::close_on_exec_from(3).map_err(|e| Refusal::new(Step::Job, e, ""))?;
-    let views = if job.identity.by_root {
+    if ground.identity.by_root {
         make_private_tree()?;
-        Some(Views::new(job.identity).make(std::mem::take(&mut job.mounts))?)
-    } else {
-        None
-    };
-    let (maps_written, write_maps) = pipe().map_err(|e| Refusal::new(Step::Namespaces, e, ""))?;
-    // SAFETY: nothing in the launcher starts a thread.
-    match unsafe { sys::fork_into(namespaces(job.network)) } {
-        Ok(Forked::Child) => {
-            drop(write_maps);
-            init::run(socket, job, views, maps_written, groups)
-        }
-        Ok(Forked::Parent(pid)) => {
-            drop(maps_written);
-            drop(views);
-            let mapped = write_id_maps(pid, &job);
-            if mapped.is_ok() {
-                let _ = (&write_maps).write_all(b"x");
-            }
-            drop(write_maps);
-            let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
-            mapped
-        }
-        Err(e) => Err(Refusal::new(Step::Namespaces, e, "")),
     }
+    let (to_init, from_launcher) = UnixStream::pair().map_err(refuse)?;
+    // SAFETY: nothing in the launcher starts a thread.
+    match unsafe { sys::fork_into(namespaces(ground.network)) }.map_err(refuse)? {
+        Forked::Child => {
+            drop(to_init);
+            init::run(socket, ground, from_launcher, groups)
+        }
+        Forked::Parent(pid) => {
+            drop(from_launcher);
+            let served = write_id_maps(pid, &ground.identity).and_then(|()| {
+                (&to_init).write_all(b"m").map_err(refuse)?;
+                if ground.identity.by_root { hand_mounts(socket, &to_init, ground) } else { Ok(()) }
+            });
+            drop(to_init);
+            let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
+            served
+        }
+    }
+}
+
+/// Root's part: the job is read here, its mounts are made with root's rights, and both go on to init.
+fn hand_mounts(socket: &UnixStream, to_init: &UnixStream, ground: &Ground) -> Result<(), Refusal> {
+    let told = |e: io::Error| Refusal::new(Step::Job, e, "");
+    let job: Job = wire::receive(socket).map_err(told)?;
+    let views = Views::new(ground.identity).make(job.mounts.clone())?;
+    let fds: Vec<_> = views.iter().filter_map(|view| view.fd.as_ref().map(AsFd::as_fd)).collect();
+    // Init may have ended with a refusal of its own, which it reports itself.
+    let _ = wire::give(to_init, &job).and_then(|()| wire::give_fds(to_init, &fds));
+    Ok(())
 }
 
 fn namespaces(network: Network) -> u64 {
@@ -131,8 +143,7 @@ pub(super) fn stop_propagation() -> Result<(), Refusal> {
 }
 
 /// One user and one group: the payload's.
-fn write_id_maps(pid: i32, job: &Job) -> Result<(), Refusal> {
-    let identity = &job.identity;
+fn write_id_maps(pid: i32, identity: &Identity) -> Result<(), Refusal> {
     let write = |file: &str, text: String| {
         let path = format!("/proc/{pid}/{file}");
         fs::write(&path, text).map_err(|e| Refusal::new(Step::IdMap, e, path))
@@ -143,14 +154,4 @@ fn write_id_maps(pid: i32, job: &Job) -> Result<(), Refusal> {
     }
     write("gid_map", format!("{} {} 1", identity.inside_gid, identity.gid))?;
     write("uid_map", format!("{} {} 1", identity.inside_uid, identity.uid))
-}
-
-fn pipe() -> io::Result<(File, File)> {
-    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    Ok((reader.into(), writer.into()))
-}
-
-/// Waits for the launcher's word that the maps are there; `false` if it failed to write them.
-pub(super) fn wait_for_maps(mut from: File) -> bool {
-    from.read_exact(&mut [0]).is_ok()
 }

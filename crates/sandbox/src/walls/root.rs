@@ -15,7 +15,10 @@ use super::view::{self, View};
 use crate::mount::{Mount, Source};
 
 /// Where host files that must be covered by a file are staged inside the root.
-const COVERS: &str = ".covers";
+const COVERS: &str = "/.covers";
+/// What covers a file or a folder that must not be seen.
+const EMPTY_FILE: &str = "/.covers/file";
+const EMPTY_FOLDER: &str = "/.covers/folder";
 /// /proc entries nobody inside may read; covered by an empty file or directory.
 pub(crate) const PROC_HIDDEN: &[&str] = &[
     "acpi",
@@ -49,13 +52,19 @@ impl Root {
     /// An empty root over some directory of the (already private) host tree.
     pub(super) fn new() -> Result<Self, Refusal> {
         let tmpfs = view::tmpfs(16, 4096, 0o755)?;
-        let place = ["/tmp", "/mnt", "/var", "/usr"].iter().map(Path::new).find(|p| p.is_dir());
-        let place = place.ok_or_else(|| Refusal::new(Step::Root, rustix::io::Errno::NOENT, "/tmp"))?;
+        // Whatever is covered here must not be needed for making views later.
+        let place = ["/sys", "/mnt", "/media", "/srv", "/boot"].iter().map(Path::new).find(|p| p.is_dir());
+        let place = place.ok_or_else(|| Refusal::new(Step::Root, rustix::io::Errno::NOENT, "/sys"))?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         rustix::mount::move_mount(&tmpfs, "", rustix::fs::CWD, place, flags).map_err(refuse(place))?;
         let fd = rustix::fs::open(place, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(refuse(place))?;
-        Ok(Self { fd, attached: Vec::new(), covers: 0 })
+        let root = Self { fd, attached: Vec::new(), covers: 0 };
+        let (covers, _) = root.parent(Path::new(EMPTY_FILE))?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&covers, "file", flags, Mode::from_raw_mode(0o444)).map_err(refuse(place))?;
+        rustix::fs::mkdirat(&covers, "folder", Mode::from_raw_mode(0o555)).map_err(refuse(place))?;
+        Ok(root)
     }
 
     /// Puts every view in its place, parents first.
@@ -79,6 +88,11 @@ impl Root {
                     Err(e) => Err(refuse(at)(e)),
                 }
             }
+            (Source::EmptyDir, _) => {
+                let cover = self.clone_of(EMPTY_FOLDER.as_ref())?;
+                let target = self.mount_point(at, &cover)?;
+                self.move_to(&cover, &target, at)
+            }
             (_, Some(fd)) => {
                 let target = self.mount_point(at, &fd)?;
                 self.move_to(&fd, &target, at)?;
@@ -99,7 +113,7 @@ impl Root {
         let covered = self.attached.iter().any(|m| at.starts_with(m));
         let path = if covered {
             self.covers += 1;
-            Path::new("/").join(COVERS).join(self.covers.to_string())
+            Path::new(COVERS).join(self.covers.to_string())
         } else {
             at.to_owned()
         };
@@ -111,18 +125,22 @@ impl Root {
             .write_all(bytes)
             .map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
         if covered {
-            let tree = rustix::mount::open_tree(
-                &parent,
-                name,
-                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
-            )
-            .map_err(refuse(at))?;
-            sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
-                .map_err(|e| Refusal::new(Step::Root, e, at.display().to_string()))?;
+            let cover = self.clone_of(&path)?;
             let target = self.resolve(at).map_err(refuse(at))?;
-            self.move_to(&tree, &target, at)?;
+            self.move_to(&cover, &target, at)?;
         }
         Ok(())
+    }
+
+    /// A read-only mount of something in the root, to be laid over something else.
+    fn clone_of(&self, path: &Path) -> Result<OwnedFd, Refusal> {
+        let place = self.resolve(path).map_err(refuse(path))?;
+        let flags =
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let tree = rustix::mount::open_tree(&place, "", flags).map_err(refuse(path))?;
+        sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
+            .map_err(|e| Refusal::new(Step::Root, e, path.display().to_string()))?;
+        Ok(tree)
     }
 
     /// Opens `at` below the root without following any link: what is mounted may be hostile.
@@ -231,24 +249,14 @@ impl Root {
             let at = Path::new("/proc").join(name);
             let Ok(found) = self.resolve(&at) else { continue };
             let stat = rustix::fs::fstat(&found).map_err(refuse(&at))?;
-            if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
-                let empty = view::tmpfs(1, 2, 0o555)?;
-                sys::mount_setattr(empty.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
-                    .map_err(|e| Refusal::new(Step::Proc, e, at.display().to_string()))?;
-                self.move_to(&empty, &found, &at)?;
-            } else {
-                self.file(&at, b"")?;
-            }
+            let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
+            let cover = self.clone_of((if is_dir { EMPTY_FOLDER } else { EMPTY_FILE }).as_ref())?;
+            self.move_to(&cover, &found, &at)?;
         }
         for name in PROC_READ_ONLY {
             let at = Path::new("/proc").join(name);
             let Ok(found) = self.resolve(&at) else { continue };
-            let flags = OpenTreeFlags::OPEN_TREE_CLONE
-                | OpenTreeFlags::OPEN_TREE_CLOEXEC
-                | OpenTreeFlags::AT_EMPTY_PATH;
-            let tree = rustix::mount::open_tree(&found, "", flags).map_err(refuse(&at))?;
-            sys::mount_setattr(tree.as_fd(), false, libc::MOUNT_ATTR_RDONLY, 0, None)
-                .map_err(|e| Refusal::new(Step::Proc, e, at.display().to_string()))?;
+            let tree = self.clone_of(&at)?;
             self.move_to(&tree, &found, &at)?;
         }
         Ok(())

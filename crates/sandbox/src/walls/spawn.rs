@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::bare::Bare;
 use super::held::Held;
-use super::job::{Job, Limits};
+use super::job::{Ground, Job, Limits};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{Refusal, Step};
-use super::wire::{self, Kind, Message, Prelude, TERMINATE};
+use super::wire::{self, Message, Prelude, TERMINATE};
 
 /// How long the walls may take to stand before the launch counts as failed.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
@@ -52,8 +52,8 @@ impl Launcher {
     }
 
     /// Starts the launcher process, which gets ready while the caller still works out the job.
-    pub fn warm(&self, name: &str, limits: Limits) -> Result<Warm, Refusal> {
-        self.prepare(name, limits, Kind::Walls)
+    pub fn warm(&self, ground: &Ground) -> Result<Warm, Refusal> {
+        self.prepare(&Prelude::Walls(ground.clone()))
     }
 
     /// Starts a command without namespaces; `client` keeps it out of the run's control group.
@@ -64,14 +64,14 @@ impl Launcher {
         bare: &Bare,
         client: bool,
     ) -> Result<Running, Refusal> {
-        let kind = if client { Kind::Client } else { Kind::Bare };
-        let mut running = self.prepare(name, limits, kind)?.running;
+        let prelude = if client { Prelude::Client } else { Prelude::Bare { name: name.to_owned(), limits } };
+        let mut running = self.prepare(&prelude)?.running;
         wire::give(&running.socket, bare).map_err(|e| Refusal::new(Step::Job, e, ""))?;
         running.await_ready()?;
         Ok(running)
     }
 
-    fn prepare(&self, name: &str, limits: Limits, kind: Kind) -> Result<Warm, Refusal> {
+    fn prepare(&self, prelude: &Prelude) -> Result<Warm, Refusal> {
         let refuse = |e: io::Error| Refusal::new(Step::Job, e, self.binary.display().to_string());
         let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
         let mut child = Command::new(&self.binary)
@@ -96,13 +96,13 @@ impl Launcher {
             ending: None,
             out_of_memory: false,
         };
-        wire::give(&running.socket, &Prelude { name: name.to_owned(), limits, kind }).map_err(refuse)?;
+        wire::give(&running.socket, prelude).map_err(refuse)?;
         Ok(Warm { running })
     }
 
     /// Builds the walls and starts the job; returns when the walls stand.
     pub fn spawn(&self, job: &Job) -> Result<Running, Refusal> {
-        self.warm(&job.name, job.limits)?.start(job)
+        self.warm(&job.ground())?.start(job)
     }
 }
 
@@ -113,7 +113,8 @@ pub struct Warm {
 }
 
 impl Warm {
-    /// Builds the walls and starts the job; returns when the walls stand.
+    /// Builds the rest of the walls and starts the job, whose ground must be the one it was warmed for; returns when
+    /// the walls stand.
     pub fn start(self, job: &Job) -> Result<Running, Refusal> {
         let mut running = self.running;
         wire::give(&running.socket, job).map_err(|e| Refusal::new(Step::Job, e, ""))?;

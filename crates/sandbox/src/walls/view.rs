@@ -23,6 +23,13 @@ pub(super) struct View {
     pub fd: Option<OwnedFd>,
 }
 
+impl View {
+    /// Whether a source is mounted from outside, as opposed to made inside the root.
+    pub(super) fn needs_fd(source: &Source) -> bool {
+        matches!(source, Source::Bind(_) | Source::Overlay(_) | Source::Tmpfs { .. })
+    }
+}
+
 /// Makes views; as root it also maps the owners of what the payload may call its own.
 pub(super) struct Views {
     identity: Identity,
@@ -44,8 +51,7 @@ impl Views {
             Source::Bind(path) => Some(self.bind(path, &mount)?),
             Source::Overlay(layers) => Some(self.overlay(layers, mount.writable)?),
             Source::Tmpfs { mb, inodes } => Some(tmpfs(*mb, *inodes, 0o1777)?),
-            Source::EmptyDir => Some(tmpfs(1, 2, 0o555)?),
-            Source::File(_) | Source::Symlink(_) => None,
+            Source::File(_) | Source::Symlink(_) | Source::EmptyDir => None,
         };
         Ok(View { mount, fd })
     }

@@ -3,19 +3,28 @@
 //! The host sends the job, then nothing but single bytes; end of file means "end everything now", so that a killed
 //! host takes its payload along. Init answers with one JSON line per message.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::held::Held;
-use super::job::Limits;
+use super::job::{Ground, Limits};
 use super::step::Refusal;
 
 /// Asks init to send SIGTERM to the payload.
 pub(super) const TERMINATE: u8 = b'T';
 /// Larger jobs are refused rather than read.
 const MAX_JOB: u32 = 16 << 20;
+/// Descriptors per message; the kernel takes at most 253.
+const FDS_AT_ONCE: usize = 128;
 
 /// From init (or the launcher, before there is one) to the host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,24 +42,16 @@ pub(super) enum Message {
     OutOfMemory,
 }
 
-/// What the launcher needs to know first: entering a control group is slow, so it happens while the host still works
-/// out the job.
+/// What the launcher needs to know first: everything that does not depend on the job is built while the host still
+/// works the job out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Prelude {
-    pub name: String,
-    pub limits: Limits,
-    pub kind: Kind,
-}
-
-/// What follows the prelude.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
-    /// A job behind all walls.
-    Walls,
-    /// A command without namespaces.
-    Bare,
-    /// A client of something that makes its own walls and control groups.
+pub(super) enum Prelude {
+    /// A job behind all walls follows.
+    Walls(Ground),
+    /// A command without namespaces follows.
+    Bare { name: String, limits: Limits },
+    /// A client of something that makes its own walls and control groups follows.
     Client,
 }
 
@@ -79,4 +80,35 @@ pub(super) fn send(mut to: impl Write, message: &Message) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)
+}
+
+/// Hands descriptors over, in order.
+pub(super) fn give_fds(to: &UnixStream, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    for chunk in fds.chunks(FDS_AT_ONCE) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_AT_ONCE))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(chunk));
+        sendmsg(to, &[IoSlice::new(b"f")], &mut control, SendFlags::NOSIGNAL)?;
+    }
+    Ok(())
+}
+
+/// Takes `count` descriptors that [`give_fds`] handed over; they are closed at exec.
+pub(super) fn take_fds(from: &UnixStream, count: usize) -> io::Result<Vec<OwnedFd>> {
+    let mut fds = Vec::with_capacity(count);
+    while fds.len() < count {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_AT_ONCE))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let got = recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        if got.bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = message {
+                fds.extend(rights);
+            }
+        }
+    }
+    Ok(fds)
 }

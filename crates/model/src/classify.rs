@@ -1,0 +1,237 @@
+//! Tells what a provider's error means, from its status, headers and body.
+
+use serde_json::Value;
+
+use crate::error::{ErrorKind, ModelError, excerpt};
+use crate::retry::{Headers, wait_asked_for};
+
+/// Words in which servers say that the conversation does not fit.
+const OVERFLOW: [&str; 12] = [
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "prompt is too long",
+    "input is too long",
+    "too many tokens",
+    "maximum number of tokens",
+    "exceeds the maximum number of",
+    "exceed context limit",
+    "reduce the length",
+    "request_too_large",
+];
+
+/// Words in which they decline content.
+const REFUSED: [&str; 5] =
+    ["moderation", "flagged", "content_policy", "content_filter", "content management policy"];
+
+/// Words in which they say that the money is gone, though the status says "too many requests".
+const BROKE: [&str; 4] = ["insufficient_quota", "billing", "credit balance", "insufficient credits"];
+
+/// What an HTTP answer that is no success means; `now` is needed when it asks to wait until a date.
+pub fn from_response(status: u16, headers: &Headers, body: &[u8], now: jiff::Timestamp) -> ModelError {
+    let text = String::from_utf8_lossy(body);
+    let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let mut error = match error_object(&json) {
+        Some(object) => from_object(object, Some(status)),
+        None => ModelError::new(kind_of(Some(status), "", &text), plain(&text, status)),
+    };
+    error.status = Some(status);
+    error.retry_after = wait_asked_for(headers, now);
+    error.request_id = headers
+        .get("request-id")
+        .or_else(|| headers.get("x-request-id"))
+        .or_else(|| json.get("request_id").and_then(Value::as_str))
+        .map(str::to_owned);
+    error
+}
+
+/// What an error inside a stream that began well means.
+pub fn from_event(json: &Value) -> ModelError {
+    match error_object(json) {
+        Some(object) => from_object(object, None),
+        None => ModelError::new(ErrorKind::Overloaded, excerpt(&json.to_string())),
+    }
+}
+
+/// The object (or text) that describes the error.
+fn error_object(json: &Value) -> Option<&Value> {
+    // One compatible server wraps its error in a list.
+    let json = json.as_array().and_then(|list| list.first()).unwrap_or(json);
+    match json.get("error") {
+        Some(error) if !error.is_null() => Some(error),
+        _ => ["message", "detail", "code"].iter().any(|key| json.get(key).is_some()).then_some(json),
+    }
+}
+
+fn from_object(object: &Value, status: Option<u16>) -> ModelError {
+    let message = object
+        .as_str()
+        .or_else(|| ["message", "detail"].iter().find_map(|key| object.get(key)?.as_str()))
+        .map_or_else(|| excerpt(&object.to_string()), str::to_owned);
+    let words = ["type", "code"].iter().filter_map(|key| object.get(key)?.as_str()).collect::<Vec<_>>();
+    // At OpenRouter the code is the status, as a number or a numeric text.
+    let code = object.get("code").and_then(|code| match code {
+        Value::Number(number) => number.as_u64().and_then(|n| u16::try_from(n).ok()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    });
+    let status = status.or(code.filter(|code| (400..600).contains(code)));
+    let metadata = object.get("metadata").filter(|m| m.get("reasons").is_some());
+    let mut kind = kind_of(status, &words.join(" "), &message);
+    if metadata.is_some() {
+        kind = ErrorKind::Refused;
+    }
+    // The router's message is often "Provider returned error"; what the provider said is below.
+    let raw = object.get("metadata").and_then(|m| m.get("raw")).and_then(Value::as_str);
+    let message = match raw {
+        Some(raw) if !raw.is_empty() && !message.contains(raw) => format!("{message}: {}", excerpt(raw)),
+        _ => message,
+    };
+    if kind == ErrorKind::BadRequest && says(&message, &OVERFLOW) {
+        kind = ErrorKind::ContextOverflow;
+    }
+    let mut error = ModelError::new(kind, message);
+    error.status = status;
+    error
+}
+
+fn kind_of(status: Option<u16>, words: &str, message: &str) -> ErrorKind {
+    use ErrorKind as K;
+    let both = format!("{words} {message}").to_lowercase();
+    match status {
+        Some(401) => K::Auth,
+        Some(402) => K::Billing,
+        Some(403) if says(&both, &REFUSED) => K::Refused,
+        Some(403) => K::Auth,
+        Some(408 | 504) => K::Timeout,
+        Some(413) => K::ContextOverflow,
+        Some(429) if says(&both, &BROKE) => K::Billing,
+        Some(429) => K::RateLimit,
+        Some(500..) => K::Overloaded,
+        Some(400..) if says(&both, &OVERFLOW) => K::ContextOverflow,
+        Some(400..) if says(&both, &REFUSED) => K::Refused,
+        Some(400..) if says(&both, &BROKE) => K::Billing,
+        Some(400..) => K::BadRequest,
+        _ => kind_by_words(words, &both),
+    }
+}
+
+/// Inside a stream there is no status; the words decide.
+fn kind_by_words(words: &str, both: &str) -> ErrorKind {
+    use ErrorKind as K;
+    let named = words.split(' ').find_map(|word| {
+        Some(match word {
+            "authentication_error" | "permission_error" | "invalid_api_key" => K::Auth,
+            "billing_error" | "insufficient_quota" => K::Billing,
+            "rate_limit_error" | "rate_limit_exceeded" => K::RateLimit,
+            "overloaded_error" | "api_error" | "server_error" => K::Overloaded,
+            "timeout_error" => K::Timeout,
+            "request_too_large" | "context_length_exceeded" => K::ContextOverflow,
+            "invalid_request_error" | "not_found_error" | "invalid_prompt" => K::BadRequest,
+            _ => return None,
+        })
+    });
+    match named {
+        None | Some(K::BadRequest) if says(both, &OVERFLOW) => K::ContextOverflow,
+        None | Some(K::BadRequest) if says(both, &REFUSED) => K::Refused,
+        Some(kind) => kind,
+        None if both.contains("rate limit") => K::RateLimit,
+        // An unexplained stop in the middle is the provider's problem.
+        None => K::Overloaded,
+    }
+}
+
+fn says(text: &str, any: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    any.iter().any(|words| text.contains(words))
+}
+
+/// A body that is no JSON, such as a proxy's page.
+fn plain(text: &str, status: u16) -> String {
+    if text.trim().is_empty() { format!("an empty answer with status {status}") } else { excerpt(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16, body: &str, kind: ErrorKind, words: &str) {
+        let error = from_response(status, &Headers::default(), body.as_bytes(), jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(error.kind, kind, "{status} {body}");
+        assert!(error.message.contains(words), "{error}");
+        assert_eq!(error.status, Some(status));
+    }
+
+    #[test]
+    fn anthropic_errors() {
+        for (status, word, kind) in [
+            (400, "invalid_request_error", ErrorKind::BadRequest),
+            (401, "authentication_error", ErrorKind::Auth),
+            (402, "billing_error", ErrorKind::Billing),
+            (403, "permission_error", ErrorKind::Auth),
+            (404, "not_found_error", ErrorKind::BadRequest),
+            (413, "request_too_large", ErrorKind::ContextOverflow),
+            (429, "rate_limit_error", ErrorKind::RateLimit),
+            (500, "api_error", ErrorKind::Overloaded),
+            (504, "timeout_error", ErrorKind::Timeout),
+            (529, "overloaded_error", ErrorKind::Overloaded),
+        ] {
+            let body = format!(
+                r#"{{"type":"error","error":{{"type":"{word}","message":"told"}},"request_id":"r1"}}"#
+            );
+            check(status, &body, kind, "told");
+            // The same inside a stream, where there is no status.
+            let expect = if status == 413 { ErrorKind::ContextOverflow } else { kind };
+            let event = serde_json::json!({"type": "error", "error": {"type": word, "message": "told"}});
+            assert_eq!(from_event(&event).kind, expect, "{word}");
+        }
+        let too_long = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#;
+        check(400, too_long, ErrorKind::ContextOverflow, "too long");
+        let broke = r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
+        check(400, broke, ErrorKind::Billing, "credit");
+    }
+
+    #[test]
+    fn openai_errors() {
+        let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
+        check(429, quota, ErrorKind::Billing, "quota");
+        let rate = r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
+        check(429, rate, ErrorKind::RateLimit, "Rate");
+        let long = r#"{"error":{"message":"too big","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+        check(400, long, ErrorKind::ContextOverflow, "too big");
+        check(500, "", ErrorKind::Overloaded, "empty answer");
+        check(400, r#"{"error":"plain words"}"#, ErrorKind::BadRequest, "plain words");
+    }
+
+    #[test]
+    fn openrouter_errors() {
+        let told = |code: u16, message: &str| format!(r#"{{"error":{{"code":{code},"message":"{message}"}}}}"#);
+        check(402, &told(402, "Insufficient credits"), ErrorKind::Billing, "credits");
+        check(408, &told(408, "timed out"), ErrorKind::Timeout, "timed");
+        check(502, &told(502, "model down"), ErrorKind::Overloaded, "down");
+        check(503, &told(503, "no provider"), ErrorKind::Overloaded, "no provider");
+        let moderated = r#"{"error":{"code":403,"message":"Input was declined","metadata":{"reasons":["violence"],"flagged_input":"x"}}}"#;
+        check(403, moderated, ErrorKind::Refused, "declined");
+        let wrapped = r#"{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"maximum context length is 8192","provider_name":"P"}}}"#;
+        check(400, wrapped, ErrorKind::ContextOverflow, "8192");
+    }
+
+    #[test]
+    fn local_servers_and_proxies() {
+        let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#;
+        check(400, llama, ErrorKind::ContextOverflow, "context size");
+        check(502, "<html>Bad Gateway</html>", ErrorKind::Overloaded, "Bad Gateway");
+        check(422, r#"{"detail":"field required"}"#, ErrorKind::BadRequest, "field required");
+    }
+
+    #[test]
+    fn a_code_inside_a_stream_may_be_a_number_or_a_text() {
+        for code in [serde_json::json!(429), serde_json::json!("429"), serde_json::json!("rate_limit_exceeded")] {
+            let event = serde_json::json!({"error": {"code": code, "message": "slow down"}});
+            assert_eq!(from_event(&event).kind, ErrorKind::RateLimit, "{code}");
+        }
+        let odd = serde_json::json!({"error": {"code": "whatever", "message": "oops"}});
+        assert_eq!(from_event(&odd).kind, ErrorKind::Overloaded);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a model answers, whole and piece by piece.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Message, Part, Role, ToolCall};
+use crate::usage::Usage;
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The provider's id of it, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The model that answered, which a router may have chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What was said, in order; never a tool result.
+    pub parts: Vec<Part>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Tokens, when the provider told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The model was done.
+    EndTurn,
+    /// It waits for tool results.
+    ToolUse,
+    /// The limit of the answer was reached.
+    MaxTokens,
+    /// The context window was full.
+    ContextFull,
+    /// A stop sequence came up.
+    StopSequence,
+    /// A long turn was paused; sending the reply back goes on with it.
+    Pause,
+    /// The model or its provider declined.
+    Refusal,
+}
+
+/// A piece of an answer as it arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// Words.
+    Text(String),
+    /// Thoughts.
+    Reasoning(String),
+    /// A call begins; its name is known.
+    CallStarted {
+        /// Its place among the calls of this reply.
+        index: usize,
+        /// The tool.
+        name: String,
+    },
+    /// A piece of a call's arguments.
+    CallArguments {
+        /// Which call.
+        index: usize,
+        /// The piece.
+        text: String,
+    },
+    /// Everything before is void: the request is sent again. Comes only to callers that asked for it.
+    Restart,
+}
+
+impl Reply {
+    /// The reply as a message for the next request.
+    pub fn message(&self) -> Message {
+        Message { role: Role::Assistant, parts: self.parts.clone() }
+    }
+
+    /// The calls it asks for.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// All words, without thoughts.
+    pub fn text(&self) -> String {
+        self.message().text()
+    }
+}
