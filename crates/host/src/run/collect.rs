@@ -22,9 +22,16 @@ impl Run<'_> {
         if stage.snapshot.written().is_none() {
             return Ok(Found { changes: None, patch: Patch::default() });
         }
-        let git = Git::find()?;
-        let changes = stage.snapshot.changes(&Options { git: &git, limits: Default::default() })?;
-        let patch = changes.patch(&git, &self.folder.layers())?;
+        let found;
+        let git = match &stage.git {
+            Some(git) => git,
+            None => {
+                found = Git::find()?;
+                &found
+            }
+        };
+        let changes = stage.snapshot.changes(&Options { git, limits: Default::default() })?;
+        let patch = changes.patch(git, &self.folder.layers())?;
         self.manifest.metadata.changes = holon_core::manifest::Changes {
             files: patch.files,
             insertions: patch.insertions,

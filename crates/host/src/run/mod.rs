@@ -24,6 +24,7 @@ use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, Phase, PhaseTiming};
 use holon_core::redact::Redactor;
+use holon_git::Git;
 use holon_sandbox::walls::Launcher;
 
 use crate::cancel::Cancel;
@@ -139,8 +140,10 @@ impl Run<'_> {
     /// The phases between resolving and sealing.
     fn work(&mut self) -> Result<Verdict, HostError> {
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
+        // Asking git for its version takes as long as preparing, so both happen at once.
+        let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
         self.phase(Phase::Prepare, Self::prepare)?;
-        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend))?;
+        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, git))?;
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
         let mut found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
         let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;

@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use holon_core::mode::Exposure;
+use holon_git::Git;
 use holon_sandbox::backend::Backend;
 use holon_sandbox::diff::tree_digest;
 use holon_sandbox::disk::{self, DiskLimits};
@@ -36,6 +38,8 @@ pub(crate) struct Stage {
     pub last: Option<Attended>,
     /// Digest of the whole workspace before, with `--verify full`.
     pub before: Option<String>,
+    /// What makes the patch, in modes that can have one.
+    pub git: Option<Git>,
 }
 
 impl Stage {
@@ -56,7 +60,11 @@ impl Stage {
 }
 
 impl Run<'_> {
-    pub(super) fn take_snapshot(&mut self, backend: Box<dyn Backend>) -> Result<Stage, HostError> {
+    pub(super) fn take_snapshot(
+        &mut self,
+        backend: Box<dyn Backend>,
+        git: Option<JoinHandle<Result<Git, holon_git::Error>>>,
+    ) -> Result<Stage, HostError> {
         let identity = Identity::for_run(self.record.id.as_str());
         let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
         let home = self.folder.layers().join("home");
@@ -66,6 +74,8 @@ impl Run<'_> {
         }
         let snapshot = self.snapshot_for(backend.as_ref(), &identity, self.plan.snapshot)?;
         let exposed = self.expose(&snapshot, &identity, backend.overlays())?;
+        // Without git there could be no patch: better to say so before the agent starts.
+        let git = git.and_then(|thread| thread.join().ok()).transpose()?;
         let timeout = self.plan.profile.limits.timeout.get();
         let mut stage = Stage {
             already: snapshot.written().map(disk::measure).unwrap_or(DiskLimits { bytes: 0, files: 0 }),
@@ -78,6 +88,7 @@ impl Run<'_> {
             exposed,
             home,
             before,
+            git,
         };
         self.note_snapshot(&mut stage);
         Ok(stage)

@@ -186,6 +186,7 @@ fn payload(socket: &UnixStream, job: &Job) -> ! {
     let _ = rustix::process::setsid();
     // Init waits for its children with SIGCHLD blocked, and a mask survives exec.
     let _ = sys::unblock_signals();
+    sys::default_signals();
     let mut command = Command::new(&job.argv[0]);
     command.args(&job.argv[1..]).env_clear().envs(job.env.iter().map(|(k, v)| (k, v))).current_dir(&job.cwd);
     let error = command.exec();

@@ -111,6 +111,20 @@ pub(super) fn child_events() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
+/// Gives every signal its default action, as a program expects to find them: what an ancestor ignored (nohup, a C
+/// library's own signals) would otherwise be inherited.
+pub(super) fn default_signals() {
+    // The kernel's own form of the structure, all zeroes: default action, no flags, empty mask.
+    let default = [0_u64; 4];
+    for signal in 1..=64 {
+        // SAFETY: `default` is as large as the kernel's structure for an 8-byte mask; no old action is asked for. The
+        // call is refused for SIGKILL and SIGSTOP, which changes nothing.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), 8);
+        }
+    }
+}
+
 /// Blocks no signal any more: a command inherits what its starter blocks, and shells wait for SIGCHLD.
 pub(super) fn unblock_signals() -> io::Result<()> {
     // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.

@@ -157,6 +157,7 @@ fn payload(socket: &UnixStream, bare: &Bare, handed: &[OwnedFd], groups: &Cgroup
         .envs(bare.env.iter().map(|(k, v)| (k, v)))
         .current_dir(&bare.cwd);
     let _ = sys::unblock_signals();
+    sys::default_signals();
     let error = command.exec();
     let detail = program.to_string_lossy().into_owned();
     let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, error, detail)));
