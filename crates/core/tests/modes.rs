@@ -188,7 +188,7 @@ fn inv_15_a_project_cannot_redefine_what_exists() {
     catalog
         .add(
             Source::User,
-            "/home/u/modes/own.toml",
+            "/config/holon/modes/own.toml",
             "extends = 'execute'\nwiden = true\n[network]\ntools = 'host'",
         )
         .unwrap();

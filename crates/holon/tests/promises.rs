@@ -234,8 +234,8 @@ fn inv_06_no_host_secret_is_visible_or_written() {
         let secret = "sk-ant-api03-canary0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH";
         let repo = env.repo().file("a", "1\n").commit("first");
         env.write(env.home().join(".netrc"), "canary-in-home");
-        let script = "#!/bin/sh\nenv; cat /proc/*/environ 2>/dev/null; cat /proc/1/cmdline; ls -la / /home /root 2>/dev/null\ncat /root/.netrc /home/*/.netrc \"$HOME/.netrc\" 2>/dev/null\necho \"leak: $LEAK\" | tee /holon/output/summary.md\n";
-        let agent = env.agent("spy.sh", script);
+        let script = "#!/bin/sh\nenv; cat /proc/*/environ 2>/dev/null; cat /proc/1/cmdline; ls -laR / 2>/dev/null | head -2000\ncat \"$HOST/.netrc\" \"$HOME/.netrc\" ~/.netrc 2>/dev/null\necho \"leak: $LEAK\" | tee /holon/output/summary.md\n".replace("$HOST", &env.home().to_string_lossy());
+        let agent = env.agent("spy.sh", &script);
         let call = env.holon(["run", "--json", "--goal", "x", "--agent"]).arg(&agent).cwd(repo.path());
         let output = call.env("ANTHROPIC_API_KEY", secret).env("LEAK", "value-of-LEAK-0123").run();
         output.assert_code(0);

@@ -1,1 +1,21 @@
-//! Models behind one request and reply.
+//! Models behind one request and reply: three wire formats, providers, retries and cassettes.
+//!
+//! Pure parts (wires, event streams, error classes, the decision to retry) are separate from the thin ones that talk to
+//! a network, so a recorded conversation passes through everything but the socket.
+
+pub mod classify;
+pub mod error;
+pub mod message;
+pub mod reply;
+pub mod request;
+pub mod retry;
+pub mod sse;
+pub mod usage;
+pub mod wire;
+
+pub use error::{ErrorKind, ModelError};
+pub use message::{Message, Part, Reasoning, Role, Seal, ToolCall, ToolResult};
+pub use reply::{Delta, Reply, Stop};
+pub use request::{Effort, Format, Request, Tool, ToolChoice};
+pub use usage::{Prices, Usage};
+pub use wire::{Dialect, Wire};

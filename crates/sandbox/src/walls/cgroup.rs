@@ -79,12 +79,13 @@ impl Cgroup {
 
     /// Whether the kernel had to end a process of the run for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
-        self.groups.iter().any(|group| {
-            ["memory.oom_control", "memory.events"].iter().any(|file| {
-                let text = fs::read_to_string(group.join(file)).unwrap_or_default();
-                text.lines().any(|l| l.strip_prefix("oom_kill ").is_some_and(|n| n.trim() != "0"))
+        self.memory.is_some()
+            && self.groups.iter().any(|group| {
+                ["memory.oom_control", "memory.events"].iter().any(|file| {
+                    let text = fs::read_to_string(group.join(file)).unwrap_or_default();
+                    text.lines().any(|l| l.strip_prefix("oom_kill ").is_some_and(|n| n.trim() != "0"))
+                })
             })
-        })
     }
 
     /// Moves the calling process (and so everything it will start) into the groups.

@@ -179,20 +179,25 @@ impl Root {
 
     /// A directory or file at `at` to mount on, of the same kind as what will be mounted.
     fn mount_point(&self, at: &Path, source: &OwnedFd) -> Result<OwnedFd, Refusal> {
-        if let Ok(found) = self.resolve(at) {
-            return Ok(found);
-        }
         let is_dir = rustix::fs::fstat(source)
             .map(|s| rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir())
             .map_err(refuse(at))?;
+        // In the root itself there are no links but our own, so the short way is safe.
+        let ours = !self.attached.iter().any(|m| at.starts_with(m));
+        let relative = at.strip_prefix("/").unwrap_or(at);
+        if ours && is_dir && rustix::fs::mkdirat(&self.fd, relative, Mode::from_raw_mode(0o755)).is_ok() {
+            return self.resolve(at).map_err(refuse(at));
+        }
+        if let Ok(found) = self.resolve(at) {
+            return Ok(found);
+        }
         let (parent, name) = self.parent(at)?;
         if is_dir {
             rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)).map_err(refuse(at))?;
-        } else {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))?;
+            return self.resolve(at).map_err(refuse(at));
         }
-        self.resolve(at).map_err(refuse(at))
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map_err(refuse(at))
     }
 
     /// Opens directories below a read-only mount for writing again; a link or a missing one stays closed.
@@ -249,6 +254,10 @@ impl Root {
             let at = Path::new("/proc").join(name);
             let Ok(found) = self.resolve(&at) else { continue };
             let stat = rustix::fs::fstat(&found).map_err(refuse(&at))?;
+            if stat.st_mode & 0o007 == 0 {
+                // Only the kernel's uid 0 could use it, which no payload is.
+                continue;
+            }
             let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
             let cover = self.clone_of((if is_dir { EMPTY_FOLDER } else { EMPTY_FILE }).as_ref())?;
             self.move_to(&cover, &found, &at)?;

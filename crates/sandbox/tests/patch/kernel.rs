@@ -8,7 +8,7 @@ use crate::{battery, moved, snapshots};
 
 const VARIABLE: &str = "HOLON_TEST_OVERLAY";
 
-/// Runs the ignored test below in a namespace; says so and does nothing where the kernel does not let it.
+/// Runs the last test below in a namespace; reported as skipped where the kernel does not let it.
 fn in_namespace(flags: &[&str], kind: &str) {
     let unshare = |more: &[&str]| {
         let mut command = Command::new("unshare");
@@ -21,20 +21,15 @@ fn in_namespace(flags: &[&str], kind: &str) {
     let option = if kind == "user" { ",userxattr" } else { "" };
     let probe = unshare(&["sh", "-c", script, "sh", option]).output();
     if !probe.is_ok_and(|out| out.status.success()) {
-        eprintln!("skipped: no overlay in a namespace made with unshare {flags:?}");
+        let reason = format!("no overlay in a namespace made with unshare {flags:?}");
+        holon_testkit::skip_security(&holon_testkit::current_test(), &reason);
         return;
     }
     let me = std::env::current_exe().unwrap();
-    let status = unshare(&[
-        me.to_str().unwrap(),
-        "--exact",
-        "kernel::cases_on_an_overlay",
-        "--ignored",
-        "--nocapture",
-    ])
-    .env(VARIABLE, kind)
-    .status()
-    .unwrap();
+    let status = unshare(&[me.to_str().unwrap(), "--exact", "kernel::cases_on_an_overlay", "--nocapture"])
+        .env(VARIABLE, kind)
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
@@ -42,6 +37,8 @@ fn in_namespace(flags: &[&str], kind: &str) {
 fn inv_05_patch_reproduces_result_on_an_overlay_of_root() {
     if rustix::process::geteuid().is_root() {
         in_namespace(&["-m"], "root");
+    } else {
+        holon_testkit::skip_security(&holon_testkit::current_test(), "needs root");
     }
 }
 
@@ -50,8 +47,8 @@ fn inv_05_patch_reproduces_result_on_an_overlay_of_a_user() {
     in_namespace(&["-Urm"], "user");
 }
 
+/// The inside of the two tests above, which start this binary again in a namespace; nothing to do anywhere else.
 #[test]
-#[ignore = "started in a namespace by the tests above"]
 fn cases_on_an_overlay() {
     match std::env::var(VARIABLE).as_deref() {
         Ok("root") => all(View::Overlay { by_root: true }),

@@ -164,8 +164,8 @@ fn variables_beat_the_home_and_path_beats_the_newest() {
 
 #[test]
 fn path_has_what_the_person_uses_and_what_nothing_else_provides() {
-    let fake = Fake::new().with(RUST).with(&["home/.cargo/bin/x", "home/bin/secret-tool"]);
-    let fake = fake.variable("PATH", "@/home/bin:@/home/.cargo/bin:/usr/bin");
+    let fake = Fake::new().with(RUST).with(&["home/.cargo/bin/x", "own/secret-tool"]);
+    let fake = fake.variable("PATH", "@/own:@/home/.cargo/bin:/usr/bin" /* tidy: machine path */);
     assert_eq!(fake.find().path, [fake.at("home/.cargo/bin")]);
     // Not on PATH outside: added only where the system has no such program.
     let fake = fake.variable("PATH", "/usr/bin");

@@ -1,0 +1,116 @@
+//! The body of a chat completion request.
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{Message, Part, Role};
+use crate::request::{Request, Tool, ToolChoice};
+use crate::wire::{Dialect, Wire};
+
+pub(crate) fn encode(request: &Request, dialect: Dialect) -> Value {
+    let mut messages = Vec::new();
+    if !request.system.is_empty() {
+        messages.push(json!({"role": "system", "content": request.system}));
+    }
+    for message in &request.messages {
+        match message.role {
+            Role::User => user(message, &mut messages),
+            Role::Assistant => messages.push(assistant(message, dialect)),
+        }
+    }
+    let mut body = json!({"model": request.model, "messages": messages, "stream": true});
+    if let Some(body) = body.as_object_mut() {
+        options(request, dialect, body);
+    }
+    body
+}
+
+fn options(request: &Request, dialect: Dialect, body: &mut Map<String, Value>) {
+    let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    if dialect != Dialect::OpenRouter {
+        // There it is always on, and the option a no-op.
+        set("stream_options", json!({"include_usage": true}));
+    }
+    if !request.tools.is_empty() {
+        set("tools", request.tools.iter().map(tool).collect());
+        match &request.choice {
+            ToolChoice::Auto => {}
+            ToolChoice::None => drop(set("tool_choice", json!("none"))),
+            ToolChoice::Required => drop(set("tool_choice", json!("required"))),
+            ToolChoice::Named(name) => {
+                set("tool_choice", json!({"type": "function", "function": {"name": name}}));
+            }
+        }
+    }
+    if let Some(most) = request.max_output {
+        let key = if dialect == Dialect::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+        set(key, json!(most));
+    }
+    if let Some(temperature) = request.temperature {
+        set("temperature", json!(temperature));
+    }
+    if let Some(effort) = request.effort {
+        match dialect {
+            Dialect::OpenRouter => set("reasoning", json!({"effort": effort.word()})),
+            Dialect::OpenAi | Dialect::Compatible => set("reasoning_effort", json!(effort.word())),
+        };
+    }
+    if let Some(format) = &request.format {
+        let schema = json!({"name": format.name, "schema": format.schema, "strict": true});
+        set("response_format", json!({"type": "json_schema", "json_schema": schema}));
+    }
+    if dialect == Dialect::OpenRouter && (!request.tools.is_empty() || request.format.is_some()) {
+        // Otherwise a request may be routed to a provider that silently drops tools or the schema.
+        set("provider", json!({"require_parameters": true}));
+    }
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({"type": "function", "function": {
+        "name": tool.name, "description": tool.description, "parameters": tool.schema,
+    }})
+}
+
+/// Results become messages of their own, before the words: they must follow their calls directly.
+fn user(message: &Message, out: &mut Vec<Value>) {
+    for part in &message.parts {
+        if let Part::Result(result) = part {
+            out.push(json!({"role": "tool", "tool_call_id": result.call_id, "content": result.text}));
+        }
+    }
+    let text = message.text();
+    if !text.is_empty() {
+        out.push(json!({"role": "user", "content": text}));
+    }
+}
+
+fn assistant(message: &Message, dialect: Dialect) -> Value {
+    let text = message.text();
+    let content = if text.is_empty() { Value::Null } else { Value::String(text) };
+    let mut out = json!({"role": "assistant", "content": content});
+    let calls: Vec<Value> = message
+        .calls()
+        .map(|call| {
+            let arguments = call.object_for_history().to_string();
+            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+        })
+        .collect();
+    if !calls.is_empty() {
+        out["tool_calls"] = calls.into();
+    }
+    if dialect == Dialect::OpenRouter
+        && let Some(details) = reasoning_details(message)
+    {
+        out["reasoning_details"] = details;
+    }
+    out
+}
+
+fn reasoning_details(message: &Message) -> Option<Value> {
+    message.parts.iter().find_map(|part| match part {
+        Part::Reasoning(reasoning) => {
+            let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == Wire::Chat)?;
+            Some(seal.value.clone())
+        }
+        _ => None,
+    })
+}

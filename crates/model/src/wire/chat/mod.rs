@@ -1,0 +1,7 @@
+//! OpenAI chat completions and its many dialects.
+
+mod decode;
+mod encode;
+
+pub(super) use decode::{Decoder, whole};
+pub(super) use encode::encode;

@@ -1,0 +1,7 @@
+//! OpenAI Responses: typed events, no `[DONE]`.
+
+mod decode;
+mod encode;
+
+pub(super) use decode::{Decoder, whole};
+pub(super) use encode::encode;
