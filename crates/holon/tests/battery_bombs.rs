@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use holon_testkit::{Identity, Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state, wait_until};
+use holon_testkit::{
+    Identity, Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state, wait_until,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -196,7 +198,11 @@ fn inv_03_bombs_end_within_their_limits() {
         for bomb in BOMBS {
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ground.explode(bomb)));
             if let Err(panic) = outcome {
-                failed.push(format!("{}: {}", bomb.name, panic.downcast_ref::<String>().cloned().unwrap_or_default()));
+                failed.push(format!(
+                    "{}: {}",
+                    bomb.name,
+                    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+                ));
             }
         }
         println!(
@@ -221,15 +227,27 @@ fn inv_03_memory_ends_where_a_control_group_holds() {
         output.assert_code(0);
         let memory = &manifest["metadata"]["sandbox"]["enforced"]["limits"]["memory"];
         if memory.is_null() {
-            println!("bombs ({}): memory is not limited here, and the manifest says so", env.identity().name());
+            println!(
+                "bombs ({}): memory is not limited here, and the manifest says so",
+                env.identity().name()
+            );
             assert_eq!(env.identity(), Identity::Ordinary, "root has control groups on this machine");
             return;
         }
         for (name, script) in [
             ("memory", "held = []\nwhile True: held.append(bytearray(os.urandom(1 << 20)) * 4)"),
-            ("memory-tmp", "while True: open('/tmp/f%d' % time.monotonic_ns(), 'wb').write(os.urandom(1 << 20) * 4)"),
-            ("memory-shm", "while True: open('/dev/shm/f%d' % time.monotonic_ns(), 'wb').write(os.urandom(1 << 20) * 4)"),
-            ("memory-memfd", "held = []\nwhile True:\n  f = os.memfd_create('x'); os.write(f, os.urandom(1 << 20)); held.append(f)"),
+            (
+                "memory-tmp",
+                "while True: open('/tmp/f%d' % time.monotonic_ns(), 'wb').write(os.urandom(1 << 20) * 4)",
+            ),
+            (
+                "memory-shm",
+                "while True: open('/dev/shm/f%d' % time.monotonic_ns(), 'wb').write(os.urandom(1 << 20) * 4)",
+            ),
+            (
+                "memory-memfd",
+                "held = []\nwhile True:\n  f = os.memfd_create('x'); os.write(f, os.urandom(1 << 20)); held.append(f)",
+            ),
         ] {
             let agent = ground.agent(name, script);
             let (output, manifest) = ground.run(name, &agent, &[]);
@@ -274,7 +292,13 @@ fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
             ("plain", String::new()),
             ("fifo", "os.mkfifo('/holon/output/manifest.json')\n".into()),
             ("folder", "os.makedirs('/holon/output/manifest.json/x')\n".into()),
-            ("link", format!("os.symlink('{}', '/holon/output/manifest.json')\n", env.root().join("work/canary").display())),
+            (
+                "link",
+                format!(
+                    "os.symlink('{}', '/holon/output/manifest.json')\n",
+                    env.root().join("work/canary").display()
+                ),
+            ),
             ("zero", "os.symlink('/dev/zero', '/holon/output/manifest.json')\n".into()),
             ("locked", "os.makedirs('locked/in'); os.chmod('locked', 0)\n".into()),
         ];
@@ -375,7 +399,8 @@ impl<'a> Ground<'a> {
         let known = self.env.runs();
         let output = self.start(agent, flags).wait();
         assert!(!output.timed_out, "{name}: the host did not end it in time\n{}", brief(&output));
-        let run = self.new_run(&known).unwrap_or_else(|| panic!("{name}: no run in the store\n{}", brief(&output)));
+        let run =
+            self.new_run(&known).unwrap_or_else(|| panic!("{name}: no run in the store\n{}", brief(&output)));
         let manifest = output.manifest(run.join("output"));
         (output, manifest)
     }
@@ -401,7 +426,12 @@ impl<'a> Ground<'a> {
         };
         assert!(good, "exit code {}, error {}\n{}", output.code, manifest["error"], brief(&output));
         assert!(output.stdout.len() + output.stderr.len() < 32 << 20, "the flood reached the user");
-        let run = self.env.runs().into_iter().find(|run| run.ends_with(manifest["run_id"].as_str().unwrap())).unwrap();
+        let run = self
+            .env
+            .runs()
+            .into_iter()
+            .find(|run| run.ends_with(manifest["run_id"].as_str().unwrap()))
+            .unwrap();
         let left = size_of(&run);
         assert!(left < 512 << 20, "{} MiB are left in the store", left >> 20);
         assert_unchanged(&before, self.repo.path());
@@ -436,7 +466,8 @@ impl<'a> Ground<'a> {
         let layers = fs::read_dir(run.join("layers")).map_or(0, |entries| entries.count());
         assert_eq!(layers, 0, "{name}: the snapshot of a dead run was left");
         let active = run.parent().unwrap().with_file_name("active");
-        let marks: Vec<_> = fs::read_dir(&active).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
+        let marks: Vec<_> =
+            fs::read_dir(&active).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
         assert!(marks.is_empty(), "{name}: {marks:?} still count as running");
         assert_no_groups(&[run], name);
         manifest

@@ -9,7 +9,8 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use holon_testkit::{TestEnv, for_each_identity};
 use world::{PYTHON, Row, World, rows, with};
@@ -18,7 +19,8 @@ const HOLON: &str = env!("CARGO_BIN_EXE_holon");
 /// The battery is not allowed to shrink unnoticed.
 const FEWEST_PROBES: usize = 300;
 const CLASSES: [&str; 9] = ["abi", "env", "fs", "git", "mount", "net", "proc", "process", "tty"];
-const PLAN: &str = "# Plan\n\n## Goal\nx\n\n## Context\nx\n\n## Steps\n1. x\n\n## Risks\nx\n\n## Verification\nx\n";
+const PLAN: &str =
+    "# Plan\n\n## Goal\nx\n\n## Context\nx\n\n## Steps\n1. x\n\n## Risks\nx\n\n## Verification\nx\n";
 
 #[test]
 fn every_probe_works_in_the_open() {
@@ -38,11 +40,20 @@ fn every_probe_works_in_the_open() {
     let classes: BTreeSet<&str> = all.iter().map(|row| row.id.split('-').next().unwrap()).collect();
     assert_eq!(classes, BTreeSet::from(CLASSES));
     assert!(all.len() >= FEWEST_PROBES, "only {} probes are left", all.len());
-    println!("escape controls: {} probes, {} work in the open, {} cannot here:", all.len(), with(&all, "works").len(), with(&all, "impossible").len());
+    println!(
+        "escape controls: {} probes, {} work in the open, {} cannot here:",
+        all.len(),
+        with(&all, "works").len(),
+        with(&all, "impossible").len()
+    );
     for row in with(&all, "impossible") {
         println!("  {}: {}", row.id, row.reason);
     }
-    assert_all(&all, &["works", "impossible"], "these probes show nothing, because they fail in the open too");
+    assert_all(
+        &all,
+        &["works", "impossible"],
+        "these probes show nothing, because they fail in the open too",
+    );
 }
 
 #[test]
@@ -98,7 +109,8 @@ fn probe(env: &TestEnv, mode: &str) {
     }
     world.assert_untouched(&before);
     world.holon(&["runs", "apply", "last"]).run();
-    let canary = fs::read_dir(env.root().join("canary")).unwrap().flatten().map(|e| e.file_name()).collect::<Vec<_>>();
+    let canary =
+        fs::read_dir(env.root().join("canary")).unwrap().flatten().map(|e| e.file_name()).collect::<Vec<_>>();
     assert!(canary.is_empty(), "the host ran what the agent planted: {canary:?}");
     drop(world);
     env.assert_nothing_left();
@@ -107,7 +119,8 @@ fn probe(env: &TestEnv, mode: &str) {
 #[track_caller]
 fn assert_all(rows: &[Row], good: &[&str], message: &str) {
     let bad: Vec<_> = rows.iter().filter(|row| !good.contains(&row.verdict.as_str())).collect();
-    let list: Vec<_> = bad.iter().map(|row| format!("  {} {}: {}", row.verdict, row.id, row.result)).collect();
+    let list: Vec<_> =
+        bad.iter().map(|row| format!("  {} {}: {}", row.verdict, row.id, row.result)).collect();
     assert!(bad.is_empty(), "{message}:\n{}", list.join("\n"));
 }
 
@@ -123,16 +136,41 @@ struct Trap {
 
 const TRAPS: &[Trap] = &[
     // The host reads.
-    Trap { name: "summary-link", mode: "execute", script: "ln -s SECRET /holon/output/summary.md", codes: &[1] },
+    Trap {
+        name: "summary-link",
+        mode: "execute",
+        script: "ln -s SECRET /holon/output/summary.md",
+        codes: &[1],
+    },
     Trap { name: "plan-link", mode: "plan", script: "ln -s SECRET /holon/output/plan.md", codes: &[1] },
-    Trap { name: "extra-link", mode: "execute", script: "ln -s SECRET /holon/output/extra.txt", codes: &[0, 1] },
+    Trap {
+        name: "extra-link",
+        mode: "execute",
+        script: "ln -s SECRET /holon/output/extra.txt",
+        codes: &[0, 1],
+    },
     Trap { name: "folder-link", mode: "execute", script: "ln -s HOME /holon/output/home", codes: &[0, 1] },
-    Trap { name: "patch-link-read", mode: "plan", script: "ln -s SECRET /holon/output/diff.patch", codes: &[0, 1] },
+    Trap {
+        name: "patch-link-read",
+        mode: "plan",
+        script: "ln -s SECRET /holon/output/diff.patch",
+        codes: &[0, 1],
+    },
     Trap { name: "summary-fifo", mode: "execute", script: "mkfifo /holon/output/summary.md", codes: &[1] },
     Trap { name: "extra-fifo", mode: "execute", script: "mkfifo /holon/output/extra", codes: &[0, 1] },
     Trap { name: "patch-fifo", mode: "plan", script: "mkfifo /holon/output/diff.patch", codes: &[0, 1] },
-    Trap { name: "manifest-fifo", mode: "plan", script: "mkfifo /holon/output/manifest.json", codes: &[0, 1] },
-    Trap { name: "patch-zero", mode: "plan", script: "ln -s /dev/zero /holon/output/diff.patch", codes: &[0, 1] },
+    Trap {
+        name: "manifest-fifo",
+        mode: "plan",
+        script: "mkfifo /holon/output/manifest.json",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "patch-zero",
+        mode: "plan",
+        script: "ln -s /dev/zero /holon/output/diff.patch",
+        codes: &[0, 1],
+    },
     Trap {
         name: "socket",
         mode: "execute",
@@ -140,12 +178,42 @@ const TRAPS: &[Trap] = &[
         codes: &[0, 1],
     },
     // The host writes.
-    Trap { name: "patch-link", mode: "execute", script: "ln -s CANARY/file /holon/output/diff.patch", codes: &[0, 1] },
-    Trap { name: "manifest-link", mode: "execute", script: "ln -s CANARY/file /holon/output/manifest.json", codes: &[0, 1] },
-    Trap { name: "evidence-link", mode: "execute", script: "ln -s CANARY /holon/output/evidence", codes: &[0, 1] },
-    Trap { name: "manifest-folder", mode: "execute", script: "mkdir -p /holon/output/manifest.json/x", codes: &[0, 1] },
-    Trap { name: "patch-folder", mode: "execute", script: "mkdir -p /holon/output/diff.patch/x", codes: &[0, 1] },
-    Trap { name: "evidence-folder", mode: "execute", script: "mkdir -p /holon/output/evidence/events.jsonl", codes: &[0, 1] },
+    Trap {
+        name: "patch-link",
+        mode: "execute",
+        script: "ln -s CANARY/file /holon/output/diff.patch",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "manifest-link",
+        mode: "execute",
+        script: "ln -s CANARY/file /holon/output/manifest.json",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "evidence-link",
+        mode: "execute",
+        script: "ln -s CANARY /holon/output/evidence",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "manifest-folder",
+        mode: "execute",
+        script: "mkdir -p /holon/output/manifest.json/x",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "patch-folder",
+        mode: "execute",
+        script: "mkdir -p /holon/output/diff.patch/x",
+        codes: &[0, 1],
+    },
+    Trap {
+        name: "evidence-folder",
+        mode: "execute",
+        script: "mkdir -p /holon/output/evidence/events.jsonl",
+        codes: &[0, 1],
+    },
     // The host counts, names, copies.
     Trap {
         name: "set-id",
@@ -184,8 +252,18 @@ const TRAPS: &[Trap] = &[
         codes: &[0, 1, 2],
     },
     // The agent's last words.
-    Trap { name: "kill-all", mode: "execute", script: "sh -c 'kill -9 1; kill -STOP 1; kill -9 -1'", codes: &[1] },
-    Trap { name: "forged", mode: "execute", script: "printf '{\"status\":\"completed\",\"outcome\":\"success\"}' > /holon/output/manifest.json; exit 3", codes: &[1] },
+    Trap {
+        name: "kill-all",
+        mode: "execute",
+        script: "sh -c 'kill -9 1; kill -STOP 1; kill -9 -1'",
+        codes: &[1],
+    },
+    Trap {
+        name: "forged",
+        mode: "execute",
+        script: "printf '{\"status\":\"completed\",\"outcome\":\"success\"}' > /holon/output/manifest.json; exit 3",
+        codes: &[1],
+    },
     Trap {
         name: "configuration",
         mode: "execute",
@@ -202,15 +280,21 @@ fn what_is_left_in_the_output_folder_harms_nobody() {
         let place = |path: &str| env.root().join(path).to_str().unwrap().to_owned();
         let mut failed = Vec::new();
         for trap in TRAPS {
-            let body = trap.script.replace("CANARY", &place("canary")).replace("SECRET", &place("victim/secret.txt")).replace("HOME", &place("home"));
+            let body = trap
+                .script
+                .replace("CANARY", &place("canary"))
+                .replace("SECRET", &place("victim/secret.txt"))
+                .replace("HOME", &place("home"));
             let script = format!(
                 "#!/bin/sh\n{body}\ncd /holon/output\n[ -L summary.md ] || [ -p summary.md ] || printf '# Summary\\n\\nx\\n' > summary.md\n\
                  [ -L plan.md ] || printf '{}' > plan.md\nexit 0\n",
                 PLAN.replace('\n', "\\n")
             );
             let before = world.before();
-            let check = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| spring(&world, trap, &script)));
-            let touched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.assert_untouched(&before)));
+            let check =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| spring(&world, trap, &script)));
+            let touched =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.assert_untouched(&before)));
             for result in [check, touched] {
                 if let Err(panic) = result {
                     let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -233,32 +317,51 @@ fn what_is_left_in_the_output_folder_harms_nobody() {
 }
 
 fn spring(world: &World<'_>, trap: &Trap, script: &str) {
-    // A host that reads what a sparse file pretends to hold would take the machine with it; here it only fails.
+    // A store of its own, so that what one trap breaks is not blamed on the next.
+    let state = world.env.write(format!("state-{}/.keep", trap.name), "").parent().unwrap().to_owned();
     let agent = world.env.agent(trap.name, script);
     let out = world.env.work().join(format!("out-{}", trap.name));
-    let known = world.env.runs();
-    let args: Vec<String> = ["run", "--mode", trap.mode, "--goal", "probe", "--timeout", "60s", "--out", out.to_str().unwrap(), "--agent", agent.to_str().unwrap()].map(String::from).to_vec();
-    let output = world
-        .env
-        .program("prlimit")
-        .args(["--as=6000000000", "--fsize=3000000000", "--"])
-        .arg(world.env.binary())
-        .args(&args)
-        .cwd(world.repo.path())
-        .timeout(std::time::Duration::from_secs(90))
-        .run();
+    // A host that reads what a sparse file pretends to hold would take the machine with it; here it only fails.
+    let run = |mode: &str, agent: &Path, out: &Path| {
+        let mut command = world.env.program("prlimit").args(["--as=6000000000", "--fsize=3000000000", "--"]);
+        command = command.arg(world.env.binary()).args([
+            "run",
+            "--mode",
+            mode,
+            "--goal",
+            "probe",
+            "--timeout",
+            "60s",
+        ]);
+        command = command.arg("--out").arg(out).arg("--agent").arg(agent).env("XDG_STATE_HOME", &state);
+        command.cwd(world.repo.path()).timeout(Duration::from_secs(90)).run()
+    };
+    let output = run(trap.mode, &agent, &out);
     assert!(!output.timed_out, "the host hung\n{output}");
     assert!(trap.codes.contains(&output.code), "exit code {}\n{output}", output.code);
-    let run = world.env.runs().into_iter().find(|run| !known.contains(run)).expect("a new run in the store");
-    let manifest = output.manifest(run.join("output"));
+    let folder = only_run(&state);
+    let manifest = output.manifest(folder.join("output"));
     assert_eq!(manifest["exit_code"], output.code, "{output}");
     if manifest["error"]["kind"] == "out" {
         assert!(!out.exists(), "a half-made copy was left in {}", out.display());
-        return;
+    } else {
+        assert_eq!(output.manifest(&out), manifest, "the copy tells another story");
+        assert_plain(&out);
     }
-    assert_eq!(output.manifest(&out), manifest, "the copy tells another story");
-    world.assert_secret_kept(&output, &out);
-    assert_plain(&out);
+    for folder in [&out, &state] {
+        world.assert_secret_kept(&output, folder);
+    }
+    let next =
+        world.env.agent("next", "#!/bin/sh\nprintf '# Summary\\n\\nx\\n' > /holon/output/summary.md\n");
+    let later = run("execute", &next, &world.env.work().join(format!("out-after-{}", trap.name)));
+    assert_eq!(later.code, 0, "the next run suffers\n{later}");
+}
+
+fn only_run(state: &Path) -> PathBuf {
+    let list =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut runs = list(state.join("holon")).flat_map(|workspace| list(workspace.join("runs")));
+    runs.next().expect("a run in the store")
 }
 
 /// No link, special file or set-id bit may arrive where the user asked for the artifacts.
@@ -321,7 +424,8 @@ fn a_persons_terminal_is_out_of_reach() {
         let shown = told["shown"].as_str().unwrap();
         assert_eq!(told["code"], 0, "{shown}");
         assert!(shown.contains("TYPED 0"), "something was typed into the terminal: {shown:?}");
-        for text in ["pushed", "opened-the-terminal", "\u{1b}]0;OWNED", "\u{1b}]52", "\u{1b}[6n", "\u{1b}[>c"] {
+        for text in ["pushed", "opened-the-terminal", "\u{1b}]0;OWNED", "\u{1b}]52", "\u{1b}[6n", "\u{1b}[>c"]
+        {
             assert!(!shown.contains(text), "{text:?} reached the terminal: {shown:?}");
         }
         world.assert_untouched(&before);

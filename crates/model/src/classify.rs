@@ -188,7 +188,8 @@ mod tests {
         }
         let too_long = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#;
         check(400, too_long, ErrorKind::ContextOverflow, "too long");
-        let broke = r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
+        let broke =
+            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
         check(400, broke, ErrorKind::Billing, "credit");
     }
 
@@ -196,7 +197,8 @@ mod tests {
     fn openai_errors() {
         let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
         check(429, quota, ErrorKind::Billing, "quota");
-        let rate = r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
+        let rate =
+            r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
         check(429, rate, ErrorKind::RateLimit, "Rate");
         let long = r#"{"error":{"message":"too big","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
         check(400, long, ErrorKind::ContextOverflow, "too big");
@@ -206,7 +208,8 @@ mod tests {
 
     #[test]
     fn openrouter_errors() {
-        let told = |code: u16, message: &str| format!(r#"{{"error":{{"code":{code},"message":"{message}"}}}}"#);
+        let told =
+            |code: u16, message: &str| format!(r#"{{"error":{{"code":{code},"message":"{message}"}}}}"#);
         check(402, &told(402, "Insufficient credits"), ErrorKind::Billing, "credits");
         check(408, &told(408, "timed out"), ErrorKind::Timeout, "timed");
         check(502, &told(502, "model down"), ErrorKind::Overloaded, "down");
@@ -227,7 +230,9 @@ mod tests {
 
     #[test]
     fn a_code_inside_a_stream_may_be_a_number_or_a_text() {
-        for code in [serde_json::json!(429), serde_json::json!("429"), serde_json::json!("rate_limit_exceeded")] {
+        for code in
+            [serde_json::json!(429), serde_json::json!("429"), serde_json::json!("rate_limit_exceeded")]
+        {
             let event = serde_json::json!({"error": {"code": code, "message": "slow down"}});
             assert_eq!(from_event(&event).kind, ErrorKind::RateLimit, "{code}");
         }

@@ -19,7 +19,9 @@ impl Headers {
 
 impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for Headers {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().map(|(key, value)| (key.as_ref().to_ascii_lowercase(), value.into())).collect())
+        Self(
+            pairs.into_iter().map(|(key, value)| (key.as_ref().to_ascii_lowercase(), value.into())).collect(),
+        )
     }
 }
 
@@ -75,7 +77,8 @@ impl Backoff {
 /// limit that is used up.
 pub fn wait_asked_for(headers: &Headers, now: Timestamp) -> Option<Duration> {
     let millis = headers.get("retry-after-ms").and_then(|text| seconds(text, 1e-3));
-    let after = || headers.get("retry-after").and_then(|text| seconds(text, 1.0).or_else(|| until(text, now)));
+    let after =
+        || headers.get("retry-after").and_then(|text| seconds(text, 1.0).or_else(|| until(text, now)));
     millis.or_else(after).or_else(|| reset_of_spent_limit(headers, now))
 }
 
@@ -94,18 +97,18 @@ fn until(text: &str, now: Timestamp) -> Option<Duration> {
 }
 
 fn reset_of_spent_limit(headers: &Headers, now: Timestamp) -> Option<Duration> {
-    let openai = ["requests", "tokens"].map(|what| {
-        (format!("x-ratelimit-remaining-{what}"), format!("x-ratelimit-reset-{what}"))
-    });
+    let openai = ["requests", "tokens"]
+        .map(|what| (format!("x-ratelimit-remaining-{what}"), format!("x-ratelimit-reset-{what}")));
     let anthropic = ["requests", "tokens", "input-tokens", "output-tokens"].map(|what| {
         (format!("anthropic-ratelimit-{what}-remaining"), format!("anthropic-ratelimit-{what}-reset"))
     });
     let spent = openai.iter().chain(&anthropic).filter(|(left, _)| headers.get(left) == Some("0"));
-    spent.filter_map(|(_, reset)| {
-        let text = headers.get(reset)?;
-        go_duration(text).or_else(|| until(text, now))
-    })
-    .max()
+    spent
+        .filter_map(|(_, reset)| {
+            let text = headers.get(reset)?;
+            go_duration(text).or_else(|| until(text, now))
+        })
+        .max()
 }
 
 /// A duration as Go prints it: `12ms`, `6m0s`, `1h2m3.5s`.
@@ -165,7 +168,8 @@ mod tests {
     #[test]
     fn the_servers_wish_is_kept_within_the_cap() {
         let backoff = Backoff::default();
-        let decide = |failures, wait| backoff.decide(failures, &error(ErrorKind::RateLimit, Some(wait)), false, 0.5);
+        let decide =
+            |failures, wait| backoff.decide(failures, &error(ErrorKind::RateLimit, Some(wait)), false, 0.5);
         assert_eq!(decide(1, 7), Next::Wait(Duration::from_secs(7)));
         assert_eq!(decide(1, 0), Next::Wait(Duration::ZERO));
         assert_eq!(decide(1, 100), Next::Wait(Duration::from_secs(30)));
@@ -212,7 +216,10 @@ mod tests {
             (vec![("retry-after", "Thu, 01 Jan 2025 00:00:20 GMT")], Some(0.0)),
             (vec![("retry-after", "soon")], None),
             (vec![("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "6m0s")], Some(360.0)),
-            (vec![("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "12ms")], Some(0.012)),
+            (
+                vec![("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "12ms")],
+                Some(0.012),
+            ),
             (vec![("x-ratelimit-remaining-tokens", "5"), ("x-ratelimit-reset-tokens", "6m0s")], None),
             (
                 vec![

@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_manifest_gets_its_four_figures() {
-        let usage = Usage { input: 5, cache_read: 7, cache_write: 2, output: 3, reasoning: 1, cost_usd: None };
+        let usage =
+            Usage { input: 5, cache_read: 7, cache_write: 2, output: 3, reasoning: 1, cost_usd: None };
         let told = holon_core::manifest::Usage::from(usage);
         assert_eq!((told.input, told.cached, told.output, told.reasoning), (7, 7, 3, 1));
     }

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_testkit::{Invocation, Output, Running, TestEnv, TreeState, Workspace, mounts, tree_state, wait_for_file};
+use holon_testkit::{
+    Invocation, Output, Running, TestEnv, TreeState, Workspace, mounts, tree_state, wait_for_file,
+};
 use serde_json::{Value, json};
 
 /// The interpreter behind the walls and in the open; a missing one is a failure, not a reason to skip.
@@ -199,13 +201,18 @@ impl<'a> World<'a> {
             wrong.extend(then.differences(&tree_state(path)).iter().map(|d| format!("{name}: {d}")));
         }
         let new_mounts = mounts().into_iter().filter(|line| !before.mounts.contains(line));
-        wrong.extend(new_mounts.filter(|line| self.is_ours(line)).map(|line| format!("mounted on the host: {line}")));
+        wrong.extend(
+            new_mounts.filter(|line| self.is_ours(line)).map(|line| format!("mounted on the host: {line}")),
+        );
         if switches() != before.switches {
             wrong.push(format!("switches: {:?} became {:?}", before.switches, switches()));
         }
         let contacts = self.contacts();
         if contacts != before.contacts {
-            wrong.push(format!("the host's program was reached: {:?}", contacts.strip_prefix(&before.contacts)));
+            wrong.push(format!(
+                "the host's program was reached: {:?}",
+                contacts.strip_prefix(&before.contacts)
+            ));
         }
         match self.victim_state() {
             Some(state) if !"TtZX".contains(state) => {}
@@ -278,7 +285,8 @@ pub(crate) struct Row {
 /// The lines of a probe run.
 #[track_caller]
 pub(crate) fn rows(path: &Path) -> Vec<Row> {
-    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("the probes left nothing at {}: {e}", path.display()));
+    let text = fs::read_to_string(path)
+        .unwrap_or_else(|e| panic!("the probes left nothing at {}: {e}", path.display()));
     let row = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
         let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
@@ -305,7 +313,8 @@ fn scripts() -> Vec<(String, Vec<u8>)> {
 }
 
 fn switches() -> BTreeMap<String, String> {
-    let read = |name: &&str| Some(((*name).to_owned(), fs::read_to_string(format!("/proc/sys/{name}")).ok()?));
+    let read =
+        |name: &&str| Some(((*name).to_owned(), fs::read_to_string(format!("/proc/sys/{name}")).ok()?));
     SWITCHES.iter().filter_map(read).collect()
 }
 

@@ -114,7 +114,8 @@ impl Assembly {
         }
     }
 
-    /// Brings the part at a position to its final text: what was not streamed yet is told, a difference is taken over.
+    /// Brings the part at a position to its final text: what was not streamed yet is told. Arguments that differ from what was
+    /// streamed are replaced, as nothing has been done with them yet.
     pub(super) fn settle(&mut self, at: usize, whole: &str, out: &mut Vec<Delta>) {
         let so_far = match self.parts.get(at) {
             Some(Part::Text(text)) => text,

@@ -15,7 +15,11 @@ pub(super) fn count(json: &Value, key: &str) -> Option<u64> {
     match json.get(key)? {
         Value::Number(number) => number.as_u64().or_else(|| {
             let float = number.as_f64().filter(|f| (0.0..9e15).contains(f))?;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the range was checked"
+            )]
             Some(float as u64)
         }),
         Value::String(text) => text.parse().ok(),

@@ -117,8 +117,10 @@ impl Warm {
     /// the walls stand.
     pub fn start(self, job: &Job) -> Result<Running, Refusal> {
         let mut running = self.running;
-        wire::give(&running.socket, job).map_err(|e| Refusal::new(Step::Job, e, ""))?;
+        // A launcher that gave up already does not read the job, but has said why.
+        let given = wire::give(&running.socket, job);
         running.await_ready()?;
+        given.map_err(|e| Refusal::new(Step::Job, e, ""))?;
         Ok(running)
     }
 }

@@ -73,7 +73,8 @@ impl Decoder {
             "content_block_delta" => self.grow(count(json, "index"), json, out),
             "content_block_stop" => self.close(count(json, "index"), out),
             "message_delta" => {
-                self.reason = json.get("delta").and_then(|d| text(d, "stop_reason")).map(stop).or(self.reason);
+                self.reason =
+                    json.get("delta").and_then(|d| text(d, "stop_reason")).map(stop).or(self.reason);
                 self.count(json);
             }
             "message_stop" => {
@@ -97,7 +98,8 @@ impl Decoder {
             "tool_use" => {
                 let whole = block.get("input").filter(|i| i.as_object().is_some_and(|o| !o.is_empty()));
                 input = whole.map(Value::to_string);
-                let (id, name) = (text(block, "id").unwrap_or_default(), text(block, "name").unwrap_or_default());
+                let (id, name) =
+                    (text(block, "id").unwrap_or_default(), text(block, "name").unwrap_or_default());
                 self.reply.open_call(ToolCall::new(id, name, ""), out)
             }
             "thinking" => {

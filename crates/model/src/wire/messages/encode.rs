@@ -37,9 +37,9 @@ fn options(request: &Request, thinking: Option<u32>, body: &mut Map<String, Valu
         set("system", json!([cached]));
     }
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
-        });
+        let tools = request.tools.iter().map(
+            |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}),
+        );
         set("tools", tools.collect());
         let forced = match &request.choice {
             ToolChoice::Auto => None,
@@ -113,7 +113,8 @@ fn block(part: &Part) -> Option<Value> {
             "type": "tool_use", "id": call.id, "name": call.name, "input": call.object_for_history(),
         })),
         Part::Result(result) => {
-            let mut block = json!({"type": "tool_result", "tool_use_id": result.call_id, "content": result.text});
+            let mut block =
+                json!({"type": "tool_result", "tool_use_id": result.call_id, "content": result.text});
             if result.is_error {
                 block["is_error"] = json!(true);
             }

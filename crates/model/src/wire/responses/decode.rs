@@ -98,13 +98,13 @@ impl Decoder {
         }
     }
 
-    fn find(&mut self, index: Option<u64>, id: Option<&str>) -> Option<&mut Item> {
-        let by_index = |item: &&mut Item| index.is_some() && item.index == index;
-        let by_id = |item: &&mut Item| id.is_some_and(|id| item.id == id);
-        if index.is_some() {
-            return self.items.iter_mut().rev().find(by_index);
-        }
-        self.items.iter_mut().rev().find(by_id)
+    /// The item of an event: by its id, else by its place.
+    fn find(&self, index: Option<u64>, id: Option<&str>) -> Option<usize> {
+        let by_id = id.and_then(|id| self.items.iter().rposition(|item| item.id == id));
+        by_id.or_else(|| {
+            let index = index?;
+            self.items.iter().rposition(|item| item.index == Some(index))
+        })
     }
 
     fn open(&mut self, index: Option<u64>, item: &Value, out: &mut Vec<Delta>) -> Option<usize> {
@@ -132,7 +132,8 @@ impl Decoder {
     fn grow(&mut self, json: &Value, kind: Kind, section_key: &str, out: &mut Vec<Delta>) {
         let section = count(json, section_key).unwrap_or(0);
         let index = count(json, "output_index");
-        let Some(item) = self.find(index, text(json, "item_id")) else { return };
+        let Some(found) = self.find(index, text(json, "item_id")) else { return };
+        let item = &mut self.items[found];
         if item.kind != kind || item.done {
             return;
         }
@@ -147,17 +148,18 @@ impl Decoder {
 
     /// A finished item is whole: what was not streamed is taken from it.
     fn settle(&mut self, index: Option<u64>, item: &Value, out: &mut Vec<Delta>) {
-        let known = match self.find(index, text(item, "id")).is_some() {
-            true => self.find(index, text(item, "id")),
-            false => self.open(index, item, out).and_then(|at| self.items.get_mut(at)),
-        };
-        let Some(known) = known.filter(|known| !std::mem::replace(&mut known.done, true)) else { return };
+        let found = self.find(index, text(item, "id")).or_else(|| self.open(index, item, out));
+        let Some(known) = found.and_then(|at| self.items.get_mut(at)) else { return };
+        if std::mem::replace(&mut known.done, true) {
+            return;
+        }
         let (at, kind) = (known.at, known.kind);
         match kind {
             Kind::Message => {
                 let parts = list(item, "content");
                 self.refused |= parts.iter().any(|part| text(part, "type") == Some("refusal"));
-                let texts = parts.iter().filter_map(|part| text(part, "text").or_else(|| text(part, "refusal")));
+                let texts =
+                    parts.iter().filter_map(|part| text(part, "text").or_else(|| text(part, "refusal")));
                 self.reply.settle(at, &texts.collect::<Vec<_>>().join("\n\n"), out);
             }
             Kind::Reasoning => {
@@ -183,8 +185,11 @@ impl Decoder {
         if let Some(found) = response.get("usage").filter(|usage| usage.is_object()) {
             self.reply.usage = Some(usage(found));
         }
-        for (index, item) in list(response, "output").iter().enumerate() {
-            self.settle(Some(index as u64), item, out);
+        // The end repeats all items; it is needed only when none was streamed.
+        if self.items.is_empty() {
+            for (index, item) in list(response, "output").iter().enumerate() {
+                self.settle(Some(index as u64), item, out);
+            }
         }
         let stop = match kind {
             "response.completed" if self.refused => Stop::Refusal,
@@ -226,7 +231,9 @@ pub(crate) fn whole(body: &Value) -> Result<Reply, ModelError> {
         Some("completed") => "response.completed",
         Some("incomplete") => "response.incomplete",
         Some("failed") => "response.failed",
-        _ if body.get("error").is_some_and(|error| !error.is_null()) => return Err(classify::from_event(body)),
+        _ if body.get("error").is_some_and(|error| !error.is_null()) => {
+            return Err(classify::from_event(body));
+        }
         _ => return decoder.finish(),
     };
     decoder.end(kind, body, &mut Vec::new());

@@ -60,8 +60,12 @@ fn options(request: &Request, body: &mut Map<String, Value>) {
 }
 
 fn input(messages: &[Message]) -> Vec<Value> {
-    let custom: HashSet<&str> =
-        messages.iter().flat_map(Message::calls).filter(|call| call.custom).map(|call| call.id.as_str()).collect();
+    let custom: HashSet<&str> = messages
+        .iter()
+        .flat_map(Message::calls)
+        .filter(|call| call.custom)
+        .map(|call| call.id.as_str())
+        .collect();
     let mut items = Vec::new();
     for message in messages {
         // Results come first: they must follow their calls.
