@@ -3,19 +3,29 @@
 //! Pure parts (wires, event streams, error classes, the decision to retry) are separate from the thin ones that talk to
 //! a network, so a recorded conversation passes through everything but the socket.
 
+pub mod cancel;
 pub mod classify;
 pub mod error;
+pub mod fallback;
+pub mod key;
 pub mod message;
+pub mod provider;
 pub mod reply;
 pub mod request;
 pub mod retry;
+pub mod retrying;
 pub mod sse;
 pub mod usage;
 pub mod wire;
 
+pub use cancel::Cancel;
 pub use error::{ErrorKind, ModelError};
+pub use fallback::TextTools;
+pub use key::Key;
 pub use message::{Message, Part, Reasoning, Role, Seal, ToolCall, ToolResult};
+pub use provider::{Blocking, Provider, Sink};
 pub use reply::{Delta, Reply, Stop};
 pub use request::{Effort, Format, Request, Tool, ToolChoice};
+pub use retrying::Retrying;
 pub use usage::{Prices, Usage};
 pub use wire::{Dialect, Wire};

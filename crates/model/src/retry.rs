@@ -90,6 +90,7 @@ fn seconds(text: &str, unit: f64) -> Option<Duration> {
 /// The time until a moment, given as an HTTP date or in RFC 3339; zero when it has passed.
 fn until(text: &str, now: Timestamp) -> Option<Duration> {
     let then = jiff::fmt::rfc2822::DateTimeParser::new()
+        .relaxed_weekday(true)
         .parse_timestamp(text)
         .or_else(|_| text.parse::<Timestamp>())
         .ok()?;

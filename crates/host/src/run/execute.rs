@@ -1,19 +1,15 @@
 //! Execute: the agent behind the walls.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use holon_core::event::Body;
 use holon_core::manifest::SandboxInfo;
-use holon_core::mode::Network;
 use holon_core::sandbox::{Enforced, EnforcedLimits};
 use holon_sandbox::backend::{Backend, Payload};
 use holon_sandbox::disk::DiskLimits;
 use holon_sandbox::fallback::Choice;
-use holon_sandbox::mount::{Mount, Source};
-use holon_sandbox::snapshot::{StrategyChoice, WORKSPACE_INSIDE};
-use holon_sandbox::walls::{self, Ending, Ground, Identity, Job, Limits, Refusal, Step, layout};
+use holon_sandbox::snapshot::StrategyChoice;
+use holon_sandbox::walls::{self, Ending, Refusal, Step};
 
 use super::Run;
 use super::output::{Allowance, not_started};
@@ -22,18 +18,6 @@ use super::snapshot::Stage;
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
-
-/// Open descriptors per process inside.
-const DESCRIPTORS: u64 = 16_384;
-const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Where the parts of the contract are, inside or, without a private root, on the host.
-struct Folders {
-    input: PathBuf,
-    output: PathBuf,
-    workspace: PathBuf,
-    home: PathBuf,
-}
 
 impl Run<'_> {
     /// First start of the agent.
@@ -131,147 +115,6 @@ impl Run<'_> {
         stage.snapshot = self.snapshot_for(stage.backend.as_ref(), &stage.identity, choice)?;
         self.note_snapshot(stage);
         Ok(())
-    }
-
-    /// Everything the payload sees and may use.
-    pub(super) fn job(&self, stage: &Stage, argv: Vec<OsString>) -> Job {
-        let inside = stage.backend.private_root();
-        let folders = self.folders(stage, inside);
-        let mut mounts = if inside { layout::system_root(&stage.identity) } else { Vec::new() };
-        let mut workspace = stage.snapshot.mounts();
-        let scoped = stage.snapshot.scoped_dirs();
-        if scoped.is_some_and(<[_]>::is_empty) {
-            // Nothing of the scope can be opened: the whole workspace stays closed.
-            workspace
-                .iter_mut()
-                .filter(|m| m.at == Path::new(WORKSPACE_INSIDE))
-                .for_each(|m| m.writable = false);
-        }
-        mounts.extend(workspace);
-        mounts.push(Mount::read_only(self.folder.input(), "/holon/input"));
-        mounts.push(Mount::writable(self.folder.output(), "/holon/output"));
-        mounts.push(Mount::writable(&stage.home, "/holon/home"));
-        mounts.extend(stage.exposed.mounts.iter().cloned());
-        if let (Some(file), Some(name)) =
-            (&self.plan.agent.file, self.plan.agent.file.as_ref().and_then(|f| f.file_name()))
-        {
-            mounts.push(Mount::read_only(file, Path::new("/holon/agent").join(name)));
-        }
-        mounts.extend(self.original_path(&mounts));
-        let argv = if inside { argv } else { self.outside_argv(argv) };
-        let ground = self.ground();
-        Job {
-            name: ground.name,
-            identity: ground.identity,
-            mounts,
-            writable_below: scoped.map(<[_]>::to_vec).unwrap_or_default(),
-            argv,
-            env: self.environment(stage, &folders),
-            cwd: folders.workspace,
-            limits: ground.limits,
-            network: ground.network,
-        }
-    }
-
-    /// What is known of every job of this run before there is one.
-    pub(super) fn ground(&self) -> Ground {
-        let limits = &self.plan.profile.limits;
-        let host_network = self.plan.profile.network == Network::Host;
-        Ground {
-            name: self.record.id.as_str().to_owned(),
-            identity: Identity::for_run(self.record.id.as_str()),
-            limits: Limits {
-                processes: limits.processes,
-                files: DESCRIPTORS,
-                file_mb: limits.disk_mb,
-                memory_mb: limits.memory_mb,
-            },
-            network: if host_network { walls::Network::Host } else { walls::Network::None },
-        }
-    }
-
-    fn folders(&self, stage: &Stage, inside: bool) -> Folders {
-        if inside {
-            return Folders {
-                input: "/holon/input".into(),
-                output: "/holon/output".into(),
-                workspace: WORKSPACE_INSIDE.into(),
-                home: "/holon/home".into(),
-            };
-        }
-        let workspace = stage.snapshot.written().unwrap_or(&self.plan.workspace).to_owned();
-        Folders {
-            input: self.folder.input(),
-            output: self.folder.output(),
-            workspace,
-            home: stage.home.clone(),
-        }
-    }
-
-    /// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
-    fn original_path(&self, mounts: &[Mount]) -> Option<Mount> {
-        let original = &self.plan.workspace;
-        let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
-        let taken =
-            mounts.iter().any(|m| (original.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(original));
-        let source = Source::Symlink(WORKSPACE_INSIDE.into());
-        (!taken).then(|| Mount { at: original.clone(), source, writable: false })
-    }
-
-    /// Without a private root the agent's file is where it always was.
-    fn outside_argv(&self, mut argv: Vec<OsString>) -> Vec<OsString> {
-        if let (Some(file), Some(first)) = (&self.plan.agent.file, argv.first_mut())
-            && first.to_string_lossy().starts_with("/holon/agent/")
-        {
-            *first = file.clone().into_os_string();
-        }
-        argv
-    }
-
-    fn environment(&self, stage: &Stage, folders: &Folders) -> Vec<(String, String)> {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut path: Vec<String> = stage.exposed.path.iter().map(|p| text(p)).collect();
-        path.push(SYSTEM_PATH.into());
-        let mut env: Vec<(String, String)> = [
-            ("HOME", text(&folders.home)),
-            ("TMPDIR", if stage.backend.private_root() { "/tmp".into() } else { text(&folders.home) }),
-            ("TERM", "dumb".into()),
-            ("GIT_TERMINAL_PROMPT", "0".into()),
-            ("HOLON_MODE", self.plan.profile.name.clone()),
-            ("HOLON_RUN_ID", self.record.id.as_str().to_owned()),
-            ("HOLON_INPUT_DIR", text(&folders.input)),
-            ("HOLON_OUTPUT_DIR", text(&folders.output)),
-            ("HOLON_WORKSPACE_DIR", text(&folders.workspace)),
-        ]
-        .map(|(k, v)| (k.to_owned(), v))
-        .into();
-        let system: &[(&str, &str)] = &[
-            ("USER", "holon"),
-            ("LOGNAME", "holon"),
-            ("SHELL", "/bin/sh"),
-            ("LANG", "C.UTF-8"),
-            ("GIT_CONFIG_SYSTEM", "/etc/gitconfig"),
-        ];
-        let mut more: Vec<(String, String)> = Vec::new();
-        // An image knows its own paths and tools.
-        if !stage.backend.brings_its_system() {
-            more.push(("PATH".into(), path.join(":")));
-            more.extend(system.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
-            more.extend(stage.exposed.env.iter().cloned());
-        }
-        let more = more
-            .into_iter()
-            .chain(self.plan.agent.adapter.env.clone())
-            .chain(self.plan.spec.context.env.clone());
-        for (key, value) in more {
-            match env.iter_mut().find(|(k, _)| *k == key) {
-                // What the contract sets is not for others to change.
-                Some(_) if key.starts_with("HOLON_") || key == "HOME" || key == "PATH" => {}
-                Some(entry) => entry.1 = value,
-                None => env.push((key, value)),
-            }
-        }
-        env
     }
 
     /// Records which walls really stood.

@@ -4,9 +4,12 @@
 //! the run folder exists ends in a manifest.
 
 mod apply;
+mod artifacts;
 mod checks;
 mod collect;
 mod execute;
+mod job;
+mod out;
 mod output;
 mod prepare;
 mod resolve;

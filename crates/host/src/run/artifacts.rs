@@ -1,0 +1,144 @@
+//! The artifacts an agent left: read without trust, redacted, checked against their form.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use holon_core::artifact;
+use holon_core::digest::sha256;
+use holon_core::event::Body;
+use holon_core::manifest::{Artifact, ErrorInfo};
+use holon_core::outcome::Outcome;
+
+use super::Run;
+use super::verdict::Verdict;
+use crate::error::HostError;
+use crate::store::write_atomic;
+
+impl Run<'_> {
+    /// Every file the mode and the spec ask for, and every other one that was left.
+    pub(super) fn judge_artifacts(&mut self, verdict: &mut Verdict) -> Result<(), HostError> {
+        let wanted = self.plan.profile.artifacts.clone();
+        let mut names: Vec<(String, bool)> = wanted.required.iter().map(|n| (n.clone(), true)).collect();
+        names.extend(
+            wanted.optional.iter().filter(|n| !wanted.required.contains(n)).map(|n| (n.clone(), false)),
+        );
+        for (name, required) in names {
+            if name == "diff.patch" || name == "manifest.json" {
+                continue;
+            }
+            let row = self.judge_artifact(&name, required)?;
+            if !row.valid && (required || row.sha256.is_some()) {
+                self.events
+                    .emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
+                let missing = row.sha256.is_none();
+                let kind = if missing { "artifact_missing" } else { "artifact_invalid" };
+                let what = if missing {
+                    format!("required artifact {name} is missing")
+                } else {
+                    format!("artifact {name} is not valid: {}", row.problems.join("; "))
+                };
+                if required {
+                    verdict.worsen(
+                        Outcome::Failure,
+                        ErrorInfo::new(kind, what).with_hint(format!(
+                            "the agent must write /holon/output/{name}; `holon schema` shows the forms"
+                        )),
+                    );
+                    verdict.repairs.push((name, row.problems.clone()));
+                }
+            } else if let (true, Some(sha)) = (row.valid, &row.sha256) {
+                self.events.emit(Body::ArtifactAccepted {
+                    path: name,
+                    sha256: sha.clone(),
+                    bytes: row.bytes,
+                });
+            }
+            if required || row.sha256.is_some() {
+                self.manifest.artifacts.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_artifact(&mut self, name: &str, required: bool) -> Result<Artifact, HostError> {
+        let path = self.folder.output().join(name);
+        let mut row = Artifact {
+            path: name.to_owned(),
+            sha256: None,
+            bytes: 0,
+            required,
+            valid: false,
+            problems: Vec::new(),
+        };
+        let limit = self.plan.profile.limits.output_mb << 20;
+        let bytes = match read_regular(&path, limit) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                row.problems.push(problem);
+                return Ok(row);
+            }
+        };
+        let mut clean = self.events.redactor().redact(&bytes);
+        match artifact::validate(name, &clean) {
+            Ok(()) => row.valid = true,
+            Err(problems) => row.problems = problems.iter().map(ToString::to_string).collect(),
+        }
+        if row.valid && name == "review.json" {
+            clean = self.verify_review(&clean);
+        }
+        if clean != bytes {
+            write_atomic(&path, &clean)?;
+        }
+        row.sha256 = Some(sha256(&clean));
+        row.bytes = clean.len() as u64;
+        Ok(row)
+    }
+
+    /// Checks every finding's place against the files the agent saw.
+    fn verify_review(&self, bytes: &[u8]) -> Vec<u8> {
+        let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else {
+            return bytes.to_vec();
+        };
+        let workspace = self.plan.workspace.clone();
+        review.verify(|path, _side| {
+            let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
+            let relative = String::from_utf8(normal).ok()?;
+            read_below(&workspace, Path::new(&relative), 16 << 20)
+        });
+        serde_json::to_vec_pretty(&review).unwrap_or_else(|_| bytes.to_vec())
+    }
+}
+
+/// A regular file below the size limit; links, devices and FIFOs are refused with a reason the agent can act on.
+pub(super) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    match fs::symlink_metadata(path) {
+        Err(_) => return Err("the file is missing".into()),
+        Ok(meta) if !meta.is_file() => {
+            return Err("it must be a regular file, not a link, folder or special file".into());
+        }
+        Ok(meta) if meta.len() > limit => return Err(format!("it is larger than {} MiB", limit >> 20)),
+        Ok(_) => {}
+    }
+    let open = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
+    let mut bytes = Vec::new();
+    let read = open.and_then(|f| f.take(limit).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|e| format!("it cannot be read: {e}"))
+}
+
+/// A file of the workspace, never through a link.
+fn read_below(workspace: &Path, relative: &Path, limit: u64) -> Option<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let root = File::open(workspace).ok()?;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::openat2(&root, relative, flags, Mode::empty(), resolve).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

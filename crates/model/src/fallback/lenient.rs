@@ -1,0 +1,261 @@
+//! JSON as small models write it.
+
+use serde_json::{Map, Number, Value};
+
+/// How deep values may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// Reads one value at the beginning of a text and says where it ends; `None` when there is none or it is unfinished.
+///
+/// Beyond JSON it takes trailing commas, comments, line breaks inside texts, Python's `True`/`False`/`None`, bare keys, and
+/// single quotes where it is clear where they close. An unfinished value is never completed: half a file must not be
+/// written.
+pub fn parse(text: &str) -> Option<(Value, usize)> {
+    let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    if let Some(Ok(value)) = strict.next() {
+        return Some((value, strict.byte_offset()));
+    }
+    let mut reader = Reader { text, at: 0 };
+    let value = reader.value(0)?;
+    Some((value, reader.at))
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    /// Skips white space and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+            if self.rest().starts_with("//") {
+                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+            } else if self.rest().starts_with("/*") {
+                let rest = self.rest();
+                self.at += rest.find("*/").map_or(rest.len(), |end| end + 2);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        self.skip();
+        match self.peek()? {
+            '{' => self.object(depth),
+            '[' => self.array(depth),
+            quote @ ('"' | '\'') => self.string(quote).map(Value::String),
+            _ => self.word(),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        self.eat("{");
+        let mut map = Map::new();
+        loop {
+            self.skip();
+            if self.eat("}") {
+                return Some(Value::Object(map));
+            }
+            let key = match self.peek()? {
+                quote @ ('"' | '\'') => self.string(quote)?,
+                _ => self.bare_key()?,
+            };
+            self.skip();
+            if !self.eat(":") {
+                return None;
+            }
+            let value = self.value(depth + 1)?;
+            map.insert(key, value);
+            self.skip();
+            if !self.eat(",") && self.peek()? != '}' {
+                return None;
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Option<Value> {
+        self.eat("[");
+        let mut list = Vec::new();
+        loop {
+            self.skip();
+            if self.eat("]") {
+                return Some(Value::Array(list));
+            }
+            list.push(self.value(depth + 1)?);
+            self.skip();
+            if !self.eat(",") && self.peek()? != ']' {
+                return None;
+            }
+        }
+    }
+
+    fn bare_key(&mut self) -> Option<String> {
+        let length = self.rest().find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))?;
+        if length == 0 {
+            return None;
+        }
+        let key = self.rest()[..length].to_owned();
+        self.at += length;
+        Some(key)
+    }
+
+    fn word(&mut self) -> Option<Value> {
+        for (word, value) in [
+            ("true", Value::Bool(true)),
+            ("True", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+            ("False", Value::Bool(false)),
+            ("null", Value::Null),
+            ("None", Value::Null),
+        ] {
+            if self.eat(word) {
+                return Some(value);
+            }
+        }
+        let rest = self.rest();
+        let length =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
+        let number: Number = serde_json::from_str(&rest[..length]).ok()?;
+        self.at += length;
+        Some(Value::Number(number))
+    }
+
+    fn string(&mut self, quote: char) -> Option<String> {
+        self.at += 1;
+        let mut out = String::new();
+        loop {
+            let c = self.peek()?;
+            self.at += c.len_utf8();
+            match c {
+                '\\' => self.escape(&mut out)?,
+                c if c == quote && (quote == '"' || self.closes()) => return Some(out),
+                c => out.push(c),
+            }
+        }
+    }
+
+    /// An apostrophe may be one of the text; it closes the text only before what can follow a text.
+    fn closes(&self) -> bool {
+        self.rest().trim_start().chars().next().is_none_or(|c| ",:}]".contains(c))
+    }
+
+    fn escape(&mut self, out: &mut String) -> Option<()> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        match c {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'b' => out.push('\u{8}'),
+            'f' => out.push('\u{c}'),
+            'u' => out.push(self.unicode()?),
+            '"' | '\'' | '\\' | '/' | '`' => out.push(c),
+            // A backslash before a line break joins lines; any other was meant to stay, as in a regular expression.
+            '\n' => {}
+            other => out.extend(['\\', other]),
+        }
+        Some(())
+    }
+
+    fn unicode(&mut self) -> Option<char> {
+        let first = self.hex()?;
+        if !(0xd800..0xdc00).contains(&first) {
+            return Some(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+        let before = self.at;
+        if self.eat("\\u")
+            && let Some(second) = self.hex()
+            && (0xdc00..0xe000).contains(&second)
+        {
+            return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
+        }
+        self.at = before;
+        Some(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn hex(&mut self) -> Option<u32> {
+        let digits = self.rest().get(..4)?;
+        let value = u32::from_str_radix(digits, 16).ok()?;
+        self.at += 4;
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_ways_small_models_write() {
+        for (text, expect) in [
+            (r#"{"a": 1, "b": [1, 2,],}"#, json!({"a": 1, "b": [1, 2]})),
+            ("{'a': 'it', 'b': 'x'}", json!({"a": "it", "b": "x"})),
+            ("{'a': 'it's fine', 'b': 'x'}", json!({"a": "it's fine", "b": "x"})),
+            ("{path: \"x\", deep-key: True, n: None}", json!({"path": "x", "deep-key": true, "n": null})),
+            ("{\"a\": \"one\ntwo\"}", json!({"a": "one\ntwo"})),
+            ("{\"re\": \"\\d+\\\\.\"}", json!({"re": "\\d+\\."})),
+            ("{// why\n\"a\": 1 /* so */}", json!({"a": 1})),
+            (r#"{"e": "\u00e9\ud83d\ude00\ud83d", x: 1}"#, json!({"e": "é😀\u{fffd}", "x": 1})),
+            ("[{'a': -1.5e3,}]", json!([{"a": -1.5e3}])),
+            ("'s'", json!("s")),
+        ] {
+            let (value, end) = parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(value, expect, "{text}");
+            assert_eq!(end, text.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_unfinished_or_unclear_is_refused() {
+        for text in [
+            "{\"a\": \"half",
+            "{\"a\": [1, 2",
+            "{'a' 1}",
+            "{a",
+            "{\"a\": }",
+            "{,}",
+            "",
+            "{\"a\": 1 \"b\": 2}",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse(&"[".repeat(100_000)), None);
+        assert_eq!(parse(&"{a:".repeat(100_000)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in r#"[{}\[\]:,'"\\a1 \nuédTN/*-]{0,40}"#) {
+            if let Some((_, end)) = parse(&text) {
+                prop_assert!(text.is_char_boundary(end));
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Tool calls for models that cannot make them natively.
+//!
+//! The tools are described in the prompt, the model writes its calls as JSON in its text, and they are read from there
+//! with patience for the ways in which small models write JSON.
+
+mod find;
+mod lenient;
+mod prompt;
+mod provider;
+
+pub use find::{Found, find_calls, write_call};
+pub use lenient::parse as parse_lenient;
+pub use prompt::{SAY_SCHEMA_NAME, explain_tools};
+pub use provider::TextTools;

@@ -1,0 +1,71 @@
+//! Turns a request with tools into one that asks for calls in words.
+
+use serde_json::json;
+
+use super::find::write_call;
+use crate::message::{Message, Part};
+use crate::request::{Format, Request, Tool, ToolChoice};
+
+/// The name of the schema that constrains an answer to words and a call.
+pub const SAY_SCHEMA_NAME: &str = "say_and_call";
+
+/// The same request without tools: they are explained in the system prompt, earlier calls and results become words.
+///
+/// With `constrain` the answer must also follow a schema, for servers that can enforce one.
+pub fn explain_tools(request: &Request, constrain: bool) -> Request {
+    let mut plain = request.clone();
+    plain.tools = Vec::new();
+    plain.choice = ToolChoice::Auto;
+    plain.messages = request.messages.iter().map(in_words).filter(|m| !m.parts.is_empty()).collect();
+    if !request.tools.is_empty() && request.choice != ToolChoice::None {
+        plain.system =
+            format!("{}\n\n{}", request.system, manual(&request.tools, constrain)).trim().to_owned();
+        if constrain && request.format.is_none() {
+            plain.format = Some(say_and_call(&request.tools));
+        }
+    }
+    plain
+}
+
+fn manual(tools: &[Tool], constrain: bool) -> String {
+    let mut text = String::from("# Tools\n");
+    for tool in tools {
+        text.push_str(&format!("- {}: {} Arguments: {}\n", tool.name, tool.description, tool.schema));
+    }
+    text.push_str(if constrain {
+        "Answer with one JSON object: `say` is what you want to tell, `tool` the tool to call or \"none\", `arguments` its arguments."
+    } else {
+        "To call a tool, write only this and stop; the result comes in the next message:\n```json\n{\"tool\": \"NAME\", \"arguments\": {…}}\n```"
+    });
+    text
+}
+
+fn say_and_call(tools: &[Tool]) -> Format {
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    names.push("none");
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "say": {"type": "string"},
+            "tool": {"type": "string", "enum": names},
+            "arguments": {"type": "object"},
+        },
+        "required": ["say", "tool", "arguments"],
+    });
+    Format { name: SAY_SCHEMA_NAME.to_owned(), schema }
+}
+
+fn in_words(message: &Message) -> Message {
+    let words = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.clone()),
+        Part::Reasoning(_) => None,
+        Part::Call(call) => Some(write_call(&call.name, &call.object().unwrap_or_default())),
+        Part::Result(result) => {
+            let how = if result.is_error { "The call failed" } else { "Result of the call" };
+            Some(format!("{how}:\n{}", result.text))
+        }
+    });
+    let words: Vec<String> = words.collect();
+    let parts = if words.is_empty() { Vec::new() } else { vec![Part::Text(words.join("\n\n"))] };
+    Message { role: message.role, parts }
+}
