@@ -248,6 +248,11 @@ fn inv_03_memory_ends_where_a_control_group_holds() {
                 "memory-memfd",
                 "held = []\nwhile True:\n  f = os.memfd_create('x'); os.write(f, os.urandom(1 << 20)); held.append(f)",
             ),
+            // Smaller than anything of ours in the same group, and what it holds outlives it.
+            (
+                "memory-small",
+                "#!/bin/sh\nwhile :; do i=x$i; dd if=/dev/zero of=/dev/shm/$i bs=64k count=512 2>/dev/null; done",
+            ),
         ] {
             let agent = ground.agent(name, script);
             let (output, manifest) = ground.run(name, &agent, &[]);
@@ -291,7 +296,6 @@ fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
         let plants = [
             ("plain", String::new()),
             ("fifo", "os.mkfifo('/holon/output/manifest.json')\n".into()),
-            ("folder", "os.makedirs('/holon/output/manifest.json/x')\n".into()),
             (
                 "link",
                 format!(
@@ -301,6 +305,8 @@ fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
             ),
             ("zero", "os.symlink('/dev/zero', '/holon/output/manifest.json')\n".into()),
             ("locked", "os.makedirs('locked/in'); os.chmod('locked', 0)\n".into()),
+            // Last, because it may spoil the store for the others.
+            ("folder", "os.makedirs('/holon/output/manifest.json/x')\n".into()),
         ];
         let canary = env.write("work/canary", "canary\n");
         for (name, plant) in &plants {
@@ -364,6 +370,7 @@ struct Ground<'a> {
 impl<'a> Ground<'a> {
     fn new(env: &'a TestEnv) -> Self {
         env.write("config/holon/modes/tight.toml", TIGHT);
+        env.write("meter.py", include_str!("escape/meter.py"));
         let repo = env.repo().file("a.txt", "one\n").commit("first").file("b.txt", "untracked\n");
         Self { env, repo }
     }
@@ -378,9 +385,16 @@ impl<'a> Ground<'a> {
         self.env.agent(name, &format!("{head}{script}\n"))
     }
 
+    /// Any other command, which must neither hang nor eat up the machine, whatever the runs left in the store.
     fn holon(&self, args: &[&str]) -> Output {
-        let output = self.env.holon(args).cwd(self.repo.path()).timeout(Duration::from_secs(30)).run();
+        let meter = self.env.root().join("meter.py");
+        let command =
+            self.env.program("/usr/bin/python3").arg("-B").arg(meter).arg("4000").arg(self.env.binary());
+        let output = command.args(args).cwd(self.repo.path()).timeout(Duration::from_secs(30)).run();
         assert!(!output.timed_out, "it hangs\n{output}");
+        let peak =
+            output.stderr.lines().rev().find_map(|line| line.strip_prefix("PEAK ")?.parse::<u64>().ok());
+        assert!(peak.is_some_and(|mib| mib < 512), "it took {peak:?} MiB\n{output}");
         output
     }
 

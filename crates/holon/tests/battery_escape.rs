@@ -18,6 +18,8 @@ use world::{PYTHON, Row, World, rows, with};
 const HOLON: &str = env!("CARGO_BIN_EXE_holon");
 /// The battery is not allowed to shrink unnoticed.
 const FEWEST_PROBES: usize = 300;
+/// What the host may need while it looks at what an agent left, in MiB; the largest artifact allowed is 256.
+const MOST_MEMORY: u64 = 1024;
 const CLASSES: [&str; 9] = ["abi", "env", "fs", "git", "mount", "net", "proc", "process", "tty"];
 const PLAN: &str =
     "# Plan\n\n## Goal\nx\n\n## Context\nx\n\n## Steps\n1. x\n\n## Risks\nx\n\n## Verification\nx\n";
@@ -323,7 +325,8 @@ fn spring(world: &World<'_>, trap: &Trap, script: &str) {
     let out = world.env.work().join(format!("out-{}", trap.name));
     // A host that reads what a sparse file pretends to hold would take the machine with it; here it only fails.
     let run = |mode: &str, agent: &Path, out: &Path| {
-        let mut command = world.env.program("prlimit").args(["--as=6000000000", "--fsize=3000000000", "--"]);
+        let mut command =
+            world.env.program(PYTHON).args(["-B", "-E"]).arg(world.repo.join(".probe/meter.py")).arg("6000");
         command = command.arg(world.env.binary()).args([
             "run",
             "--mode",
@@ -339,6 +342,8 @@ fn spring(world: &World<'_>, trap: &Trap, script: &str) {
     let output = run(trap.mode, &agent, &out);
     assert!(!output.timed_out, "the host hung\n{output}");
     assert!(trap.codes.contains(&output.code), "exit code {}\n{output}", output.code);
+    let peak = output.stderr.lines().rev().find_map(|line| line.strip_prefix("PEAK ")?.parse::<u64>().ok());
+    assert!(peak.is_some_and(|mib| mib <= MOST_MEMORY), "the host took {peak:?} MiB\n{output}");
     let folder = only_run(&state);
     let manifest = output.manifest(folder.join("output"));
     assert_eq!(manifest["exit_code"], output.code, "{output}");

@@ -4,6 +4,7 @@
 //! a network, so a recorded conversation passes through everything but the socket.
 
 pub mod cancel;
+pub mod cassette;
 pub mod classify;
 pub mod error;
 pub mod fallback;
@@ -19,6 +20,7 @@ pub mod usage;
 pub mod wire;
 
 pub use cancel::Cancel;
+pub use cassette::{Cassette, Normaliser, Recorder, Replay};
 pub use error::{ErrorKind, ModelError};
 pub use fallback::TextTools;
 pub use key::Key;

@@ -1,0 +1,191 @@
+//! A request as text that two equal runs share: ids, times and paths folded, secrets removed.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use holon_core::redact::Redactor;
+use regex::Regex;
+
+use crate::message::{Message, Part, Role};
+use crate::request::Request;
+
+/// Things that differ from run to run, and what stands for them; earlier ones win.
+static FOLDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let folds = [
+        (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
+        (r"\b\d{8}-\d{6}-[a-z0-9]{6}\b", "<run>"),
+        (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?", "<time>"),
+        (r"\b\d{4}-\d\d-\d\d\b", "<date>"),
+        (r"\b\d+(\.\d+)? ?(ns|us|µs|ms|s)\b", "<duration>"),
+        (r"/tmp/[A-Za-z0-9._-]+", "<tmp>"),
+    ];
+    // All of them are valid; a test says so.
+    folds.into_iter().filter_map(|(pattern, name)| Some((Regex::new(pattern).ok()?, name))).collect()
+});
+
+/// Turns requests into the text that a cassette keeps and compares.
+#[derive(Debug, Clone, Default)]
+pub struct Normaliser {
+    redactor: Redactor,
+    paths: Vec<(String, String)>,
+}
+
+impl Normaliser {
+    /// One that removes what this redactor knows.
+    pub fn new(redactor: Redactor) -> Self {
+        Self { redactor, paths: Vec::new() }
+    }
+
+    /// Writes `label` for a path that differs from run to run, such as the workspace.
+    #[must_use]
+    pub fn fold_path(mut self, path: impl Into<String>, label: impl Into<String>) -> Self {
+        let path = path.into();
+        if path.len() > 1 {
+            self.paths.push((path, label.into()));
+            // A folder before those that contain it.
+            self.paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        }
+        self
+    }
+
+    /// What removes secrets.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// The request as text, one fact per line, every line ended.
+    pub fn text(&self, request: &Request) -> String {
+        let mut text = self.redactor.redact_str(&plain(request));
+        for (path, label) in &self.paths {
+            text = text.replace(path.as_str(), label);
+        }
+        for (pattern, name) in FOLDS.iter() {
+            if let std::borrow::Cow::Owned(folded) = pattern.replace_all(&text, *name) {
+                text = folded;
+            }
+        }
+        text
+    }
+}
+
+/// The digest of a normalised request.
+pub(crate) fn digest(text: &str) -> String {
+    holon_core::digest::sha256(text.as_bytes())
+}
+
+fn plain(request: &Request) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "model {}", request.model);
+    if let Some(most) = request.max_output {
+        let _ = writeln!(out, "max_output {most}");
+    }
+    if let Some(temperature) = request.temperature {
+        let _ = writeln!(out, "temperature {temperature}");
+    }
+    if let Some(effort) = request.effort {
+        let _ = writeln!(out, "effort {}", effort.word());
+    }
+    if let Some(format) = &request.format {
+        let _ = writeln!(out, "format {} {}", format.name, format.schema);
+    }
+    if request.choice != crate::request::ToolChoice::Auto {
+        let _ = writeln!(out, "choice {:?}", request.choice);
+    }
+    for tool in &request.tools {
+        let _ = writeln!(out, "tool {} {}", tool.name, tool.schema);
+        indent(&tool.description, "  ", &mut out);
+    }
+    if !request.system.is_empty() {
+        out.push_str("system\n");
+        indent(&request.system, "  ", &mut out);
+    }
+    let mut ids = Ids::default();
+    for message in &request.messages {
+        one_message(message, &mut ids, &mut out);
+    }
+    out
+}
+
+/// Call ids by the order in which they turn up.
+#[derive(Default)]
+struct Ids<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Ids<'a> {
+    fn number(&mut self, id: &'a str) -> usize {
+        let next = self.0.len() + 1;
+        *self.0.entry(id).or_insert(next)
+    }
+}
+
+fn one_message<'a>(message: &'a Message, ids: &mut Ids<'a>, out: &mut String) {
+    out.push_str(if message.role == Role::User { "user\n" } else { "assistant\n" });
+    for part in &message.parts {
+        match part {
+            Part::Text(text) => indent(text, "  ", out),
+            Part::Reasoning(reasoning) => {
+                out.push_str("  (thought)\n");
+                indent(&reasoning.text, "    ", out);
+            }
+            Part::Call(call) => {
+                let _ = writeln!(out, "  call#{} {}", ids.number(&call.id), call.name);
+                indent(&call.arguments, "    ", out);
+            }
+            Part::Result(result) => {
+                let how = if result.is_error { "error" } else { "ok" };
+                let _ = writeln!(out, "  result#{} {how}", ids.number(&result.call_id));
+                indent(&result.text, "    ", out);
+            }
+        }
+    }
+}
+
+/// Indented lines cannot be mistaken for the structure around them.
+fn indent(text: &str, by: &str, out: &mut String) {
+    for line in text.lines() {
+        out.push_str(by);
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{ToolCall, ToolResult};
+    use crate::request::Tool;
+
+    #[test]
+    fn all_folds_are_valid() {
+        assert_eq!(FOLDS.len(), 6);
+    }
+
+    #[test]
+    fn ids_times_paths_and_secrets_are_folded() {
+        let request = |id: &str, path: &str, time: &str| Request {
+            system: format!("Work in {path}. Today is 2026-0{time}-01."),
+            messages: vec![
+                Message::user("Fix it"),
+                Message { role: Role::Assistant, parts: vec![Part::Call(ToolCall::new(id, "ls", "{}"))] },
+                Message::results([ToolResult::ok(
+                    id,
+                    format!(
+                        "{path}/a.rs\nat 2026-01-0{time}T10:00:00Z in 0.0{time}s\n/tmp/x{time}/y key s3cret-{path}"
+                    ),
+                )]),
+            ],
+            tools: vec![Tool::new("ls", "Lists.", serde_json::json!({}))],
+            ..Request::new("m", "")
+        };
+        let one = Normaliser::new(Redactor::new([("k", "s3cret-/w/one")])).fold_path("/w/one", "<workspace>");
+        let two = Normaliser::new(Redactor::new([("k", "s3cret-/w/two")])).fold_path("/w/two", "<workspace>");
+        let text = one.text(&request("call_a", "/w/one", "1"));
+        assert_eq!(
+            text,
+            "model m\ntool ls {}\n  Lists.\nsystem\n  Work in <workspace>. Today is <date>.\nuser\n  Fix it\nassistant\n  call#1 ls\n    {}\nuser\n  result#1 ok\n    <workspace>/a.rs\n    at <time> in <duration>\n    <tmp>/y key [redacted:k]\n"
+        );
+        assert_eq!(two.text(&request("call_b", "/w/two", "2")), text);
+        assert_ne!(two.text(&request("call_b", "/w/other", "2")), text);
+    }
+}
