@@ -288,8 +288,9 @@ fn a_runs_counters_leave_room_for_the_user() {
 
 #[test]
 fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
+    let mut failed = Vec::new();
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let mut ground = Ground::new(env);
         let deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0: os.setsid()\nopen('changed', 'w').write('x')\n";
         let wait = "print('now', flush=True)\ntime.sleep(3600)";
         // What the agent may have planted where the manifest belongs by the time the host dies.
@@ -305,21 +306,27 @@ fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
             ),
             ("zero", "os.symlink('/dev/zero', '/holon/output/manifest.json')\n".into()),
             ("locked", "os.makedirs('locked/in'); os.chmod('locked', 0)\n".into()),
-            // Last, because it may spoil the store for the others.
             ("folder", "os.makedirs('/holon/output/manifest.json/x')\n".into()),
         ];
         let canary = env.write("work/canary", "canary\n");
         for (name, plant) in &plants {
+            ground.with_new_store(name);
             let agent = ground.agent(name, &format!("{deaf}{plant}{wait}"));
-            let known = env.runs();
+            let known = ground.runs();
             let mut running = ground.start(&agent, &[]);
             running.wait_for_text("now");
             running.kill();
-            ground.assert_marked(&known, name);
+            let marked =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ground.assert_marked(&known, name)));
+            if let Err(panic) = marked {
+                let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                failed.push(format!("as {}, {name}: {text}", env.identity().name()));
+            }
             assert_eq!(fs::read(&canary).unwrap(), b"canary\n", "{name}");
         }
         println!("bombs ({}): killed {} times while the agent worked", env.identity().name(), plants.len());
     });
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
 #[test]
@@ -328,7 +335,7 @@ fn inv_03_a_killed_holon_can_die_in_any_phase() {
         let ground = Ground::new(env);
         let agent = ground.agent("quick", "open('changed', 'w').write('x')\ndone('ok')");
         for phase in ["prepare", "snapshot", "execute", "collect", "verify", "seal"] {
-            let known = env.runs();
+            let known = ground.runs();
             let mut running = ground.start(&agent, &[]);
             // It may get further, or to its end, before the signal arrives; whatever is there must be consistent.
             running.wait_for_text(phase);
@@ -349,7 +356,7 @@ fn inv_03_a_forged_manifest_is_not_believed_after_a_kill() {
              \x20 'metadata': {'mode': 'plan', 'workspace_access': 'rw', 'adapter': 'FORGED', 'warnings': ['FORGED'], 'agent': {'name': 'FORGED'}}}\n\
              json.dump(fake, open('/holon/output/manifest.json', 'w'))\nprint('now', flush=True)\ntime.sleep(3600)",
         );
-        let known = env.runs();
+        let known = ground.runs();
         let mut running = ground.start(&agent, &[]);
         running.wait_for_text("now");
         let live = ground.holon(&["runs", "list"]);
@@ -365,6 +372,7 @@ fn inv_03_a_forged_manifest_is_not_believed_after_a_kill() {
 struct Ground<'a> {
     env: &'a TestEnv,
     repo: Workspace,
+    state: PathBuf,
 }
 
 impl<'a> Ground<'a> {
@@ -372,7 +380,19 @@ impl<'a> Ground<'a> {
         env.write("config/holon/modes/tight.toml", TIGHT);
         env.write("meter.py", include_str!("escape/meter.py"));
         let repo = env.repo().file("a.txt", "one\n").commit("first").file("b.txt", "untracked\n");
-        Self { env, repo }
+        Self { env, repo, state: env.state() }
+    }
+
+    /// Goes on with an empty run store, so that what one agent broke is not blamed on the next.
+    fn with_new_store(&mut self, name: &str) {
+        let mark = self.env.write(format!("state-{name}/.keep"), "");
+        self.state = mark.parent().unwrap().to_owned();
+    }
+
+    fn runs(&self) -> Vec<PathBuf> {
+        let list =
+            |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        list(self.state.join("holon")).flat_map(|workspace| list(workspace.join("runs"))).collect()
     }
 
     /// Python with a few words before it; `done` writes what is owed and says what happened.
@@ -388,8 +408,14 @@ impl<'a> Ground<'a> {
     /// Any other command, which must neither hang nor eat up the machine, whatever the runs left in the store.
     fn holon(&self, args: &[&str]) -> Output {
         let meter = self.env.root().join("meter.py");
-        let command =
-            self.env.program("/usr/bin/python3").arg("-B").arg(meter).arg("4000").arg(self.env.binary());
+        let command = self
+            .env
+            .program("/usr/bin/python3")
+            .arg("-B")
+            .arg(meter)
+            .arg("4000")
+            .arg(self.env.binary())
+            .env("XDG_STATE_HOME", &self.state);
         let output = command.args(args).cwd(self.repo.path()).timeout(Duration::from_secs(30)).run();
         assert!(!output.timed_out, "it hangs\n{output}");
         let peak =
@@ -403,6 +429,7 @@ impl<'a> Ground<'a> {
             .holon(["run", "--mode", "tight", "--goal", "boom", "--agent"])
             .arg(agent)
             .args(flags)
+            .env("XDG_STATE_HOME", &self.state)
             .cwd(self.repo.path())
             .timeout(Duration::from_secs(75))
             .spawn()
@@ -410,7 +437,7 @@ impl<'a> Ground<'a> {
 
     /// A whole run with its manifest.
     fn run(&self, name: &str, agent: &Path, flags: &[&str]) -> (Output, Value) {
-        let known = self.env.runs();
+        let known = self.runs();
         let output = self.start(agent, flags).wait();
         assert!(!output.timed_out, "{name}: the host did not end it in time\n{}", brief(&output));
         let run =
@@ -420,7 +447,7 @@ impl<'a> Ground<'a> {
     }
 
     fn new_run(&self, known: &[PathBuf]) -> Option<PathBuf> {
-        self.env.runs().into_iter().find(|run| !known.contains(run))
+        self.runs().into_iter().find(|run| !known.contains(run))
     }
 
     fn explode(&self, bomb: &Bomb) {
@@ -455,7 +482,7 @@ impl<'a> Ground<'a> {
     /// No process, mount or control group of the run is left, and the store can be used.
     fn assert_sane(&self, output: &Output, name: &str) {
         self.env.assert_nothing_left();
-        assert_no_groups(&self.env.runs(), name);
+        assert_no_groups(&self.runs(), name);
         self.env.program("/bin/true").run().assert_code(0);
         let list = self.holon(&["runs", "list"]);
         assert_eq!(list.code, 0, "after {name}:\n{list}\nthe run:\n{}", brief(output));
@@ -467,7 +494,7 @@ impl<'a> Ground<'a> {
         let list = self.holon(&["runs", "list"]);
         assert_eq!(list.code, 0, "after the kill ({name}):\n{list}");
         let next = self.agent("next", "done('fine')");
-        let others = self.env.runs();
+        let others = self.runs();
         let (output, _) = self.run(name, &next, &[]);
         output.assert_code(0);
         let Some(run) = others.into_iter().find(|run| !known.contains(run)) else {
