@@ -145,7 +145,11 @@ impl Run {
 
     /// What a launcher can know before it gets the job.
     pub(crate) fn ground(&self, name: &str) -> Ground {
-        self.job(name, Vec::new(), &[]).ground()
+        use std::os::unix::fs::MetadataExt;
+        let mut ground = self.job(name, Vec::new(), &[]).ground();
+        // As in a run, whose workspace is known before its job is.
+        ground.owner = std::fs::metadata(&self.folder).ok().map(|m| (m.uid(), m.gid()));
+        ground
     }
 
     /// A job with everything a run has; `workspace` is what it sees of the user's files.

@@ -6,8 +6,12 @@
 pub mod cancel;
 pub mod cassette;
 pub mod classify;
+pub mod detect;
+pub mod endpoint;
 pub mod error;
 pub mod fallback;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod key;
 pub mod message;
 pub mod provider;
@@ -21,8 +25,11 @@ pub mod wire;
 
 pub use cancel::Cancel;
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
+pub use endpoint::Endpoint;
 pub use error::{ErrorKind, ModelError};
 pub use fallback::TextTools;
+#[cfg(feature = "http")]
+pub use http::{Http, Timeouts};
 pub use key::Key;
 pub use message::{Message, Part, Reasoning, Role, Seal, ToolCall, ToolResult};
 pub use provider::{Blocking, Provider, Sink};

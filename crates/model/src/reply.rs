@@ -86,4 +86,24 @@ impl Reply {
     pub fn text(&self) -> String {
         self.message().text()
     }
+
+    /// The whole reply as pieces, for receivers of one that did not come in any.
+    pub fn deltas(&self) -> Vec<Delta> {
+        let mut out = Vec::new();
+        let mut index = 0;
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push(Delta::Text(text.clone())),
+                Part::Reasoning(reasoning) if reasoning.text.is_empty() => {}
+                Part::Reasoning(reasoning) => out.push(Delta::Reasoning(reasoning.text.clone())),
+                Part::Call(call) => {
+                    out.push(Delta::CallStarted { index, name: call.name.clone() });
+                    out.push(Delta::CallArguments { index, text: call.arguments.clone() });
+                    index += 1;
+                }
+                Part::Result(_) => {}
+            }
+        }
+        out
+    }
 }

@@ -84,7 +84,7 @@ impl Backend for Native {
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        let ready = self.warm.borrow_mut().take().filter(|(ground, _)| *ground == job.ground());
+        let ready = self.warm.borrow_mut().take().filter(|(ground, _)| ground.carries(job));
         Ok(Box::new(match ready {
             Some((_, warm)) => warm.start(job)?,
             None => self.launcher.spawn(job)?,

@@ -24,6 +24,7 @@ mod git;
 mod identity;
 mod invocation;
 mod leaks;
+pub mod model;
 mod output;
 mod reach;
 mod skip;

@@ -28,7 +28,8 @@ impl Run<'_> {
     pub(super) fn job(&self, stage: &Stage, argv: Vec<OsString>) -> Job {
         let inside = stage.backend.private_root();
         let folders = self.folders(stage, inside);
-        let mut mounts = if inside { layout::system_root(&stage.identity) } else { Vec::new() };
+        let ground = self.ground();
+        let mut mounts = if inside { ground.mounts } else { Vec::new() };
         let mut workspace = stage.snapshot.mounts();
         let scoped = stage.snapshot.scoped_dirs();
         if scoped.is_some_and(<[_]>::is_empty) {
@@ -50,7 +51,6 @@ impl Run<'_> {
         }
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
-        let ground = self.ground();
         Job {
             name: ground.name,
             identity: ground.identity,
@@ -68,9 +68,12 @@ impl Run<'_> {
     pub(super) fn ground(&self) -> Ground {
         let limits = &self.plan.profile.limits;
         let host_network = self.plan.profile.network == Network::Host;
+        let identity = Identity::for_run(self.record.id.as_str());
         Ground {
             name: self.record.id.as_str().to_owned(),
-            identity: Identity::for_run(self.record.id.as_str()),
+            mounts: layout::system_root(&identity),
+            owner: owner_of(&self.plan.workspace),
+            identity,
             limits: Limits {
                 processes: limits.processes,
                 files: DESCRIPTORS,
@@ -164,4 +167,9 @@ impl Run<'_> {
         }
         env
     }
+}
+
+fn owner_of(workspace: &Path) -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    workspace.metadata().ok().map(|m| (m.uid(), m.gid()))
 }

@@ -61,6 +61,8 @@ fn options() -> serde_saphyr::Options {
     budget.max_depth = 64;
     let mut options = serde_saphyr::Options::default();
     options.budget = Some(budget);
+    // Only `true` and `false` are booleans: an argument `y` or `no` is a text.
+    options.strict_booleans = true;
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::Error;
     options
 }

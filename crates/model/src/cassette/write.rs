@@ -1,6 +1,7 @@
 //! Writes cassettes: one fact per line, long texts as they are, so that versions can be compared.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use holon_core::Span;
 use serde_json::{Map, Value, json};
@@ -84,14 +85,14 @@ fn step(step: &Step) -> Value {
             }
             entry
         }
-        Step::Delay(pause) => json!({"delay": Span::from(*pause)}),
+        Step::Delay(pause) => json!({"delay": span(*pause)}),
         Step::Error(error) => {
             let mut told = json!({"kind": error.kind, "message": error.message});
             if let Some(status) = error.status {
                 told["status"] = json!(status);
             }
             if let Some(wait) = error.retry_after {
-                told["retry_after"] = json!(Span::from(wait));
+                told["retry_after"] = json!(span(wait));
             }
             if let Some(id) = &error.request_id {
                 told["request_id"] = json!(id);
@@ -100,6 +101,12 @@ fn step(step: &Step) -> Value {
         }
         Step::Cut => json!({"cut": true}),
     }
+}
+
+/// A pause as text, within what can be read back.
+fn span(pause: Duration) -> Span {
+    const MOST: Duration = Duration::from_secs(30 * 86_400);
+    Span::from(pause.min(MOST))
 }
 
 /// Arguments as a mapping, when writing them as JSON again gives the very same text.
@@ -146,17 +153,11 @@ const SPECIAL: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false",
 /// A value after `key:` or `-`, with its line end.
 fn node(value: &Value, indent: usize, out: &mut String) {
     match value {
-        Value::Object(map) if !map.is_empty() && map.values().any(|v| !is_short(v)) || is_long(value) => {
-            match value {
-                Value::Object(map) => {
-                    let _ = write!(out, "\n{}", " ".repeat(indent + 2));
-                    mapping(map, indent + 2, out);
-                }
-                Value::Array(list) => sequence(list, indent, out),
-                _ => {}
-            }
+        Value::Object(map) if !map.is_empty() && (!map.values().all(is_short) || is_long(value)) => {
+            let _ = write!(out, "\n{}", " ".repeat(indent + 2));
+            mapping(map, indent + 2, out);
         }
-        Value::Array(list) if !list.iter().all(is_short) => sequence(list, indent, out),
+        Value::Array(list) if !list.iter().all(is_short) || is_long(value) => sequence(list, indent, out),
         Value::String(text) if reads_as_block(text) => block(text, indent + 2, out),
         _ => {
             out.push(' ');
@@ -190,14 +191,10 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
+/// Does not fit into one line.
 fn is_long(value: &Value) -> bool {
     let mut text = String::new();
-    match value {
-        Value::Object(map) if map.is_empty() => return false,
-        Value::Array(list) if list.is_empty() => return false,
-        Value::Object(_) | Value::Array(_) => flow(value, &mut text),
-        _ => return false,
-    }
+    flow(value, &mut text);
     text.len() > 90
 }
 
@@ -254,22 +251,17 @@ fn is_printable(c: char) -> bool {
 
 /// Several lines that a block keeps exactly.
 fn reads_as_block(text: &str) -> bool {
-    text.trim_end_matches('\n').contains('\n')
-        || (text.ends_with('\n') && text.len() > 1)
-            && !text.starts_with([' ', '\t', '\n'])
-            && !text.trim_end_matches('\n').is_empty()
+    let body = text.trim_end_matches('\n');
+    let odd_line = |line: &str| line.starts_with('\t') || (!line.is_empty() && line.trim().is_empty());
+    text.contains('\n')
+        && !body.is_empty()
+        && !text.starts_with([' ', '\n'])
+        && !text.chars().any(|c| c != '\n' && c != '\t' && !is_printable(c))
+        && !body.split('\n').any(odd_line)
 }
 
 fn block(text: &str, indent: usize, out: &mut String) {
     let body = text.trim_end_matches('\n');
-    let odd_line = |line: &str| line.starts_with('\t') || (!line.is_empty() && line.trim().is_empty());
-    if text.starts_with([' ', '\n', '\t'])
-        || text.chars().any(|c| c != '\n' && c != '\t' && !is_printable(c))
-        || body.split('\n').any(odd_line)
-    {
-        let _ = writeln!(out, " {}", quoted(text));
-        return;
-    }
     let ends = text.len() - body.len();
     out.push_str(match ends {
         0 => " |-\n",

@@ -39,7 +39,7 @@ pub fn find_calls(text: &str, tools: &[&str]) -> Found {
             None => {
                 // Tags also count in the middle of a line.
                 let tag = TAGS.iter().filter_map(|(open, _)| rest[..line_end].find(open)).min();
-                let length = tag.filter(|at| *at > 0).unwrap_or(line_end);
+                let length = tag.filter(|at| *at > 0).or_else(|| other_block(rest)).unwrap_or(line_end);
                 found.text.push_str(&rest[..length]);
                 rest = &rest[length..];
             }
@@ -47,6 +47,13 @@ pub fn find_calls(text: &str, tools: &[&str]) -> Found {
     }
     found.text = found.text.trim().to_owned();
     found
+}
+
+/// The length of a fenced block at the beginning of a text that is closed; it holds no call, so nothing inside is one.
+fn other_block(text: &str) -> Option<usize> {
+    let inside = text.trim_start_matches([' ', '\t']).strip_prefix("```")?;
+    let close = inside.find("\n```")?;
+    Some(text.len() - inside.len() + close + 4)
 }
 
 /// A call as this module asks models to write it; [`find_calls`] reads it back.

@@ -42,7 +42,12 @@ impl<P: Provider> Provider for TextTools<P> {
             let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
             let turn = request.messages.len();
             let reply = with_calls(reply, &names, turn);
-            tell(&reply, sink);
+            // The thoughts were told as they came.
+            reply
+                .deltas()
+                .into_iter()
+                .filter(|delta| !matches!(delta, Delta::Reasoning(_)))
+                .for_each(|d| sink.delta(d));
             Ok(reply)
         })
     }
@@ -101,19 +106,4 @@ fn said_and_called(text: &str, names: &[&str]) -> Option<Found> {
     };
     let calls = if tool == "none" { Vec::new() } else { vec![(tool, arguments)] };
     Some(Found { text: say, calls })
-}
-
-fn tell(reply: &Reply, sink: &mut dyn Sink) {
-    let mut index = 0;
-    for part in &reply.parts {
-        match part {
-            Part::Text(text) => sink.delta(Delta::Text(text.clone())),
-            Part::Call(call) => {
-                sink.delta(Delta::CallStarted { index, name: call.name.clone() });
-                sink.delta(Delta::CallArguments { index, text: call.arguments.clone() });
-                index += 1;
-            }
-            Part::Reasoning(_) | Part::Result(_) => {}
-        }
-    }
 }

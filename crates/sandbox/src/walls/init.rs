@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,12 +42,11 @@ pub(super) fn run(socket: &UnixStream, ground: &Ground, launcher: UnixStream, gr
         let _ = wire::send(socket, &Message::Exited(0));
         sys::exit_now(0);
     }
-    match sys::fork() {
-        Ok(sys::Forked::Child) => payload(socket, &job),
-        Ok(sys::Forked::Parent(pid)) => attend(socket, children.as_fd(), pid),
-        Err(e) => {
-            let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, e, "fork")));
-            sys::exit_now(1)
+    match start(&job) {
+        Ok(pid) => attend(socket, children.as_fd(), pid),
+        Err(refusal) => {
+            let _ = wire::send(socket, &Message::Refused(refusal));
+            sys::exit_now(127)
         }
     }
 }
@@ -94,9 +92,18 @@ fn build(
     root.cover_proc()?;
     held.masked_proc = true;
 
-    let (job, views) = receive(socket, ground, &launcher);
-    let views = views?;
-    let writable = writable_paths(&views, &job.writable_below);
+    let mut maker = Views::new(ground.identity);
+    let base = views_for(ground.mounts.clone(), &mut maker, ground, &launcher)?;
+    let mut writable = writable_paths(&base, &[]);
+    root.attach_all(base)?;
+
+    let from = if ground.identity.by_root { &launcher } else { socket };
+    let Ok(mut job) = wire::receive::<Job>(from) else {
+        // No job: nothing to do, and nobody to tell.
+        sys::exit_now(1)
+    };
+    let views = views_for(std::mem::take(&mut job.mounts), &mut maker, ground, &launcher)?;
+    writable.extend(writable_paths(&views, &job.writable_below));
     root.attach_all(views)?;
     if !job.writable_below.is_empty() {
         root.reopen(Path::new(WORKSPACE), &job.writable_below)?;
@@ -118,24 +125,27 @@ fn build(
     Ok((job, held))
 }
 
-/// The job with its mounts: made here for an ordinary user, handed over by the launcher for root. Without a job there is
-/// nothing to do and nobody to tell.
-fn receive(socket: &UnixStream, ground: &Ground, launcher: &UnixStream) -> (Job, Result<Vec<View>, Refusal>) {
-    let from = if ground.identity.by_root { launcher } else { socket };
-    let Ok(mut job) = wire::receive::<Job>(from) else { sys::exit_now(1) };
-    let mounts = std::mem::take(&mut job.mounts);
+/// The mounts of a plan: made here for an ordinary user, handed over by the launcher for root.
+fn views_for(
+    mounts: Vec<Mount>,
+    maker: &mut Views,
+    ground: &Ground,
+    launcher: &UnixStream,
+) -> Result<Vec<View>, Refusal> {
     if !ground.identity.by_root {
-        let views = Views::new(ground.identity).make(mounts);
-        return (job, views);
+        return maker.make(mounts);
     }
     let count = mounts.iter().filter(|m| View::needs_fd(&m.source)).count();
-    let Ok(fds) = wire::take_fds(launcher, count) else { sys::exit_now(1) };
+    let Ok(fds) = wire::take_fds(launcher, count) else {
+        // The launcher reports why there are none.
+        sys::exit_now(1)
+    };
     let mut fds = fds.into_iter();
     let with_fd = |mount: Mount| {
         let fd = if View::needs_fd(&mount.source) { fds.next() } else { None };
         View { mount, fd }
     };
-    (job, Ok(mounts.into_iter().map(with_fd).collect()))
+    Ok(mounts.into_iter().map(with_fd).collect())
 }
 
 /// From root to the payload's uid; capabilities inside the namespace survive until they are dropped on purpose.
@@ -181,18 +191,17 @@ fn lock_mounts(identity: &Identity) -> Result<(), Refusal> {
     write("uid_map", format!("{uid} {uid} 1"))
 }
 
-/// Becomes the command.
-fn payload(socket: &UnixStream, job: &Job) -> ! {
+/// Starts the command with a clean slate: no terminal, default signals, none of them blocked (init waits with SIGCHLD
+/// blocked; starting a command the standard way unblocks everything).
+fn start(job: &Job) -> Result<i32, Refusal> {
     let _ = rustix::process::setsid();
-    // Init waits for its children with SIGCHLD blocked, and a mask survives exec.
-    let _ = sys::unblock_signals();
     sys::default_signals();
     let mut command = Command::new(&job.argv[0]);
     command.args(&job.argv[1..]).env_clear().envs(job.env.iter().map(|(k, v)| (k, v))).current_dir(&job.cwd);
-    let error = command.exec();
-    let detail = job.argv[0].to_string_lossy().into_owned();
-    let _ = wire::send(socket, &Message::Refused(Refusal::new(Step::Exec, error, detail)));
-    sys::exit_now(127)
+    match command.spawn() {
+        Ok(child) => Ok(child.id() as i32),
+        Err(e) => Err(Refusal::new(Step::Exec, e, job.argv[0].to_string_lossy())),
+    }
 }
 
 /// Reaps everything until the payload itself ends. Returning from pid 1 ends every process inside.

@@ -14,7 +14,7 @@ pub struct Job {
     pub name: String,
     /// Who the payload is, outside and inside.
     pub identity: Identity,
-    /// The private root, complete.
+    /// The private root, complete; what every payload gets (`layout::system_root`) first.
     pub mounts: Vec<Mount>,
     /// Directories below a read-only mount that are opened for writing again.
     #[serde(with = "mount::paths")]
@@ -44,16 +44,32 @@ pub struct Ground {
     pub limits: Limits,
     /// As in [`Job`].
     pub network: Network,
+    /// The first mounts of the job: the system, which every payload gets.
+    pub mounts: Vec<Mount>,
+    /// Owner of the workspace, if it will have to be mapped to the payload.
+    pub owner: Option<(u32, u32)>,
+}
+
+impl Ground {
+    /// Whether a launcher warmed for this ground can carry out `job`.
+    pub fn carries(&self, job: &Job) -> bool {
+        (&self.name, self.identity, self.limits, self.network)
+            == (&job.name, job.identity, job.limits, job.network)
+            && job.mounts.starts_with(&self.mounts)
+    }
 }
 
 impl Job {
     /// The part of it that could have been known early.
     pub fn ground(&self) -> Ground {
+        let system = self.mounts.iter().take_while(|m| !m.at.starts_with("/holon"));
         Ground {
             name: self.name.clone(),
             identity: self.identity,
             limits: self.limits,
             network: self.network,
+            mounts: system.cloned().collect(),
+            owner: None,
         }
     }
 }

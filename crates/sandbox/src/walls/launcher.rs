@@ -10,7 +10,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::mount::MountPropagationFlags;
@@ -21,7 +21,7 @@ use super::identity::Identity;
 use super::job::{Ground, Job, Network};
 use super::step::{Refusal, Step};
 use super::sys::{self, Forked};
-use super::view::Views;
+use super::view::{View, Views};
 use super::wire::{self, Message, Prelude};
 use super::{bare, init};
 
@@ -106,15 +106,24 @@ fn start(socket: &UnixStream, ground: &Ground, groups: &Cgroup) -> Result<(), Re
     }
 }
 
-/// Root's part: the job is read here, its mounts are made with root's rights, and both go on to init.
+/// Root's part: mounts are made here, with root's rights, and go on to init; the job passes through.
 fn hand_mounts(socket: &UnixStream, to_init: &UnixStream, ground: &Ground) -> Result<(), Refusal> {
-    let told = |e: io::Error| Refusal::new(Step::Job, e, "");
-    let job: Job = wire::receive(socket).map_err(told)?;
-    let views = Views::new(ground.identity).make(job.mounts.clone())?;
-    let fds: Vec<_> = views.iter().filter_map(|view| view.fd.as_ref().map(AsFd::as_fd)).collect();
-    // Init may have ended with a refusal of its own, which it reports itself.
-    let _ = wire::give(to_init, &job).and_then(|()| wire::give_fds(to_init, &fds));
+    let mut views = Views::new(ground.identity);
+    let base = views.make(ground.mounts.clone())?;
+    // Init may have ended with a refusal of its own, which it reports itself; so whether it takes anything is its affair.
+    let _ = wire::give_fds(to_init, &descriptors(&base));
+    drop(base);
+    if let Some((uid, gid)) = ground.owner {
+        views.expect_owner(uid, gid)?;
+    }
+    let job: Job = wire::receive(socket).map_err(|e| Refusal::new(Step::Job, e, ""))?;
+    let rest = views.make(job.mounts.clone())?;
+    let _ = wire::give(to_init, &job).and_then(|()| wire::give_fds(to_init, &descriptors(&rest)));
     Ok(())
+}
+
+fn descriptors(views: &[View]) -> Vec<BorrowedFd<'_>> {
+    views.iter().filter_map(|view| view.fd.as_ref().map(AsFd::as_fd)).collect()
 }
 
 fn namespaces(network: Network) -> u64 {

@@ -53,7 +53,8 @@ impl Launcher {
 
     /// Starts the launcher process, which gets ready while the caller still works out the job.
     pub fn warm(&self, ground: &Ground) -> Result<Warm, Refusal> {
-        self.prepare(&Prelude::Walls(ground.clone()))
+        let running = self.prepare(&Prelude::Walls(ground.clone()))?;
+        Ok(Warm { running, ground: ground.clone() })
     }
 
     /// Starts a command without namespaces; `client` keeps it out of the run's control group.
@@ -65,13 +66,13 @@ impl Launcher {
         client: bool,
     ) -> Result<Running, Refusal> {
         let prelude = if client { Prelude::Client } else { Prelude::Bare { name: name.to_owned(), limits } };
-        let mut running = self.prepare(&prelude)?.running;
+        let mut running = self.prepare(&prelude)?;
         wire::give(&running.socket, bare).map_err(|e| Refusal::new(Step::Job, e, ""))?;
         running.await_ready()?;
         Ok(running)
     }
 
-    fn prepare(&self, prelude: &Prelude) -> Result<Warm, Refusal> {
+    fn prepare(&self, prelude: &Prelude) -> Result<Running, Refusal> {
         let refuse = |e: io::Error| Refusal::new(Step::Job, e, self.binary.display().to_string());
         let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
         let mut child = Command::new(&self.binary)
@@ -97,7 +98,7 @@ impl Launcher {
             out_of_memory: false,
         };
         wire::give(&running.socket, prelude).map_err(refuse)?;
-        Ok(Warm { running })
+        Ok(running)
     }
 
     /// Builds the walls and starts the job; returns when the walls stand.
@@ -110,6 +111,7 @@ impl Launcher {
 #[derive(Debug)]
 pub struct Warm {
     running: Running,
+    ground: Ground,
 }
 
 impl Warm {
@@ -117,10 +119,15 @@ impl Warm {
     /// the walls stand.
     pub fn start(self, job: &Job) -> Result<Running, Refusal> {
         let mut running = self.running;
+        let refuse = |e: io::Error| Refusal::new(Step::Job, e, "");
+        if !self.ground.carries(job) {
+            return Err(refuse(io::Error::other("the launcher was warmed for another job")));
+        }
+        let rest = Job { mounts: job.mounts[self.ground.mounts.len()..].to_vec(), ..job.clone() };
         // A launcher that gave up already does not read the job, but has said why.
-        let given = wire::give(&running.socket, job);
+        let given = wire::give(&running.socket, &rest);
         running.await_ready()?;
-        given.map_err(|e| Refusal::new(Step::Job, e, ""))?;
+        given.map_err(refuse)?;
         Ok(running)
     }
 }

@@ -41,6 +41,11 @@ impl Views {
         Self { identity, idmaps: Idmaps::default() }
     }
 
+    /// Gets ready for files of this owner, before there is anything to mount.
+    pub(super) fn expect_owner(&mut self, uid: u32, gid: u32) -> Result<(), Refusal> {
+        self.idmaps.for_owner(uid, gid, &self.identity).map(drop)
+    }
+
     /// Detached mounts for a whole plan.
     pub(super) fn make(&mut self, mounts: Vec<Mount>) -> Result<Vec<View>, Refusal> {
         mounts.into_iter().map(|mount| self.one(mount)).collect()

@@ -1,0 +1,251 @@
+//! Where a model is, how it is spoken to, and with which key.
+
+use std::net::IpAddr;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{ErrorKind, ModelError};
+use crate::key::Key;
+use crate::request::Request;
+use crate::wire::{Dialect, Wire};
+
+/// The variables that hold keys, by provider.
+pub const KEY_VARIABLES: [(&str, &str); 3] =
+    [("openrouter", "OPENROUTER_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")];
+
+/// An endpoint that answers requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Endpoint {
+    /// What it is called in messages and manifests.
+    pub name: String,
+    /// The URL below which the wire's path is, such as `https://openrouter.ai/api/v1`.
+    pub base: String,
+    /// The wire it speaks.
+    pub wire: Wire,
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// The key, where one is needed.
+    pub key: Option<Key>,
+    /// Headers besides those of the wire.
+    pub headers: Vec<(String, String)>,
+    /// Fields put into every body, such as OpenRouter's routing; objects are joined with those already there.
+    pub extra: Map<String, Value>,
+}
+
+impl Endpoint {
+    /// OpenRouter, on the chat wire.
+    pub fn openrouter(key: Key) -> Self {
+        let headers = vec![
+            ("http-referer".to_owned(), "https://github.com/holon-run/holon".to_owned()),
+            ("x-title".to_owned(), "Holon".to_owned()),
+        ];
+        Self {
+            headers,
+            ..Self::at(
+                "openrouter",
+                "https://openrouter.ai/api/v1",
+                Wire::Chat,
+                Dialect::OpenRouter,
+                Some(key),
+            )
+        }
+    }
+
+    /// Anthropic, on its own wire.
+    pub fn anthropic(key: Key) -> Self {
+        Self::at("anthropic", "https://api.anthropic.com/v1", Wire::Messages, Dialect::Compatible, Some(key))
+    }
+
+    /// OpenAI, on the Responses wire.
+    pub fn openai(key: Key) -> Self {
+        Self::at("openai", "https://api.openai.com/v1", Wire::Responses, Dialect::OpenAi, Some(key))
+    }
+
+    /// Any server that speaks chat completions, local ones mostly.
+    pub fn compatible(name: &str, base: &str, key: Option<Key>) -> Self {
+        Self::at(name, base, Wire::Chat, Dialect::Compatible, key)
+    }
+
+    fn at(name: &str, base: &str, wire: Wire, dialect: Dialect, key: Option<Key>) -> Self {
+        let base = base.trim().trim_end_matches('/').to_owned();
+        Self { name: name.to_owned(), base, wire, dialect, key, headers: Vec::new(), extra: Map::new() }
+    }
+
+    /// The endpoint of a provider by name, with its key from the environment; `base` replaces its URL.
+    ///
+    /// Any other name needs a base and takes its key from `NAME_API_KEY`, if that is set.
+    pub fn named(
+        name: &str,
+        base: Option<&str>,
+        look_up: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ModelError> {
+        let variable =
+            KEY_VARIABLES.iter().find(|(provider, _)| *provider == name).map(|(_, variable)| *variable);
+        let mut endpoint = match (name, variable) {
+            ("openrouter", Some(variable)) => {
+                Self::openrouter(Key::from_env(variable, "OpenRouter", &look_up)?)
+            }
+            ("anthropic", Some(variable)) => Self::anthropic(Key::from_env(variable, "Anthropic", &look_up)?),
+            ("openai", Some(variable)) => Self::openai(Key::from_env(variable, "OpenAI", &look_up)?),
+            _ => {
+                let Some(base) = base else {
+                    return Err(ModelError::new(
+                        ErrorKind::BadRequest,
+                        format!(
+                            "unknown provider `{name}`: use openrouter, anthropic, openai, or give a base URL"
+                        ),
+                    ));
+                };
+                let variable = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
+                Self::compatible(name, base, Key::from_env(&variable, name, &look_up).ok())
+            }
+        };
+        if let Some(base) = base {
+            base.trim().trim_end_matches('/').clone_into(&mut endpoint.base);
+        }
+        endpoint.check()?;
+        Ok(endpoint)
+    }
+
+    /// Refuses what is no URL, and a key on its way over an open network.
+    pub fn check(&self) -> Result<(), ModelError> {
+        let refuse = |message: String| Err(ModelError::new(ErrorKind::BadRequest, message));
+        let encrypted = self.base.starts_with("https://");
+        if !encrypted && !self.base.starts_with("http://") {
+            return refuse(format!(
+                "`{}` is no base URL: write it like http://localhost:11434/v1",
+                self.base
+            ));
+        }
+        if !encrypted && self.key.is_some() && !self.is_near() {
+            return refuse(format!(
+                "`{}` is not encrypted, and the key would be readable on the way: use https",
+                self.base
+            ));
+        }
+        Ok(())
+    }
+
+    /// The URL requests go to.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.base, self.wire.path())
+    }
+
+    /// True for this machine.
+    pub fn is_loopback(&self) -> bool {
+        match self.host() {
+            "localhost" => true,
+            host => host.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
+        }
+    }
+
+    /// True for this machine and private networks.
+    fn is_near(&self) -> bool {
+        let private = |address| matches!(address, IpAddr::V4(v4) if v4.is_private());
+        self.is_loopback() || self.host().parse().is_ok_and(private)
+    }
+
+    fn host(&self) -> &str {
+        let rest = self.base.split_once("://").map_or(self.base.as_str(), |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        if let Some(v6) = host.strip_prefix('[') {
+            return v6.split(']').next().unwrap_or_default();
+        }
+        host.split(':').next().unwrap_or_default()
+    }
+
+    /// The headers of a request, the key included.
+    pub fn request_headers(&self) -> Vec<(String, String)> {
+        let mut headers = vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("accept".to_owned(), "text/event-stream".to_owned()),
+        ];
+        if self.wire == Wire::Messages {
+            headers.push(("anthropic-version".to_owned(), "2023-06-01".to_owned()));
+        }
+        match &self.key {
+            Some(key) if self.wire == Wire::Messages => {
+                headers.push(("x-api-key".to_owned(), key.expose().to_owned()));
+            }
+            Some(key) => headers.push(("authorization".to_owned(), format!("Bearer {}", key.expose()))),
+            None => {}
+        }
+        headers.extend(self.headers.iter().cloned());
+        headers
+    }
+
+    /// The body of a request.
+    pub fn body(&self, request: &Request) -> Value {
+        let mut body = self.wire.encode(request, self.dialect);
+        for (key, value) in &self.extra {
+            match (body.get_mut(key), value) {
+                (Some(Value::Object(there)), Value::Object(more)) => there.extend(more.clone()),
+                _ => body[key.as_str()] = json!(value),
+            }
+        }
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn env(name: &str) -> Option<String> {
+        (name.ends_with("_API_KEY") && name != "LOCAL_API_KEY").then(|| format!("value-of-{name}"))
+    }
+
+    #[test]
+    fn providers_by_name() {
+        for (name, url, header) in [
+            ("openrouter", "https://openrouter.ai/api/v1/chat/completions", "authorization"),
+            ("anthropic", "https://api.anthropic.com/v1/messages", "x-api-key"),
+            ("openai", "https://api.openai.com/v1/responses", "authorization"),
+        ] {
+            let endpoint = Endpoint::named(name, None, env).unwrap();
+            assert_eq!(endpoint.url(), url);
+            let headers = endpoint.request_headers();
+            let value = &headers.iter().find(|(key, _)| key == header).unwrap().1;
+            assert!(value.ends_with(&format!("value-of-{}_API_KEY", name.to_uppercase())), "{value}");
+            assert!(!format!("{endpoint:?}").contains("value-of"));
+            let error = Endpoint::named(name, None, |_| None).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Auth);
+            assert!(error.to_string().contains(&format!("{}_API_KEY", name.to_uppercase())), "{error}");
+        }
+        let local = Endpoint::named("local", Some("http://127.0.0.1:8080/v1/"), env).unwrap();
+        assert_eq!((local.url().as_str(), &local.key), ("http://127.0.0.1:8080/v1/chat/completions", &None));
+        assert!(Endpoint::named("nonesuch", None, env).unwrap_err().to_string().contains("nonesuch"));
+    }
+
+    #[test]
+    fn a_key_does_not_travel_in_the_open() {
+        let with = |base: &str| Endpoint::compatible("x", base, Some(Key::new("k"))).check().is_ok();
+        for (base, fine) in [
+            ("https://example.com/v1", true),
+            ("http://localhost:1234/v1", true),
+            ("http://[::1]:1234/v1", true),
+            ("http://192.168.1.5/v1", true),
+            ("http://example.com/v1", false),
+            ("http://localhost.example.com/v1", false),
+            ("http://localhost@example.com/v1", false),
+            ("ftp://localhost/v1", false),
+        ] {
+            assert_eq!(with(base), fine, "{base}");
+        }
+        assert!(Endpoint::compatible("x", "http://example.com/v1", None).check().is_ok());
+    }
+
+    #[test]
+    fn extra_fields_join_what_is_there() {
+        let mut endpoint = Endpoint::openrouter(Key::new("k"));
+        endpoint.extra =
+            json!({"provider": {"data_collection": "deny"}, "models": ["b"]}).as_object().unwrap().clone();
+        let mut request = Request::new("a", "x");
+        request.tools = vec![crate::Tool::new("ls", "", json!({}))];
+        let body = endpoint.body(&request);
+        assert_eq!(body["provider"], json!({"require_parameters": true, "data_collection": "deny"}));
+        assert_eq!(body["models"], json!(["b"]));
+    }
+}

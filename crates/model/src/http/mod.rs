@@ -1,0 +1,206 @@
+//! A provider behind HTTP.
+
+mod tls;
+
+use std::error::Error as _;
+use std::future::Future;
+use std::time::Duration;
+
+use crate::cancel::Cancel;
+use crate::classify;
+use crate::endpoint::Endpoint;
+use crate::error::{ErrorKind, ModelError};
+use crate::provider::{Answer, Provider, Sink};
+use crate::reply::Reply;
+use crate::request::Request;
+use crate::retry::Headers;
+use crate::sse::SseDecoder;
+
+/// The most bytes of an error's body that are read.
+const MAX_ERROR: usize = 256 * 1024;
+/// The most bytes of an answer that is not streamed.
+const MAX_WHOLE: usize = 32 * 1024 * 1024;
+
+/// How long to wait for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the head of the answer; models may think before it.
+    pub head: Duration,
+    /// Between two pieces of the answer, comments included.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(10), head: seconds(300), idle: seconds(300) }
+    }
+}
+
+/// Sends each request once to an endpoint; wrap it in [`crate::Retrying`] for patience.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    endpoint: Endpoint,
+    timeouts: Timeouts,
+}
+
+impl Http {
+    /// A provider for an endpoint; certificates are read only when it is encrypted.
+    pub fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
+        endpoint.check()?;
+        let encrypted = endpoint.base.starts_with("https://");
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::config(encrypted)?)
+            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(timeouts.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false);
+        if endpoint.is_loopback() {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| network(&error))?;
+        Ok(Self { client, endpoint, timeouts })
+    }
+
+    async fn send(&self, request: &Request, sink: &mut dyn Sink) -> Result<Reply, ModelError> {
+        let body = self.endpoint.body(request).to_string();
+        let mut call = self.client.post(self.endpoint.url()).body(body);
+        for (name, value) in self.endpoint.request_headers() {
+            let mut value = reqwest::header::HeaderValue::from_str(&value).map_err(|_| {
+                ModelError::new(
+                    ErrorKind::Auth,
+                    format!("the value of the header `{name}` holds characters no header can"),
+                )
+            })?;
+            value.set_sensitive(name == "authorization" || name == "x-api-key");
+            call = call.header(name, value);
+        }
+        let response = within(self.timeouts.head, "the answer to begin", call.send()).await?;
+        let response = response.map_err(|error| network(&error))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(self.refused(response).await);
+        }
+        let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+        if kind.is_some_and(|kind| kind.starts_with("application/json")) {
+            return self.whole(response, sink).await;
+        }
+        self.streamed(response, sink).await
+    }
+
+    async fn streamed(
+        &self,
+        mut response: reqwest::Response,
+        sink: &mut dyn Sink,
+    ) -> Result<Reply, ModelError> {
+        let mut sse = SseDecoder::default();
+        let mut decoder = self.endpoint.wire.decoder();
+        let mut broken = None;
+        while !decoder.is_over() {
+            let chunk = within(self.timeouts.idle, "the next piece", response.chunk()).await?;
+            let chunk = match chunk {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => {
+                    broken = Some(error);
+                    break;
+                }
+            };
+            let events =
+                sse.push(&chunk).map_err(|error| ModelError::new(ErrorKind::Malformed, error.to_string()))?;
+            for event in events {
+                decoder.push(&event).into_iter().for_each(|delta| sink.delta(delta));
+            }
+        }
+        if let Some(event) = sse.finish() {
+            decoder.push(&event).into_iter().for_each(|delta| sink.delta(delta));
+        }
+        decoder.finish().map_err(|mut error| {
+            if let (ErrorKind::Cut, Some(broken)) = (error.kind, &broken) {
+                error.message = format!("{} ({})", error.message, causes(broken));
+            }
+            error
+        })
+    }
+
+    /// A server that does not stream.
+    async fn whole(&self, mut response: reqwest::Response, sink: &mut dyn Sink) -> Result<Reply, ModelError> {
+        let body = self.read(&mut response, MAX_WHOLE).await?;
+        let reply = self.endpoint.wire.decode_whole(&body)?;
+        reply.deltas().into_iter().for_each(|delta| sink.delta(delta));
+        Ok(reply)
+    }
+
+    async fn refused(&self, mut response: reqwest::Response) -> ModelError {
+        let status = response.status().as_u16();
+        let headers: Headers = response
+            .headers()
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+            .collect();
+        // What was read so far says enough; a body that never ends says nothing more.
+        let body = self.read(&mut response, MAX_ERROR).await.unwrap_or_default();
+        classify::from_response(status, &headers, &body, jiff::Timestamp::now())
+    }
+
+    async fn read(&self, response: &mut reqwest::Response, most: usize) -> Result<Vec<u8>, ModelError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = within(self.timeouts.idle, "the next piece", response.chunk())
+            .await?
+            .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
+        {
+            if body.len() + chunk.len() > most {
+                return Err(ModelError::new(
+                    ErrorKind::Malformed,
+                    format!("the answer is larger than {most} bytes"),
+                ));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+impl Provider for Http {
+    fn name(&self) -> &str {
+        &self.endpoint.name
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+        Box::pin(async move {
+            let outcome = cancel.race(self.send(request, sink)).await?;
+            outcome.map_err(|mut error| {
+                // Some servers repeat the key they did not like.
+                if let Some(key) = self.endpoint.key.as_ref().filter(|key| key.expose().len() >= 4) {
+                    error.message = error.message.replace(key.expose(), "[key]");
+                }
+                error
+            })
+        })
+    }
+}
+
+async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> Result<T, ModelError> {
+    tokio::time::timeout(limit, future).await.map_err(|_| {
+        ModelError::new(ErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
+    })
+}
+
+fn network(error: &reqwest::Error) -> ModelError {
+    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    ModelError::new(kind, causes(error))
+}
+
+/// The error with its reasons, which the outermost text leaves out.
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error.source();
+    while let Some(cause) = inner {
+        text = format!("{text}: {cause}");
+        inner = cause.source();
+    }
+    text
+}

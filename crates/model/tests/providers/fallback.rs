@@ -1,0 +1,77 @@
+//! Tools for models without them.
+
+use holon_model::{Delta, Message, Part, Request, Stop, TextTools, Tool, ToolResult, Wire};
+use holon_testkit::model::ModelServer;
+use serde_json::json;
+
+use super::{ask, hello, http};
+
+fn with_tools() -> Request {
+    let mut request = hello();
+    request.system = "Be brief.".into();
+    request.tools = vec![Tool::new("read_file", "Reads a file.", json!({"type": "object"}))];
+    request
+}
+
+#[test]
+fn a_model_that_writes_fenced_json_calls_tools() {
+    let script = "
+- text: |
+    I will look.
+    ```json
+    {'tool': 'read_file', 'arguments': {'path': 'a.rs',}}
+    ```
+- text: All done.
+";
+    let server = ModelServer::play(Wire::Chat, script);
+    let mut request = with_tools();
+    let (deltas, reply) = ask(TextTools::new(http(&server), false), &request);
+    let reply = reply.unwrap();
+    assert_eq!(reply.stop, Stop::ToolUse);
+    assert_eq!(reply.text(), "I will look.");
+    let call = reply.calls().next().unwrap().clone();
+    assert_eq!((call.name.as_str(), call.arguments.as_str()), ("read_file", r#"{"path":"a.rs"}"#));
+    assert_eq!(deltas[0], Delta::Text("I will look.".into()));
+    request.messages.push(reply.message());
+    request.messages.push(Message::results([ToolResult::ok(&call.id, "fn main() {}")]));
+    let last = ask(TextTools::new(http(&server), false), &request).1.unwrap();
+    assert_eq!((last.text().as_str(), last.stop), ("All done.", Stop::EndTurn));
+    let bodies: Vec<_> = server.requests().into_iter().map(|seen| seen.body).collect();
+    assert_eq!(bodies[0].get("tools"), None);
+    let system = bodies[0]["messages"][0]["content"].as_str().unwrap();
+    assert!(system.starts_with("Be brief.") && system.contains("read_file: Reads a file."), "{system}");
+    let messages = bodies[1]["messages"].as_array().unwrap();
+    assert!(messages[2]["content"].as_str().unwrap().contains("\"tool\":\"read_file\""));
+    assert!(messages[3]["content"].as_str().unwrap().ends_with("fn main() {}"));
+    assert!(messages.iter().all(|message| message["role"] != "tool" && message.get("tool_calls").is_none()));
+}
+
+#[test]
+fn a_constrained_model_says_and_calls_in_one_object() {
+    let script = r#"
+- text: '{"say": "Looking.", "tool": "read_file", "arguments": {"path": "a"}}'
+- text: '{"say": "Done.", "tool": "none", "arguments": {}}'
+- text: '{"say": "Half'
+  stop: max_tokens
+"#;
+    let server = ModelServer::play(Wire::Chat, script);
+    let call = || ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
+    let first = call();
+    assert_eq!((first.text().as_str(), first.stop), ("Looking.", Stop::ToolUse));
+    assert_eq!(first.calls().next().unwrap().arguments, r#"{"path":"a"}"#);
+    let second = call();
+    assert_eq!((second.text().as_str(), second.stop, second.calls().count()), ("Done.", Stop::EndTurn, 0));
+    let cut = call();
+    assert_eq!((cut.stop, cut.calls().count()), (Stop::MaxTokens, 0));
+    let format = &server.requests()[0].body["response_format"];
+    assert_eq!(format["type"], "json_schema");
+    assert_eq!(format["json_schema"]["schema"]["properties"]["tool"]["enum"], json!(["read_file", "none"]));
+}
+
+#[test]
+fn a_request_without_tools_streams_as_it_comes() {
+    let server = ModelServer::play(Wire::Chat, "- reply: [{text: a}, {text: b}]\n");
+    let (deltas, reply) = ask(TextTools::new(http(&server), true), &hello());
+    assert_eq!(reply.unwrap().parts, [Part::Text("ab".into())]);
+    assert_eq!(deltas.len(), 2);
+}

@@ -1,0 +1,155 @@
+//! Good answers.
+
+use holon_model::cassette::{Step, Turn};
+use holon_model::{Cassette, Delta, Endpoint, Part, Stop, Tool, Usage, Wire};
+use holon_testkit::model::{ModelServer, Scripted, Split};
+use serde_json::json;
+
+use super::{WIRES, ask, hello, http};
+
+const CONVERSATION: &str = "
+- reasoning: Let me think about é.
+  text: I will read both.
+  tools:
+    - read_file: { path: src/é.rs }
+    - ls: {}
+  usage: { input: 7, cache_read: 5, output: 11 }
+  id: reply-1
+  model: some-model
+";
+
+fn turn() -> Turn {
+    CONVERSATION.parse::<Cassette>().unwrap().turns.remove(0)
+}
+
+#[test]
+fn a_cassette_served_on_any_wire_and_in_any_pieces_gives_its_reply() {
+    let expect = turn().outcome(1).unwrap();
+    for wire in WIRES {
+        for split in [Split::Events, Split::Every(1), Split::Every(7), Split::Whole] {
+            let server = ModelServer::start(wire, [Scripted::from(turn()).split(split).with_comments()]);
+            let (deltas, reply) = ask(http(&server), &hello());
+            assert_eq!(reply.unwrap(), expect, "{wire:?} {split:?}");
+            let text: String = deltas
+                .iter()
+                .filter_map(|d| if let Delta::Text(t) = d { Some(t.as_str()) } else { None })
+                .collect();
+            assert_eq!(text, "I will read both.");
+            assert!(deltas.contains(&Delta::CallStarted { index: 1, name: "ls".into() }));
+        }
+    }
+}
+
+#[test]
+fn the_stops_that_a_wire_knows_arrive() {
+    for (wire, stops) in [
+        (Wire::Chat, &[Stop::EndTurn, Stop::MaxTokens, Stop::Refusal][..]),
+        (Wire::Responses, &[Stop::EndTurn, Stop::MaxTokens, Stop::Refusal]),
+        (
+            Wire::Messages,
+            &[
+                Stop::EndTurn,
+                Stop::MaxTokens,
+                Stop::Refusal,
+                Stop::ContextFull,
+                Stop::Pause,
+                Stop::StopSequence,
+            ],
+        ),
+    ] {
+        for stop in stops {
+            let server = ModelServer::start(wire, [Turn { stop: Some(*stop), ..Turn::text("x") }.into()]);
+            assert_eq!(ask(http(&server), &hello()).1.unwrap().stop, *stop, "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn usage_is_in_disjoint_buckets_on_every_wire() {
+    let usage = Usage {
+        input: 1,
+        cache_read: 20,
+        cache_write: 300,
+        output: 4000,
+        reasoning: 50_000,
+        cost_usd: Some(0.5),
+    };
+    for wire in WIRES {
+        let server = ModelServer::start(wire, [Turn { usage: Some(usage), ..Turn::text("x") }.into()]);
+        let got = ask(http(&server), &hello()).1.unwrap().usage.unwrap();
+        assert_eq!((got.total_input(), got.total_output()), (321, 54_000), "{wire:?}");
+        assert_eq!(got.cache_read, 20);
+        match wire {
+            Wire::Chat => assert_eq!(got, usage),
+            Wire::Responses => assert_eq!((got.input, got.reasoning), (301, 50_000)),
+            Wire::Messages => assert_eq!((got.input, got.cache_write, got.output), (1, 300, 54_000)),
+        }
+    }
+}
+
+#[test]
+fn sealed_thoughts_come_back_to_the_provider_as_they_were() {
+    for (wire, seal) in [
+        (Wire::Chat, json!([{"type": "reasoning.text", "text": "hm", "signature": "s"}])),
+        (
+            Wire::Responses,
+            json!({"type": "reasoning", "id": "rs_0", "encrypted_content": "zzz", "summary": [{"type": "summary_text", "text": "hm"}]}),
+        ),
+        (Wire::Messages, json!({"signature": "s"})),
+    ] {
+        let seal = holon_model::Seal { wire, value: seal };
+        let thought = holon_model::Reasoning { text: "hm".into(), seal: Some(seal.clone()) };
+        let first =
+            Turn { steps: vec![Step::Reasoning(thought.clone()), Step::Text("x".into())], ..Turn::default() };
+        let server = ModelServer::start(wire, [first.into(), Turn::text("y").into()]);
+        let endpoint = Endpoint { dialect: holon_model::Dialect::OpenRouter, ..server.endpoint() };
+        let provider = std::sync::Arc::new(holon_model::Http::new(endpoint, super::timeouts()).unwrap());
+        let mut request = hello();
+        let reply = ask(provider.clone(), &request).1.unwrap();
+        assert_eq!(reply.parts[0], Part::Reasoning(thought), "{wire:?}");
+        request.messages.push(reply.message());
+        request.messages.push(holon_model::Message::user("go on"));
+        ask(provider, &request).1.unwrap();
+        let body = server.requests()[1].body.to_string();
+        let inside = match wire {
+            Wire::Chat => seal.value[0].to_string(),
+            Wire::Responses => seal.value.to_string(),
+            Wire::Messages => r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned(),
+        };
+        assert!(body.contains(&inside), "{wire:?}: {body}");
+    }
+}
+
+#[test]
+fn the_request_carries_what_the_wire_wants() {
+    for wire in WIRES {
+        let server = ModelServer::play(wire, "- text: x\n");
+        let mut request = hello();
+        request.tools = vec![Tool::new("ls", "Lists.", json!({"type": "object"}))];
+        ask(http(&server), &request).1.unwrap();
+        let seen = server.requests().remove(0);
+        assert_eq!((seen.method.as_str(), seen.path), ("POST", format!("/v1{}", wire.path())));
+        assert_eq!(seen.body["stream"], true);
+        assert_eq!(seen.body["tools"].as_array().unwrap().len(), 1);
+        assert!(seen.header("user-agent").unwrap().starts_with("holon/"));
+        match wire {
+            Wire::Messages => {
+                assert_eq!(seen.header("x-api-key"), Some("test-key-0123456789"));
+                assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+            }
+            Wire::Chat | Wire::Responses => {
+                assert_eq!(seen.header("authorization"), Some("Bearer test-key-0123456789"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_understood() {
+    let body =
+        json!({"choices": [{"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]});
+    let server = ModelServer::start(Wire::Chat, [Scripted::json(200, body.to_string())]);
+    let (deltas, reply) = ask(http(&server), &hello());
+    assert_eq!(reply.unwrap().text(), "whole");
+    assert_eq!(deltas, [Delta::Text("whole".into())]);
+}

@@ -1,0 +1,119 @@
+//! One connection of a scripted server: a request, its answer, the end.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::script::{Answer, Piece, Scripted};
+use super::server::{Seen, Shared};
+
+/// Nothing waits longer than this for a client.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) fn answer(stream: TcpStream, shared: &Shared) {
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let _ = stream.set_write_timeout(Some(PATIENCE));
+    let _ = stream.set_nodelay(true);
+    // A client that goes away early is none of our business.
+    let _ = converse(&stream, shared);
+}
+
+fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    let seen = read_request(stream)?;
+    if seen.method == "GET" && seen.path.ends_with("/models") {
+        let data: Vec<Value> = shared.models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
+        return send(stream, shared, plain(200, json!({"object": "list", "data": data})));
+    }
+    let right_path = seen.method == "POST" && seen.path.ends_with(shared.wire.path());
+    let path = seen.path.clone();
+    shared.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+    if !right_path {
+        return send(stream, shared, plain(404, json!({"error": {"message": format!("nothing at {path}")}})));
+    }
+    let next = shared.script.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let (number, scripted) = match next {
+        Some(next) => next,
+        None => (0, Scripted::json(400, r#"{"error":{"message":"the script is over"}}"#)),
+    };
+    std::thread::sleep(scripted.before_head);
+    send(stream, shared, scripted.answer(shared.wire, number))
+}
+
+fn plain(status: u16, body: Value) -> Answer {
+    let pieces = vec![Piece::Bytes(body.to_string().into_bytes())];
+    Answer { status, kind: "application/json".to_owned(), headers: Vec::new(), pieces, abrupt: false }
+}
+
+fn read_request(stream: &TcpStream) -> io::Result<Seen> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split_whitespace();
+    let (method, path) =
+        (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok());
+    let mut body = Vec::new();
+    reader.take(length.unwrap_or(0)).read_to_end(&mut body)?;
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Ok(Seen { method, path, headers, body })
+}
+
+fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<()> {
+    let mut head = format!(
+        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
+        answer.status, answer.kind
+    );
+    for (name, value) in &answer.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())?;
+    for piece in answer.pieces {
+        match piece {
+            Piece::Bytes(bytes) if bytes.is_empty() => {}
+            Piece::Bytes(bytes) => {
+                let mut packet = format!("{:x}\r\n", bytes.len()).into_bytes();
+                packet.extend(bytes);
+                packet.extend(b"\r\n");
+                stream.write_all(&packet)?;
+            }
+            Piece::Pause(pause) => std::thread::sleep(pause),
+            Piece::Hang => return hang(stream, shared),
+        }
+    }
+    if !answer.abrupt {
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+    stream.flush()
+}
+
+/// Holds the connection until the client closes it, the server ends, or patience does.
+fn hang(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    stream.set_read_timeout(Some(Duration::from_millis(20)))?;
+    let mut byte = [0];
+    while Instant::now() < deadline && !shared.over.load(Ordering::SeqCst) {
+        match stream.read(&mut byte) {
+            Ok(0) => return Ok(()),
+            Err(error) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Err(error);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

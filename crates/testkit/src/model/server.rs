@@ -1,0 +1,140 @@
+//! A server on a free port of loopback that follows a script.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use holon_model::{Cassette, Endpoint, Key, Wire};
+use serde_json::Value;
+
+use super::connection;
+use super::script::Scripted;
+
+/// A request that a server saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Its method.
+    pub method: String,
+    /// Its path.
+    pub path: String,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its body, `null` when that is no JSON.
+    pub body: Value,
+}
+
+impl Seen {
+    /// The first value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A scripted model server; it ends when it is dropped.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    wire: Wire,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) wire: Wire,
+    pub(super) script: Mutex<Script>,
+    pub(super) seen: Mutex<Vec<Seen>>,
+    pub(super) models: Vec<String>,
+    pub(super) over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    entries: VecDeque<Scripted>,
+    number: usize,
+}
+
+impl Script {
+    /// The next entry and its number, from 1.
+    pub(super) fn next(&mut self) -> Option<(usize, Scripted)> {
+        let entry = self.entries.pop_front()?;
+        self.number += 1;
+        Some((self.number, entry))
+    }
+}
+
+impl ModelServer {
+    /// Serves a cassette; what its turns expect of requests is not checked here, ask [`Self::requests`].
+    #[track_caller]
+    pub fn play(wire: Wire, cassette: &str) -> Self {
+        let cassette: Cassette = cassette.parse().unwrap_or_else(|error| panic!("{error}"));
+        Self::start(wire, cassette.turns.into_iter().map(Scripted::from))
+    }
+
+    /// Serves a script.
+    pub fn start(wire: Wire, script: impl IntoIterator<Item = Scripted>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let script = Script { entries: script.into_iter().collect(), number: 0 };
+        let shared = Arc::new(Shared {
+            wire,
+            script: Mutex::new(script),
+            seen: Mutex::default(),
+            models: vec!["scripted-model".to_owned()],
+            over: AtomicBool::new(false),
+        });
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || serve(&listener, &for_thread));
+        Self { address, wire, shared, thread: Some(thread) }
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The base URL for clients.
+    pub fn base(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The endpoint for [`holon_model::Http`], with a key that is none.
+    pub fn endpoint(&self) -> Endpoint {
+        let endpoint = Endpoint::compatible("scripted", &self.base(), Some(Key::new("test-key-0123456789")));
+        Endpoint { wire: self.wire, ..endpoint }
+    }
+
+    /// The requests so far, those for the list of models left out.
+    pub fn requests(&self) -> Vec<Seen> {
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many entries of the script are left.
+    pub fn left(&self) -> usize {
+        self.shared.script.lock().unwrap_or_else(PoisonError::into_inner).entries.len()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for connections.
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming() {
+        if shared.over.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else { continue };
+        let shared = Arc::clone(shared);
+        std::thread::spawn(move || connection::answer(stream, &shared));
+    }
+}
