@@ -128,7 +128,7 @@ fn the_request_carries_what_the_wire_wants() {
         request.tools = vec![Tool::new("ls", "Lists.", json!({"type": "object"}))];
         ask(http(&server), &request).1.unwrap();
         let seen = server.requests().remove(0);
-        assert_eq!((seen.method.as_str(), seen.path), ("POST", format!("/v1{}", wire.path())));
+        assert_eq!((seen.method.as_str(), &seen.path), ("POST", &format!("/v1{}", wire.path())));
         assert_eq!(seen.body["stream"], true);
         assert_eq!(seen.body["tools"].as_array().unwrap().len(), 1);
         assert!(seen.header("user-agent").unwrap().starts_with("holon/"));
