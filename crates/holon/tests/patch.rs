@@ -105,7 +105,7 @@ fn base(env: &TestEnv) -> Workspace {
 }
 
 /// Leaves a copy of the result for comparison, as far as git could carry it.
-const KEEP: &str = "\ncd /holon/workspace; mkdir /holon/output/result; chmod -R u+rwX . 2>/dev/null; tar c --exclude=.git . | tar x -C /holon/output/result; echo ok > /holon/output/summary.md\n";
+const KEEP: &str = "\ncd /holon/workspace; chmod -R u+rwX . 2>/dev/null; tar cf /holon/output/result.tar --exclude=.git .; echo ok > /holon/output/summary.md\n";
 
 fn check(env: &TestEnv, snapshot: &str, case: &Case) {
     let repo = base(env);
@@ -124,7 +124,10 @@ fn check(env: &TestEnv, snapshot: &str, case: &Case) {
     assert_eq!(output.code, 0, "{context}: {output:?}");
     assert_unchanged(&before, repo.path());
     apply_patch_plain(&copy, &out.join("diff.patch")).unwrap_or_else(|e| panic!("{context}: {e}"));
-    let result = env.runs().last().unwrap().join("output/result");
+    let result = env.work().join("result");
+    env.program("mkdir").arg(&result).run().assert_code(0);
+    let unpack = env.program("tar").args(["x", "--no-same-owner", "-f"]).arg(out.join("result.tar"));
+    unpack.cwd(&result).run().assert_code(0);
     // Ignored files are left out of a patch, on both sides alike.
     for tree in [&result, &copy] {
         let _ = fs::remove_dir_all(tree.join("target"));

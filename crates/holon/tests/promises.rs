@@ -218,12 +218,16 @@ fn inv_05_a_delivered_patch_reproduces_the_result() {
         // The agent keeps a copy of its own result, so that it can be compared.
         let script = WRITES_EVERYTHING.replace(
             "exit 0",
-            "mkdir /holon/output/result && tar c --exclude=.git . | tar x -C /holon/output/result; echo ok > /holon/output/summary.md",
+            "tar cf /holon/output/result.tar --exclude=.git .; echo ok > /holon/output/summary.md",
         );
         let agent = env.agent("writes.sh", &script);
         run(env, &repo, "execute", &agent, &[]).assert_code(0);
         apply_patch_plain(&base, &env.work().join("out/diff.patch")).unwrap();
-        let result = env.runs().last().unwrap().join("output/result");
+        let result = env.work().join("result");
+        env.program("mkdir").arg(&result).run().assert_code(0);
+        let unpack =
+            env.program("tar").args(["x", "--no-same-owner", "-f"]).arg(env.work().join("out/result.tar"));
+        unpack.cwd(&result).run().assert_code(0);
         assert_same_trees(&result, &base);
     });
 }

@@ -1,6 +1,6 @@
 //! The artifacts an agent left: read without trust, redacted, checked against their form.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use holon_core::manifest::{Artifact, ErrorInfo};
 use holon_core::outcome::Outcome;
 
 use super::Run;
+use super::left::open_below;
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
@@ -62,7 +63,6 @@ impl Run<'_> {
     }
 
     fn judge_artifact(&mut self, name: &str, required: bool) -> Result<Artifact, HostError> {
-        let path = self.folder.output().join(name);
         let mut row = Artifact {
             path: name.to_owned(),
             sha256: None,
@@ -72,7 +72,7 @@ impl Run<'_> {
             problems: Vec::new(),
         };
         let limit = self.plan.profile.limits.output_mb << 20;
-        let bytes = match read_regular(&path, limit) {
+        let bytes = match self.read_left(name, limit) {
             Ok(bytes) => bytes,
             Err(problem) => {
                 row.problems.push(problem);
@@ -87,9 +87,11 @@ impl Run<'_> {
         if row.valid && name == "review.json" {
             clean = self.verify_review(&clean);
         }
-        if clean != bytes {
-            write_atomic(&path, &clean)?;
+        let path = self.folder.output().join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
         }
+        write_atomic(&path, &clean)?;
         row.sha256 = Some(sha256(&clean));
         row.bytes = clean.len() as u64;
         Ok(row)
@@ -110,35 +112,9 @@ impl Run<'_> {
     }
 }
 
-/// A regular file below the size limit; links, devices and FIFOs are refused with a reason the agent can act on.
-pub(super) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    match fs::symlink_metadata(path) {
-        Err(_) => return Err("the file is missing".into()),
-        Ok(meta) if !meta.is_file() => {
-            return Err("it must be a regular file, not a link, folder or special file".into());
-        }
-        Ok(meta) if meta.len() > limit => return Err(format!("it is larger than {} MiB", limit >> 20)),
-        Ok(_) => {}
-    }
-    let open = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
-    let mut bytes = Vec::new();
-    let read = open.and_then(|f| f.take(limit).read_to_end(&mut bytes));
-    read.map(|_| bytes).map_err(|e| format!("it cannot be read: {e}"))
-}
-
 /// A file of the workspace, never through a link.
 fn read_below(workspace: &Path, relative: &Path, limit: u64) -> Option<Vec<u8>> {
-    use rustix::fs::{Mode, OFlags, ResolveFlags};
-    let root = File::open(workspace).ok()?;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(rustix::fs::openat2(&root, relative, flags, Mode::empty(), resolve).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes).ok()?;
+    open_below(workspace, relative).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -49,7 +49,7 @@ impl Run<'_> {
         let job = self.job(stage, argv);
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
         let log = self.folder.evidence().join(format!("check-{number}.log"));
-        let watched = vec![self.folder.layers(), self.folder.output()];
+        let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, until(Instant::now() + CHECK_LIMIT, CHECK_LIMIT));
         let attended = self.attend(payload, &allowance, &watched, &log, false)?;
         Ok(if attended.stopped.is_some() { Ending::Killed } else { attended.finished.ending })

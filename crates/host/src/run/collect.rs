@@ -17,10 +17,17 @@ pub(crate) struct Found {
     pub patch: Patch,
 }
 
+impl Found {
+    /// No change, or none that could be told.
+    pub(super) fn nothing() -> Self {
+        Self { changes: None, patch: Patch::default() }
+    }
+}
+
 impl Run<'_> {
     pub(super) fn collect(&mut self, stage: &Stage) -> Result<Found, HostError> {
         if stage.snapshot.written().is_none() {
-            return Ok(Found { changes: None, patch: Patch::default() });
+            return Ok(Found::nothing());
         }
         let found;
         let git = match &stage.git {

@@ -52,7 +52,7 @@ impl Run<'_> {
         let attempt = stage.attempts;
         self.events.emit(Body::AgentStarted { attempt });
         let log = self.folder.evidence().join("agent.log");
-        let watched = vec![self.folder.layers(), self.folder.output()];
+        let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
         let attended = self.attend(payload, &allowance, &watched, &log, true)?;
         let (code, signal) = match attended.finished.ending {

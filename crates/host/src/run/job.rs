@@ -41,7 +41,7 @@ impl Run<'_> {
         }
         mounts.extend(workspace);
         mounts.push(Mount::read_only(self.folder.input(), "/holon/input"));
-        mounts.push(Mount::writable(self.folder.output(), "/holon/output"));
+        mounts.push(Mount::writable(self.folder.left(), "/holon/output"));
         mounts.push(Mount::writable(&stage.home, "/holon/home"));
         mounts.extend(stage.exposed.mounts.iter().cloned());
         if let (Some(file), Some(name)) =
@@ -96,7 +96,7 @@ impl Run<'_> {
         let workspace = stage.snapshot.written().unwrap_or(&self.plan.workspace).to_owned();
         Folders {
             input: self.folder.input(),
-            output: self.folder.output(),
+            output: self.folder.left(),
             workspace,
             home: stage.home.clone(),
         }

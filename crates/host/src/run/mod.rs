@@ -9,6 +9,7 @@ mod checks;
 mod collect;
 mod execute;
 mod job;
+mod left;
 mod out;
 mod output;
 mod prepare;
@@ -109,7 +110,7 @@ impl Host {
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
 
-        let mut run = Run { host: self, plan, record, folder, events, manifest, cancel, began };
+        let mut run = Run { host: self, plan, record, folder, events, manifest, cancel, began, kept: false };
         run.begin();
         let verdict = run.work().unwrap_or_else(|e| Verdict::failed(&e));
         Ok(run.seal(verdict))
@@ -126,6 +127,8 @@ pub(crate) struct Run<'a> {
     manifest: Manifest,
     cancel: &'a Cancel,
     began: Instant,
+    /// Whether what the agent left besides the artifacts has been carried over.
+    kept: bool,
 }
 
 impl Run<'_> {
@@ -148,19 +151,33 @@ impl Run<'_> {
         self.phase(Phase::Prepare, Self::prepare)?;
         let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, git))?;
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
-        let mut found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
+        let mut found = self.collect_or_explain(&stage)?;
         let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
         if verdict.asks_for_repair && !self.cancel.is_cancelled() && stage.time_left() {
             self.phase(Phase::Execute, |run| run.repair(&mut stage, &verdict))?;
-            found = self.phase(Phase::Collect, |run| run.collect(&stage))?;
+            found = self.collect_or_explain(&stage)?;
             verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
         }
+        // Before the checks, which could change it.
+        self.keep_left();
         if verdict.is_deliverable() && !self.plan.checks.is_empty() {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &mut verdict))?;
         }
         self.deliver(&found, &mut verdict)?;
         self.prove_untouched(&stage, &mut verdict);
         Ok(verdict)
+    }
+
+    /// When the agent was stopped, that is the reason to report; a change too large to be told is only its consequence.
+    fn collect_or_explain(&mut self, stage: &snapshot::Stage) -> Result<collect::Found, HostError> {
+        let stopped = stage.last.as_ref().is_some_and(|l| l.stopped.is_some() || l.finished.out_of_memory);
+        match self.phase(Phase::Collect, |run| run.collect(stage)) {
+            Err(e) if stopped => {
+                self.warn(format!("no patch: {e}"));
+                Ok(collect::Found::nothing())
+            }
+            found => found,
+        }
     }
 
     /// Runs one phase, with its events and its timing (a phase that runs twice adds up).

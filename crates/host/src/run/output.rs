@@ -20,6 +20,10 @@ use crate::error::HostError;
 const TICK: Duration = Duration::from_millis(25);
 /// How long a payload may take to end after being asked to.
 const GRACE: Duration = Duration::from_secs(3);
+/// Pieces of output (of at most 64 KiB) handled between two looks at the limits.
+const CHUNKS_PER_TICK: usize = 32;
+/// Lines told as events; the rest of a talkative agent's output is in its log only.
+const MAX_LINES: u64 = 20_000;
 /// Longer lines are cut for events; the log has them whole.
 const MAX_LINE: usize = 16 * 1024;
 
@@ -92,7 +96,8 @@ impl Run<'_> {
                 Ok(None) => {}
                 Err(refusal) => return Err(not_started(&refusal)),
             }
-            for (stream, bytes) in chunks.try_iter() {
+            // Only so many at a time: a flood must not keep the limits below from being looked at.
+            for (stream, bytes) in chunks.try_iter().take(CHUNKS_PER_TICK) {
                 last_sign = Instant::now();
                 self.tell(printed.take(stream, &bytes));
             }
@@ -186,7 +191,8 @@ fn pump(mut from: Box<dyn Read + Send>, stream: Stream, to: SyncSender<(Stream, 
 struct Printed {
     log: File,
     bytes: u64,
-    tell: bool,
+    /// Lines that may still be told.
+    telling: u64,
     stdout: Half,
     stderr: Half,
 }
@@ -199,7 +205,8 @@ struct Half {
 impl Printed {
     fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
         let half = |redactor| Half { redactor, line: Vec::new() };
-        Self { log, bytes: 0, tell, stdout: half(stdout), stderr: half(stderr) }
+        let telling = if tell { MAX_LINES } else { 0 };
+        Self { log, bytes: 0, telling, stdout: half(stdout), stderr: half(stderr) }
     }
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) -> Vec<(Stream, String)> {
@@ -209,7 +216,17 @@ impl Printed {
         half.redactor.push(bytes, &mut clean);
         let lines = half.lines(&clean, stream);
         let _ = self.log.write_all(&clean);
-        if self.tell { lines } else { Vec::new() }
+        self.told(lines)
+    }
+
+    fn told(&mut self, mut lines: Vec<(Stream, String)>) -> Vec<(Stream, String)> {
+        let before = self.telling;
+        lines.truncate(usize::try_from(before).unwrap_or(usize::MAX));
+        self.telling -= lines.len() as u64;
+        if before > 0 && self.telling == 0 {
+            lines.push((Stream::Stderr, "… further output is in evidence/agent.log only".to_owned()));
+        }
+        lines
     }
 
     fn end(&mut self) -> Vec<(Stream, String)> {
@@ -224,7 +241,7 @@ impl Printed {
                 all.push((stream, text(&line)));
             }
         }
-        if self.tell { all } else { Vec::new() }
+        self.told(all)
     }
 }
 

@@ -20,11 +20,12 @@ impl Run<'_> {
     pub(super) fn seal(mut self, mut verdict: Verdict) -> Finished {
         let began = Instant::now();
         self.events.emit(Body::PhaseStarted { phase: Phase::Seal });
+        self.keep_left();
         if !self.plan.keep {
-            // First of all: on a full disk this is what makes room for the manifest.
+            // Before the manifest: on a full disk this is what makes room for it.
             self.folder.remove_layers();
         }
-        self.count_output();
+        self.count_patch();
         let out = self.plan.out.clone();
         self.conclude(&verdict, began);
         let mut written = self.write_manifest();
@@ -78,38 +79,22 @@ impl Run<'_> {
         write_durable(&output.join("manifest.json"), self.manifest.to_json().as_bytes())
     }
 
-    /// Digests of the patch and of whatever else lies in the output folder.
-    fn count_output(&mut self) {
-        let output = self.folder.output();
-        let patch = output.join("diff.patch");
+    /// The patch's row in the manifest.
+    fn count_patch(&mut self) {
         let required = self.plan.profile.requires("diff.patch");
-        let bytes = fs::read(&patch).ok();
-        if required || bytes.is_some() {
-            let problems =
-                if bytes.is_none() { vec!["no patch was delivered".to_owned()] } else { Vec::new() };
-            self.manifest.artifacts.push(Artifact {
-                path: "diff.patch".into(),
-                sha256: bytes.as_deref().map(sha256),
-                bytes: bytes.as_ref().map_or(0, |b| b.len() as u64),
-                required,
-                valid: bytes.is_some(),
-                problems,
-            });
+        let bytes = fs::read(self.folder.output().join("diff.patch")).ok();
+        if !required && bytes.is_none() {
+            return;
         }
-        let known: Vec<String> = self.manifest.artifacts.iter().map(|a| a.path.clone()).collect();
-        for (name, bytes) in other_files(&output) {
-            if !known.contains(&name) && name != "manifest.json" {
-                let row = Artifact {
-                    path: name,
-                    sha256: Some(sha256(&bytes)),
-                    bytes: bytes.len() as u64,
-                    required: false,
-                    valid: true,
-                    problems: Vec::new(),
-                };
-                self.manifest.artifacts.push(row);
-            }
-        }
+        let problems = if bytes.is_none() { vec!["no patch was delivered".to_owned()] } else { Vec::new() };
+        self.manifest.artifacts.push(Artifact {
+            path: "diff.patch".into(),
+            sha256: bytes.as_deref().map(sha256),
+            bytes: bytes.as_ref().map_or(0, |b| b.len() as u64),
+            required,
+            valid: bytes.is_some(),
+            problems,
+        });
     }
 
     /// Replaces `--out` in one step: a full new folder takes the place of the old one.
@@ -122,6 +107,7 @@ impl Run<'_> {
         copy_tree(&self.folder.output(), fresh.path())?;
         let evidence = fresh.path().join("evidence");
         if evidence.exists() {
+            // An agent may leave evidence of its own.
             let own = fresh.path().join("evidence-of-agent");
             fs::rename(&evidence, &own).map_err(HostError::io("rename", &evidence))?;
         }
@@ -153,28 +139,4 @@ impl Run<'_> {
             }
         }
     }
-}
-
-/// Small regular files an agent left besides the asked ones; folders are walked, links are not.
-fn other_files(output: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files = Vec::new();
-    let mut todo = vec![output.to_owned()];
-    while let Some(folder) = todo.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            if kind.is_dir() {
-                todo.push(path);
-            } else if kind.is_file()
-                && let (Ok(name), Ok(bytes)) = (path.strip_prefix(output), fs::read(&path))
-            {
-                files.push((name.to_string_lossy().into_owned(), bytes));
-            }
-            if files.len() >= 1000 {
-                return files;
-            }
-        }
-    }
-    files.sort();
-    files
 }

@@ -68,8 +68,8 @@ impl Run<'_> {
         let identity = Identity::for_run(self.record.id.as_str());
         let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
         let home = self.folder.layers().join("home");
-        fs::create_dir(&home).map_err(HostError::io("create", &home))?;
-        for folder in [&home, &self.folder.output()] {
+        for folder in [&home, &self.folder.left()] {
+            fs::create_dir(folder).map_err(HostError::io("create", folder))?;
             give(folder, &identity)?;
         }
         let snapshot = self.snapshot_for(backend.as_ref(), &identity, self.plan.snapshot)?;

@@ -7,19 +7,22 @@ use holon_core::{Access, secrets, sensitive};
 use holon_sandbox::walls::Ending;
 
 use super::Run;
-use super::artifacts::read_regular;
-use super::collect::{Found, remove_if_there};
+use super::collect::Found;
 use super::output::Stopped;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
 
+/// The most that is read of a manifest or patch the agent wrote.
+const CLAIM_LIMIT: u64 = 64 << 20;
+
 impl Run<'_> {
     pub(super) fn verify(&mut self, stage: &mut Stage, found: &mut Found) -> Result<Verdict, HostError> {
         let mut verdict = Verdict::good();
         self.manifest.artifacts.clear();
         self.manifest.breaches.clear();
+        self.folder.clear_output()?;
         let claim = self.take_adapter_files()?;
         let ended_well = self.judge_ending(stage, claim.as_ref(), &mut verdict);
         self.judge_changes(found, &mut verdict);
@@ -30,18 +33,15 @@ impl Run<'_> {
 
     /// A manifest or patch the agent wrote is a claim: kept as evidence, never delivered as ours.
     fn take_adapter_files(&mut self) -> Result<Option<Claim>, HostError> {
-        let output = self.folder.output();
         let mut claim = None;
         for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")]
         {
-            let path = output.join(name);
-            let Ok(bytes) = read_regular(&path, 64 << 20) else { continue };
+            let Ok(bytes) = self.read_left(name, CLAIM_LIMIT) else { continue };
             if name == "manifest.json" {
                 claim = Claim::parse(&bytes);
             }
             let clean = self.events.redactor().redact(&bytes);
             write_atomic(&self.folder.evidence().join(kept), &clean)?;
-            remove_if_there(&path)?;
         }
         Ok(claim)
     }

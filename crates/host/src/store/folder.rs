@@ -95,7 +95,12 @@ impl RunFolder {
         self.path.join("input")
     }
 
-    /// Artifacts.
+    /// Where the agent leaves its files; nothing in it is trusted.
+    pub fn left(&self) -> PathBuf {
+        self.layers().join("output")
+    }
+
+    /// Checked artifacts and the manifest; the agent never has access to it.
     pub fn output(&self) -> PathBuf {
         self.path.join("output")
     }
@@ -116,6 +121,13 @@ impl RunFolder {
             let _ = fs::remove_file(active_folder(runs).join(name));
         }
         self.lock = None;
+    }
+
+    /// Empties the output folder, for a second look at what the agent left.
+    pub fn clear_output(&self) -> Result<(), HostError> {
+        let output = self.output();
+        holon_sandbox::snapshot::remove_tree(&output).map_err(HostError::io("remove", &output))?;
+        fs::create_dir(&output).map_err(HostError::io("create", &output))
     }
 
     /// Takes the lock if nobody holds it.

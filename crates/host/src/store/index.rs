@@ -128,8 +128,11 @@ impl Store {
                 if folder.is_alive() {
                     continue;
                 }
-                if folder.mark_interrupted()? {
-                    marked += 1;
+                match folder.mark_interrupted() {
+                    Ok(true) => marked += 1,
+                    Ok(false) => {}
+                    // One run that cannot be mended now must not stop all others; it is tried again next time.
+                    Err(_) => continue,
                 }
             } else if folder.is_alive() || entry.metadata().and_then(|m| m.modified()).is_ok_and(is_young) {
                 // Being made this moment.

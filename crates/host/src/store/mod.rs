@@ -5,9 +5,9 @@
 //!     run.json      what was asked, and whether it is over
 //!     lock          held while the run lives; a free lock on an unfinished run means it was interrupted
 //!     input/        what the agent saw as /holon/input
-//!     output/       what it left in /holon/output, then the checked artifacts and the manifest
+//!     output/       the checked artifacts and the manifest; only the host writes here
 //!     evidence/     events, logs, check outputs
-//!     layers/       the snapshot and the private home; removed at the end
+//!     layers/       the snapshot, the private home and what the agent leaves in /holon/output; removed at the end
 //! ```
 
 mod files;

@@ -1,5 +1,6 @@
 //! A provider that writes down what another one answers.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -32,6 +33,66 @@ struct Tape {
     previous: String,
     begun: bool,
     problem: Option<String>,
+    /// Requests that began.
+    tickets: u64,
+    /// Requests that are written, or will never be.
+    written: u64,
+    /// Turns that wait for earlier ones: a replay asks in the order in which requests began.
+    waiting: BTreeMap<u64, Option<(String, Turn)>>,
+}
+
+impl Tape {
+    /// Takes what became of a request and writes all that is ready.
+    fn settle(&mut self, ticket: u64, turn: Option<(String, Turn)>) {
+        self.waiting.entry(ticket).or_insert(turn);
+        while let Some(next) = self.waiting.remove(&self.written) {
+            self.written += 1;
+            if let Some((text, turn)) = next {
+                self.write(text, turn);
+            }
+        }
+    }
+
+    fn write(&mut self, text: String, turn: Turn) {
+        let asked = Asked::after(&self.previous, &text);
+        self.previous = text;
+        let heading = if std::mem::replace(&mut self.begun, true) { "" } else { HEADING };
+        let turn = Turn { asked: Some(asked), ..turn };
+        if let Err(error) = (self.save)(&format!("{heading}{}", turn.to_yaml())) {
+            self.problem.get_or_insert(format!("the recording cannot be written: {error}"));
+        }
+    }
+}
+
+/// The place of a request on the tape; given back unused when the request is dropped.
+struct Ticket<'a> {
+    tape: &'a Mutex<Tape>,
+    number: u64,
+    used: bool,
+}
+
+impl<'a> Ticket<'a> {
+    fn take(tape: &'a Mutex<Tape>) -> Self {
+        let mut locked = tape.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = locked.tickets;
+        locked.tickets += 1;
+        drop(locked);
+        Self { tape, number, used: false }
+    }
+
+    fn settle(mut self, text: String, turn: Turn) {
+        self.used = true;
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        tape.settle(self.number, Some((text, turn)));
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if !self.used {
+            self.tape.lock().unwrap_or_else(PoisonError::into_inner).settle(self.number, None);
+        }
+    }
 }
 
 impl<P: Provider> Recorder<P> {
@@ -41,25 +102,21 @@ impl<P: Provider> Recorder<P> {
         normaliser: Normaliser,
         save: impl FnMut(&str) -> io::Result<()> + Send + 'static,
     ) -> Self {
-        let tape = Tape { save: Box::new(save), previous: String::new(), begun: false, problem: None };
+        let tape = Tape {
+            save: Box::new(save),
+            previous: String::new(),
+            begun: false,
+            problem: None,
+            tickets: 0,
+            written: 0,
+            waiting: BTreeMap::new(),
+        };
         Self { inner, normaliser, tape: Mutex::new(tape) }
     }
 
     /// Why the recording is incomplete, if it is; the run itself goes on.
     pub fn problem(&self) -> Option<String> {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner).problem.clone()
-    }
-
-    fn record(&self, request: &Request, turn: Turn) {
-        let text = self.normaliser.text(request);
-        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = Asked::after(&tape.previous, &text);
-        tape.previous = text;
-        let turn = Turn { asked: Some(asked), ..redacted(turn, self.normaliser.redactor()) };
-        let heading = if std::mem::replace(&mut tape.begun, true) { "" } else { HEADING };
-        if let Err(error) = (tape.save)(&format!("{heading}{}", turn.to_yaml())) {
-            tape.problem.get_or_insert(format!("the recording cannot be written: {error}"));
-        }
     }
 }
 
@@ -70,6 +127,7 @@ impl<P: Provider> Provider for Recorder<P> {
 
     fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
         Box::pin(async move {
+            let ticket = Ticket::take(&self.tape);
             let mut heard = Heard { sink, steps: Vec::new() };
             let outcome: Result<Reply, ModelError> = self.inner.stream(request, &mut heard, cancel).await;
             let turn = match &outcome {
@@ -80,7 +138,8 @@ impl<P: Provider> Provider for Recorder<P> {
                     Turn { steps, ..Turn::default() }
                 }
             };
-            self.record(request, turn);
+            let turn = redacted(turn, self.normaliser.redactor());
+            ticket.settle(self.normaliser.text(request), turn);
             outcome
         })
     }

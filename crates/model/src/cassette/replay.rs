@@ -17,57 +17,81 @@ use crate::request::Request;
 pub struct Replay {
     cassette: Cassette,
     normaliser: Normaliser,
-    place: Mutex<Place>,
+    /// The recorded text of each turn's request.
+    texts: Vec<Option<String>>,
+    /// Which turns were played.
+    played: Mutex<Vec<bool>>,
 }
 
-#[derive(Debug, Default)]
-struct Place {
-    next: usize,
-    /// The text of the request the last turn was recorded for.
-    previous: String,
-}
+/// How far ahead a turn is looked for when requests that ran side by side come in another order.
+const AHEAD: usize = 16;
 
 impl Replay {
     /// Plays a cassette; the normaliser folds this run's paths as the recorder's did its own.
     pub fn new(cassette: Cassette, normaliser: Normaliser) -> Self {
-        Self { cassette, normaliser, place: Mutex::default() }
+        let mut previous = String::new();
+        let mut texts = Vec::new();
+        for turn in &cassette.turns {
+            let text = turn.asked.as_ref().map(|asked| asked.whole(&previous));
+            if let Some(text) = &text {
+                previous.clone_from(text);
+            }
+            texts.push(text);
+        }
+        let played = Mutex::new(vec![false; cassette.turns.len()]);
+        Self { cassette, normaliser, texts, played }
     }
 
-    /// How many turns were not asked for yet.
+    /// How many turns were not asked for; none are left of a run that was replayed whole.
     pub fn left(&self) -> usize {
-        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        self.cassette.turns.len() - place.next
+        let played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        played.iter().filter(|played| !**played).count()
     }
 
     /// The turn for a request and its number, if it fits.
     fn take(&self, request: &Request) -> Result<(usize, &Turn), ModelError> {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = place.next + 1;
+        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = played.iter().filter(|played| **played).count() + 1;
         let misfit =
-            |problem: String| ModelError::new(ErrorKind::Replay, format!("request {number}: {problem}"));
-        let Some(turn) = self.cassette.turns.get(place.next) else {
+            |problem: String| ModelError::new(ErrorKind::Replay, format!("request {count}: {problem}"));
+        let Some(next) = played.iter().position(|played| !played) else {
             let last = request.messages.last().map(words).unwrap_or_default();
             return Err(misfit(format!(
                 "the cassette ends after {} turns; the request's last message is `{}`",
-                self.cassette.turns.len(),
+                played.len(),
                 excerpt(&last)
             )));
         };
         let text = self.normaliser.text(request);
-        turn.expect.check(request, &text).map_err(misfit)?;
-        if let Some(asked) = &turn.asked {
-            let expected = asked.whole(&place.previous);
-            if digest(&text) != asked.digest {
-                return Err(misfit(if expected == text {
-                    "its digest in the cassette was changed; remove it to match by order alone".to_owned()
-                } else {
-                    format!("it differs from the recorded one at {}", first_difference(&expected, &text))
-                }));
+        let index = match &self.cassette.turns[next].asked {
+            Some(_) => {
+                let digest = digest(&text);
+                let fits = |index: &usize| {
+                    !played[*index] && self.asked_digest(*index).is_some_and(|asked| asked == digest)
+                };
+                let found = (next..played.len().min(next + AHEAD)).find(fits);
+                found.ok_or_else(|| misfit(self.explain(next, &text)))?
             }
-            place.previous = text;
+            None => next,
+        };
+        let turn = &self.cassette.turns[index];
+        turn.expect.check(request, &text).map_err(misfit)?;
+        played[index] = true;
+        Ok((index + 1, turn))
+    }
+
+    fn asked_digest(&self, index: usize) -> Option<&str> {
+        self.cassette.turns[index].asked.as_ref().map(|asked| asked.digest.as_str())
+    }
+
+    /// How a request differs from the one a turn was recorded for.
+    fn explain(&self, index: usize, text: &str) -> String {
+        let expected = self.texts[index].as_deref().unwrap_or_default();
+        if expected == text {
+            return "its digest in the cassette was changed; remove its `request` to match by order alone"
+                .to_owned();
         }
-        place.next += 1;
-        Ok((number, turn))
+        format!("it differs from the recorded one at {}", first_difference(expected, text))
     }
 }
 

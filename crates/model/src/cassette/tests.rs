@@ -311,6 +311,38 @@ fn a_redacted_recording_replays_against_its_own_redacted_replies() {
     assert_eq!(ask(&replay, &second).1.unwrap().text(), "bye");
 }
 
+#[tokio::test(start_paused = true)]
+async fn requests_side_by_side_are_recorded_in_the_order_they_began_and_replayed_in_any() {
+    let tape = Arc::new(Mutex::new(String::new()));
+    let writes = Arc::clone(&tape);
+    let source = read("- reply: [{delay: 2s}, {text: slow}]\n- text: quick\n- reply: [{delay: 1h}]\n");
+    let recorder =
+        Recorder::new(Replay::new(source, Normaliser::default()), Normaliser::default(), move |text| {
+            writes.lock().unwrap().push_str(text);
+            Ok(())
+        });
+    let (one, two) = (Request::new("m", "one"), Request::new("m", "two"));
+    let cancel = Cancel::default();
+    let (mut first_sink, mut second_sink, mut third_sink) = (|_: Delta| {}, |_: Delta| {}, |_: Delta| {});
+    let first = recorder.stream(&one, &mut first_sink, &cancel);
+    let second = recorder.stream(&two, &mut second_sink, &cancel);
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!((first.unwrap().text(), second.unwrap().text()), ("slow".to_owned(), "quick".to_owned()));
+    // A request that is given up leaves no gap.
+    let given_up = recorder.stream(&one, &mut third_sink, &cancel);
+    assert!(tokio::time::timeout(Duration::from_secs(1), given_up).await.is_err());
+    let recorded = read(&tape.lock().unwrap());
+    assert_eq!(
+        recorded.turns.iter().map(|t| t.outcome(1).unwrap().text()).collect::<Vec<_>>(),
+        ["slow", "quick"]
+    );
+    let replay = Replay::new(recorded, Normaliser::default());
+    let mut sink = |_: Delta| {};
+    assert_eq!(replay.stream(&two, &mut sink, &cancel).await.unwrap().text(), "quick");
+    assert_eq!(replay.left(), 1);
+    assert_eq!(replay.stream(&one, &mut sink, &cancel).await.unwrap().text(), "slow");
+}
+
 #[test]
 fn a_full_disk_does_not_stop_the_run() {
     let recorder =

@@ -7,7 +7,6 @@ use holon_core::Span;
 use serde_json::{Map, Value, json};
 
 use super::{Cassette, Step, Turn};
-use crate::message::ToolCall;
 
 /// What a recording begins with.
 pub(super) const HEADING: &str =
@@ -111,12 +110,12 @@ fn span(pause: Duration) -> Span {
 
 /// Arguments as a mapping, when writing them as JSON again gives the very same text.
 fn readable_arguments(text: &str) -> Option<Map<String, Value>> {
-    let Ok(Value::Object(map)) = serde_json::from_str(text) else { return None };
-    let value = Value::Object(map);
-    if value.to_string() != text || !is_plain(&value, 0) {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let again = value.to_string();
+    if again != text || !is_plain(&value, 0) {
         return None;
     }
-    ToolCall::new("", "", text).object().ok()
+    if let Value::Object(map) = value { Some(map) } else { None }
 }
 
 /// Values that every YAML reader understands alike; others are written as JSON text.

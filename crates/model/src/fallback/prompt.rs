@@ -16,7 +16,7 @@ pub fn explain_tools(request: &Request, constrain: bool) -> Request {
     let mut plain = request.clone();
     plain.tools = Vec::new();
     plain.choice = ToolChoice::Auto;
-    plain.messages = request.messages.iter().map(in_words).filter(|m| !m.parts.is_empty()).collect();
+    plain.messages = joined(request.messages.iter().map(in_words).filter(|m| !m.parts.is_empty()));
     if !request.tools.is_empty() && request.choice != ToolChoice::None {
         plain.system =
             format!("{}\n\n{}", request.system, manual(&request.tools, constrain)).trim().to_owned();
@@ -25,6 +25,21 @@ pub fn explain_tools(request: &Request, constrain: bool) -> Request {
         }
     }
     plain
+}
+
+/// Neighbours of one role become one message: the templates of small models want the roles to alternate.
+fn joined(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    for message in messages {
+        match out.last_mut() {
+            Some(last) if last.role == message.role => {
+                let text = format!("{}\n\n{}", last.text(), message.text());
+                last.parts = vec![Part::Text(text)];
+            }
+            _ => out.push(message),
+        }
+    }
+    out
 }
 
 fn manual(tools: &[Tool], constrain: bool) -> String {
@@ -68,4 +83,41 @@ fn in_words(message: &Message) -> Message {
     let words: Vec<String> = words.collect();
     let parts = if words.is_empty() { Vec::new() } else { vec![Part::Text(words.join("\n\n"))] };
     Message { role: message.role, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Role, ToolCall, ToolResult};
+
+    #[test]
+    fn calls_and_results_become_words_of_alternating_roles() {
+        let request = Request {
+            system: "Be brief.".into(),
+            messages: vec![
+                Message::user("Fix it."),
+                Message { role: Role::Assistant, parts: vec![Part::Call(ToolCall::new("a", "ls", "{}"))] },
+                Message::results([ToolResult::ok("a", "one"), ToolResult::error("b", "two")]),
+                Message::user("Go on."),
+            ],
+            tools: vec![Tool::new("ls", "Lists.", json!({"type": "object"}))],
+            ..Request::default()
+        };
+        let plain = explain_tools(&request, false);
+        let said: Vec<String> = plain.messages.iter().map(Message::text).collect();
+        assert_eq!(
+            said,
+            [
+                "Fix it.",
+                "```json\n{\"tool\":\"ls\",\"arguments\":{}}\n```",
+                "Result of the call:\none\n\nThe call failed:\ntwo\n\nGo on.",
+            ]
+        );
+        assert!(plain.tools.is_empty() && plain.format.is_none());
+        assert!(plain.system.starts_with("Be brief.\n\n# Tools\n- ls: Lists."));
+        assert_eq!(explain_tools(&request, true).format.map(|f| f.name).as_deref(), Some(SAY_SCHEMA_NAME));
+        // A tool that must not be called is not explained.
+        let silent = explain_tools(&Request { choice: ToolChoice::None, ..request }, true);
+        assert_eq!((silent.system.as_str(), silent.format), ("Be brief.", None));
+    }
 }

@@ -21,6 +21,9 @@ const MAX_ERROR: usize = 256 * 1024;
 /// The most bytes of an answer that is not streamed.
 const MAX_WHOLE: usize = 32 * 1024 * 1024;
 
+/// How long the end of a connection is waited for when the answer is complete.
+const DRAIN: Duration = Duration::from_millis(50);
+
 /// How long to wait for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
@@ -117,6 +120,11 @@ impl Http {
         }
         if let Some(event) = sse.finish() {
             decoder.push(&event).into_iter().for_each(|delta| sink.delta(delta));
+        }
+        if decoder.is_over() && broken.is_none() {
+            // A connection that was read to its end can be used again; the end is usually there already.
+            let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+            let _ = tokio::time::timeout(DRAIN, rest).await;
         }
         decoder.finish().map_err(|mut error| {
             if let (ErrorKind::Cut, Some(broken)) = (error.kind, &broken) {

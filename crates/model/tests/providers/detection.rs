@@ -19,7 +19,7 @@ fn servers_are_found_where_they_listen_and_silence_is_no_server() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let ports =
         [("closed", closed_port), ("silent", silent.local_addr().unwrap().port()), ("found", server.port())];
-    let patience = Patience { connect: Duration::from_secs(5), answer: Duration::from_secs(2) };
+    let patience = Patience { connect: Duration::from_secs(5), answer: Duration::from_secs(1) };
     let found = detect(&ports, patience);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].endpoint.name.as_str(), &found[0].endpoint.base), ("found", &server.base()));

@@ -175,3 +175,14 @@ fn a_request_can_be_stopped_from_another_thread() {
     assert_eq!(again.kind, ErrorKind::Cancelled);
     assert_eq!(server.requests().len(), 1);
 }
+
+#[test]
+fn an_encrypted_endpoint_that_is_none_is_a_network_failure() {
+    let server = ModelServer::play(Wire::Chat, "- text: x\n");
+    let base = server.base().replace("http://", "https://");
+    match Http::new(Endpoint::compatible("x", &base, Some(Key::new("k"))), timeouts()) {
+        Ok(provider) => assert_eq!(ask(provider, &hello()).1.unwrap_err().kind, ErrorKind::Network),
+        // A machine without certificates is told what to do.
+        Err(error) => assert!(error.to_string().contains("ca-certificates"), "{error}"),
+    }
+}

@@ -5,6 +5,8 @@ use holon_model::{Cassette, Delta, Endpoint, Part, Stop, Tool, Usage, Wire};
 use holon_testkit::model::{ModelServer, Scripted, Split};
 use serde_json::json;
 
+use proptest::prelude::*;
+
 use super::{WIRES, ask, hello, http};
 
 const CONVERSATION: &str = "
@@ -152,4 +154,99 @@ fn a_server_that_does_not_stream_is_understood() {
     let (deltas, reply) = ask(http(&server), &hello());
     assert_eq!(reply.unwrap().text(), "whole");
     assert_eq!(deltas, [Delta::Text("whole".into())]);
+}
+
+#[test]
+fn a_connection_is_used_again() {
+    for wire in WIRES {
+        let server = ModelServer::play(wire, "- text: a\n- text: b\n- error: bad_request\n- text: c\n");
+        let provider = holon_model::Blocking::new(http(&server)).unwrap();
+        for _ in 0..4 {
+            let _ = provider.stream(&hello(), &mut |_: Delta| {}, &holon_model::Cancel::default());
+        }
+        let connections: Vec<usize> = server.requests().iter().map(|seen| seen.connection).collect();
+        assert_eq!(connections, [0; 4], "{wire:?}");
+    }
+}
+
+#[test]
+fn a_recorded_conversation_replays_offline_to_the_same_replies() {
+    use std::sync::{Arc, Mutex};
+    for wire in WIRES {
+        let server = ModelServer::start(
+            wire,
+            [
+                turn().into(),
+                "- error: { kind: overloaded, message: busy with test-key-0123456789 }\n"
+                    .parse::<Cassette>()
+                    .unwrap()
+                    .turns
+                    .remove(0)
+                    .into(),
+                Turn::text("Done.").into(),
+            ],
+        );
+        let tape = Arc::new(Mutex::new(String::new()));
+        let writes = Arc::clone(&tape);
+        let normaliser =
+            holon_model::Normaliser::new(holon_core::redact::Redactor::new([("key", "test-key-0123456789")]));
+        let recorder = Arc::new(holon_model::Recorder::new(http(&server), normaliser.clone(), move |text| {
+            writes.lock().unwrap().push_str(text);
+            Ok(())
+        }));
+        let mut requests = vec![hello(), hello(), hello()];
+        requests[1].messages.push(holon_model::Message::user("my key is test-key-0123456789"));
+        let live: Vec<_> = requests.iter().map(|request| ask(recorder.clone(), request).1).collect();
+        drop(server);
+        let text = tape.lock().unwrap().clone();
+        assert!(!text.contains("test-key-0123456789"), "{text}");
+        let replay = Arc::new(holon_model::Replay::new(text.parse().unwrap(), normaliser));
+        let again: Vec<_> = requests.iter().map(|request| ask(replay.clone(), request).1).collect();
+        assert_eq!(format!("{again:?}"), format!("{live:?}"), "{wire:?}");
+        assert_eq!(replay.left(), 0);
+    }
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let arguments = prop_oneof![r#"\{"a":"[a-zé\\n]{0,9}"\}"#, ".{1,12}"];
+    prop_oneof![
+        ".{1,20}".prop_map(Step::Text),
+        ".{1,20}".prop_map(|text| Step::Reasoning(holon_model::Reasoning { text, seal: None })),
+        ("[a-z_]{1,9}", arguments)
+            .prop_filter("an empty one becomes {}", |(_, a)| !a.trim().is_empty())
+            .prop_map(|(name, arguments)| {
+                Step::Call(holon_model::cassette::Call { name, arguments, ..Default::default() })
+            }),
+    ]
+}
+
+/// Neighbours of one kind become one part where a wire does not separate them.
+fn joined(reply: &holon_model::Reply) -> Vec<Part> {
+    let mut out: Vec<Part> = Vec::new();
+    for part in &reply.parts {
+        match (out.last_mut(), part) {
+            (Some(Part::Text(all)), Part::Text(more)) => all.push_str(more),
+            (Some(Part::Reasoning(all)), Part::Reasoning(more)) => all.text.push_str(&more.text),
+            _ => out.push(part.clone()),
+        }
+    }
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_turn_arrives_as_it_was_written(
+        steps in prop::collection::vec(any_step(), 1..5),
+        size in 1usize..40,
+        wire in prop::sample::select(&WIRES[..]),
+    ) {
+        let turn = Turn { steps, ..Turn::default() };
+        let server = ModelServer::start(wire, [Scripted::from(turn.clone()).split(Split::Every(size))]);
+        let reply = ask(http(&server), &hello()).1.unwrap();
+        let expect = turn.outcome(1).unwrap();
+        prop_assert_eq!(joined(&reply), joined(&expect));
+        prop_assert_eq!(reply.stop, expect.stop);
+    }
 }

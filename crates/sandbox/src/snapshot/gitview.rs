@@ -93,10 +93,13 @@ pub(crate) fn prepare(
         return Ok(GitView::Copy(to));
     }
     let mut layers = Layers { upper: None, work: None, veil: None, lower: repository.common_dir.clone() };
-    if let Some(text) = config {
+    if config.is_some() || !writable {
+        // Empty but for the configuration; there to make a merged view, which hides the sockets of git's daemons.
         let veil = dir.join("git-veil");
         fs::create_dir(&veil).map_err(Error::io("create", &veil))?;
-        fs::write(veil.join("config"), text).map_err(Error::io("write", &veil))?;
+        if let Some(text) = config {
+            fs::write(veil.join("config"), text).map_err(Error::io("write", &veil))?;
+        }
         layers.veil = Some(veil);
     }
     if writable {

@@ -23,7 +23,7 @@ pub enum StrategyChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// The original itself, mounted read-only.
+    /// A merged view of the original that nobody can write to.
     ReadOnly,
     /// A merged view: the original below, writes beside it.
     Overlay,
@@ -55,7 +55,9 @@ impl Strategy {
         match choice {
             StrategyChoice::Copy => Ok(Self::Copy),
             StrategyChoice::Reflink => Ok(Self::Reflink),
-            StrategyChoice::Auto | StrategyChoice::Overlay if !writable && !veiled => Ok(Self::ReadOnly),
+            StrategyChoice::Auto | StrategyChoice::Overlay if !writable && !veiled && overlay_works => {
+                Ok(Self::ReadOnly)
+            }
             StrategyChoice::Auto | StrategyChoice::Overlay if overlay_works => Ok(Self::Overlay),
             StrategyChoice::Overlay => Err(Error::NoOverlay),
             StrategyChoice::Auto => Ok(Self::Reflink),

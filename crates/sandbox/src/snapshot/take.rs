@@ -77,7 +77,8 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
     }
     let dot_git = elsewhere.map(gitview::dot_git);
     match strategy {
-        Strategy::ReadOnly => {}
+        // Never the bare directory: through a merged view the host's sockets, FIFOs and locks cannot be reached.
+        Strategy::ReadOnly => snapshot.layers.veil = Some(veil(dir, root, &[], None)?),
         Strategy::Overlay => {
             if veiled {
                 snapshot.layers.veil = Some(veil(dir, root, &hidden, dot_git.as_deref())?);

@@ -77,6 +77,14 @@ impl Cgroup {
         self.groups.push(group);
     }
 
+    /// Takes the calling process out again, once what it started is in: when memory runs out, the kernel must not choose
+    /// the process that cleans up.
+    pub(super) fn step_out(&self) {
+        for parent in self.groups.iter().filter_map(|g| g.parent()) {
+            let _ = move_self(parent);
+        }
+    }
+
     /// Whether the kernel had to end a process of the run for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         self.memory.is_some()
@@ -114,10 +122,8 @@ fn move_self(group: &Path) -> std::io::Result<()> {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
+        self.step_out();
         for group in &self.groups {
-            if let Some(parent) = group.parent() {
-                let _ = move_self(parent);
-            }
             let _ = fs::remove_dir(group);
         }
     }

@@ -23,7 +23,8 @@ pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
         setrlimit(resource, limit)
     };
     let refuse = |what: &'static str| move |e: rustix::io::Errno| Refusal::new(Step::Limits, e, what);
-    set(Resource::Core, 0).map_err(refuse("core"))?;
+    // One byte is too little for any core file, and the only value that keeps a core handler of the host from starting.
+    set(Resource::Core, 1).map_err(refuse("core"))?;
     lower(Resource::Nofile, limits.files).map_err(refuse("files"))?;
     lower(Resource::Fsize, limits.file_mb.saturating_mul(1 << 20)).map_err(refuse("file size"))?;
     lower(Resource::Nproc, limits.processes).map_err(refuse("processes"))?;

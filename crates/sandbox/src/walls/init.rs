@@ -89,6 +89,8 @@ fn build(
     held.processes = Some(ways.join(" + "));
     // Room for exactly one more user namespace: the one that locks the mounts, made below.
     root.write_sysctl("user/max_user_namespaces", 1);
+    // Counted against the user outside as well, who needs some too.
+    root.write_sysctl("user/max_inotify_instances", 64);
     root.cover_proc()?;
     held.masked_proc = true;
 

@@ -95,6 +95,7 @@ fn start(socket: &UnixStream, ground: &Ground, groups: &Cgroup) -> Result<(), Re
         }
         Forked::Parent(pid) => {
             drop(from_launcher);
+            groups.step_out();
             let served = write_id_maps(pid, &ground.identity).and_then(|()| {
                 (&to_init).write_all(b"m").map_err(refuse)?;
                 if ground.identity.by_root { hand_mounts(socket, &to_init, ground) } else { Ok(()) }

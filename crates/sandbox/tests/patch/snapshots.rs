@@ -31,8 +31,9 @@ fn the_strategy_follows_from_what_is_needed_and_possible() {
         }
     };
     use StrategyChoice as Choice;
-    check(&Access::ReadOnly, Choice::Auto, false, &[], Some(Strategy::ReadOnly));
-    check(&Access::ReadOnly, Choice::Overlay, false, &[], Some(Strategy::ReadOnly));
+    check(&Access::ReadOnly, Choice::Auto, true, &[], Some(Strategy::ReadOnly));
+    check(&Access::ReadOnly, Choice::Auto, false, &[], Some(Strategy::Copy));
+    check(&Access::ReadOnly, Choice::Overlay, false, &[], None);
     check(&Access::ReadOnly, Choice::Auto, true, &[".env"], Some(Strategy::Overlay));
     check(&Access::ReadOnly, Choice::Auto, true, &["absent"], Some(Strategy::ReadOnly));
     check(&Access::ReadOnly, Choice::Copy, true, &[], Some(Strategy::Copy));

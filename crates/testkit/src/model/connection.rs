@@ -1,4 +1,4 @@
-//! One connection of a scripted server: a request, its answer, the end.
+//! One connection of a scripted server: requests and their answers.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,16 +14,17 @@ use super::server::{Seen, Shared};
 /// Nothing waits longer than this for a client.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn answer(stream: TcpStream, shared: &Shared) {
+pub(super) fn answer(stream: TcpStream, number: usize, shared: &Shared) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let _ = stream.set_nodelay(true);
     // A client that goes away early is none of our business.
-    let _ = converse(&stream, shared);
+    while let Ok(true) = converse(&stream, number, shared) {}
 }
 
-fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
-    let seen = read_request(stream)?;
+/// One request and its answer; true when the connection can be used again.
+fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bool> {
+    let Some(seen) = read_request(stream, number)? else { return Ok(false) };
     if seen.method == "GET" && seen.path.ends_with("/models") {
         let data: Vec<Value> = shared.models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
         return send(stream, shared, plain(200, json!({"object": "list", "data": data})));
@@ -48,10 +49,13 @@ fn plain(status: u16, body: Value) -> Answer {
     Answer { status, kind: "application/json".to_owned(), headers: Vec::new(), pieces, abrupt: false }
 }
 
-fn read_request(stream: &TcpStream) -> io::Result<Seen> {
+/// The next request, unless the client is gone.
+fn read_request(stream: &TcpStream, connection: usize) -> io::Result<Option<Seen>> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
-    reader.read_line(&mut line)?;
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
     let mut words = line.split_whitespace();
     let (method, path) =
         (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
@@ -69,12 +73,12 @@ fn read_request(stream: &TcpStream) -> io::Result<Seen> {
     let mut body = Vec::new();
     reader.take(length.unwrap_or(0)).read_to_end(&mut body)?;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Seen { method, path, headers, body })
+    Ok(Some(Seen { connection, method, path, headers, body }))
 }
 
-fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<()> {
+fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<bool> {
     let mut head = format!(
-        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
+        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n",
         answer.status, answer.kind
     );
     for (name, value) in &answer.headers {
@@ -98,22 +102,23 @@ fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<(
     if !answer.abrupt {
         stream.write_all(b"0\r\n\r\n")?;
     }
-    stream.flush()
+    stream.flush()?;
+    Ok(!answer.abrupt)
 }
 
 /// Holds the connection until the client closes it, the server ends, or patience does.
-fn hang(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn hang(mut stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
     let deadline = Instant::now() + PATIENCE;
     stream.set_read_timeout(Some(Duration::from_millis(20)))?;
     let mut byte = [0];
     while Instant::now() < deadline && !shared.over.load(Ordering::SeqCst) {
         match stream.read(&mut byte) {
-            Ok(0) => return Ok(()),
+            Ok(0) => return Ok(false),
             Err(error) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                 return Err(error);
             }
             _ => {}
         }
     }
-    Ok(())
+    Ok(false)
 }

@@ -20,13 +20,13 @@ pub struct Scripted {
 
 #[derive(Debug, Clone)]
 pub(super) enum Content {
-    Turn(Turn),
+    Turn(Box<Turn>),
     Raw { status: u16, kind: String, pieces: Vec<Piece> },
 }
 
 impl Default for Content {
     fn default() -> Self {
-        Self::Turn(Turn::default())
+        Self::Turn(Box::default())
     }
 }
 
@@ -55,7 +55,7 @@ pub enum Split {
 
 impl From<Turn> for Scripted {
     fn from(turn: Turn) -> Self {
-        Self { content: Content::Turn(turn), ..Self::default() }
+        Self { content: Content::Turn(Box::new(turn)), ..Self::default() }
     }
 }
 

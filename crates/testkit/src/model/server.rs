@@ -15,6 +15,8 @@ use super::script::Scripted;
 /// A request that a server saw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
+    /// The connection it came on, counted from 0.
+    pub connection: usize,
     /// Its method.
     pub method: String,
     /// Its path.
@@ -129,12 +131,12 @@ impl Drop for ModelServer {
 }
 
 fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming() {
+    for (number, stream) in listener.incoming().enumerate() {
         if shared.over.load(Ordering::SeqCst) {
             return;
         }
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
-        std::thread::spawn(move || connection::answer(stream, &shared));
+        std::thread::spawn(move || connection::answer(stream, number, &shared));
     }
 }
