@@ -36,6 +36,9 @@ pub fn from_response(status: u16, headers: &Headers, body: &[u8], now: jiff::Tim
         Some(object) => from_object(object, Some(status)),
         None => ModelError::new(kind_of(Some(status), "", &text), plain(&text, status)),
     };
+    if let (300..=399, Some(target)) = (status, headers.get("location")) {
+        error.message = format!("it redirects to {}; use the base URL of that", excerpt(target));
+    }
     error.status = Some(status);
     error.retry_after = wait_asked_for(headers, now);
     error.request_id = headers
@@ -100,6 +103,8 @@ fn kind_of(status: Option<u16>, words: &str, message: &str) -> ErrorKind {
     use ErrorKind as K;
     let both = format!("{words} {message}").to_lowercase();
     match status {
+        // Following it would carry the key to another host.
+        Some(300..=399) => K::BadRequest,
         Some(401) => K::Auth,
         Some(402) => K::Billing,
         Some(403) if says(&both, &REFUSED) => K::Refused,

@@ -65,7 +65,7 @@ pub struct Blocking<P> {
 }
 
 impl<P: Provider> Blocking<P> {
-    /// Wraps a provider. Must not be used inside an asynchronous task.
+    /// Wraps a provider.
     pub fn new(provider: P) -> Result<Self, ModelError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -74,13 +74,17 @@ impl<P: Provider> Blocking<P> {
         Ok(Self { provider, runtime })
     }
 
-    /// Sends a request and waits for the reply.
+    /// Sends a request and waits for the reply; refused inside an asynchronous task, which it would block.
     pub fn stream(
         &self,
         request: &Request,
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Reply, ModelError> {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let message = "a blocking request was made inside an asynchronous task";
+            return Err(ModelError::new(ErrorKind::BadRequest, message));
+        }
         self.runtime.block_on(self.provider.stream(request, sink, cancel))
     }
 }

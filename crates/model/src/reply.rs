@@ -64,7 +64,8 @@ pub enum Delta {
         /// The piece.
         text: String,
     },
-    /// Everything before is void: the request is sent again. Comes only to callers that asked for it.
+    /// Everything before is void: the request is sent again. Comes after thoughts, and after words or calls only to
+    /// callers that asked for it.
     Restart,
 }
 

@@ -36,19 +36,19 @@ impl<P: Provider> Provider for Retrying<P> {
         Box::pin(async move {
             let mut failures = 0;
             loop {
-                let mut watched = Watched { sink: &mut *sink, delivered: false };
+                let mut watched = Watched { sink: &mut *sink, any: false, answered: false };
                 let error = match self.inner.stream(request, &mut watched, cancel).await {
                     Ok(reply) => return Ok(reply),
                     Err(error) => error,
                 };
-                let delivered = watched.delivered;
+                let (any, answered) = (watched.any, watched.answered);
                 failures += 1;
-                match self.backoff.decide(failures, &error, delivered, (self.random)()) {
+                match self.backoff.decide(failures, &error, answered, (self.random)()) {
                     Next::GiveUp => return Err(error),
                     Next::Wait(pause) => {
                         sink.waiting(pause, &error);
                         cancel.race(tokio::time::sleep(pause)).await?;
-                        if delivered {
+                        if any {
                             sink.delta(Delta::Restart);
                         }
                     }
@@ -58,15 +58,17 @@ impl<P: Provider> Provider for Retrying<P> {
     }
 }
 
-/// Passes pieces on and remembers that there were some.
+/// Passes pieces on and remembers that there were some; thoughts are no part of an answer yet.
 struct Watched<'a> {
     sink: &'a mut dyn Sink,
-    delivered: bool,
+    any: bool,
+    answered: bool,
 }
 
 impl Sink for Watched<'_> {
     fn delta(&mut self, delta: Delta) {
-        self.delivered = true;
+        self.any = true;
+        self.answered |= !matches!(delta, Delta::Reasoning(_));
         self.sink.delta(delta);
     }
 

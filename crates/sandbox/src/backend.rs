@@ -43,6 +43,10 @@ pub trait Payload: Send {
     fn kill(&mut self);
     /// Ends what is left and waits until the last process is gone.
     fn finish(self: Box<Self>) -> Finished;
+    /// Its processes, as the host numbers them; empty where that cannot be told.
+    fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
 }
 
 /// Namespaces, private root, Landlock and seccomp, without any helper program.
@@ -116,5 +120,9 @@ impl Payload for Running {
 
     fn finish(self: Box<Self>) -> Finished {
         Running::finish(*self)
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        Running::processes(self)
     }
 }

@@ -3,6 +3,7 @@
 //! A look costs one `statvfs`; only when the file system got fuller by a good part of the limit are the folders of the
 //! run really counted, so that somebody else's writes cannot end it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -53,8 +54,9 @@ impl DiskWatch {
         Self { folders, limits, start, last_count: None }
     }
 
-    /// The limit that is broken now, if any. `already` is what was there at the start.
-    pub fn broken(&mut self, already: DiskLimits) -> Option<DiskLimit> {
+    /// The limit that is broken now, if any. `already` is what was there at the start; `processes` are asked for when
+    /// files that have no name any more must be counted too.
+    pub fn broken(&mut self, already: DiskLimits, processes: impl FnOnce() -> Vec<u32>) -> Option<DiskLimit> {
         let now = free(self.folders.first()?);
         // Keep the machine usable whatever the limits say.
         if now.bytes < 64 << 20 && self.start.bytes > 64 << 20 {
@@ -70,7 +72,10 @@ impl DiskWatch {
         self.last_count = Some(Instant::now());
         let allowed =
             DiskLimits { bytes: self.limits.bytes + already.bytes, files: self.limits.files + already.files };
-        let mut total = DiskLimits { bytes: 0, files: 0 };
+        let mut total = DiskLimits { bytes: nameless(&processes()), files: 0 };
+        if total.bytes > allowed.bytes {
+            return Some(DiskLimit::Bytes);
+        }
         for folder in &self.folders {
             count(folder, &mut total, &allowed);
             if total.bytes > allowed.bytes {
@@ -108,6 +113,26 @@ fn count(folder: &Path, total: &mut DiskLimits, allowed: &DiskLimits) {
             }
         }
     }
+}
+
+/// Bytes of files on disk that are open but deleted: no folder shows them, yet they fill it.
+fn nameless(processes: &[u32]) -> u64 {
+    let mut seen = BTreeMap::new();
+    for pid in processes {
+        for fd in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            let Ok(target) = fs::read_link(fd.path()) else { continue };
+            let name = target.to_string_lossy();
+            // Files in memory have limits of their own.
+            let in_memory = ["/memfd:", "/tmp/", "/dev/", "/SYSV"].iter().any(|p| name.starts_with(p));
+            if name.ends_with(" (deleted)")
+                && !in_memory
+                && let Ok(meta) = fs::metadata(fd.path())
+            {
+                seen.insert((meta.dev(), meta.ino()), meta.blocks() * 512);
+            }
+        }
+    }
+    seen.values().sum()
 }
 
 /// What is below a folder now.

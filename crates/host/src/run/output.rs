@@ -110,7 +110,7 @@ impl Run<'_> {
                 break Some(Stopped::Idle(allowance.idle));
             } else if printed.bytes > allowance.output_bytes {
                 break Some(Stopped::Output(allowance.output_bytes));
-            } else if let Some(limit) = disk.broken(allowance.already) {
+            } else if let Some(limit) = disk.broken(allowance.already, || payload.processes()) {
                 break Some(Stopped::Disk(limit));
             }
         };

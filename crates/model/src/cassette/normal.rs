@@ -13,11 +13,14 @@ use crate::request::Request;
 /// Things that differ from run to run, and what stands for them; earlier ones win.
 static FOLDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let folds = [
-        (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
-        (r"\b\d{8}-\d{6}-[a-z0-9]{6}\b", "<run>"),
-        (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?", "<time>"),
-        (r"\b\d{4}-\d\d-\d\d\b", "<date>"),
-        (r"\b\d+(\.\d+)? ?(ns|us|µs|ms|s)\b", "<duration>"),
+        (r"(?-u:\b)[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?-u:\b)", "<uuid>"),
+        (r"(?-u:\b)[0-9]{8}-[0-9]{6}-[a-z0-9]{6}(?-u:\b)", "<run>"),
+        (
+            r"(?-u:\b)[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|[+-][0-9]{2}:?[0-9]{2}))?",
+            "<time>",
+        ),
+        (r"(?-u:\b)[0-9]{4}-[0-9]{2}-[0-9]{2}(?-u:\b)", "<date>"),
+        (r"(?-u:\b)[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s)(?-u:\b)", "<duration>"),
         (r"/tmp/[A-Za-z0-9._-]+", "<tmp>"),
     ];
     // All of them are valid; a test says so.
@@ -58,7 +61,7 @@ impl Normaliser {
     pub fn text(&self, request: &Request) -> String {
         let mut text = self.redactor.redact_str(&plain(request));
         for (path, label) in &self.paths {
-            text = text.replace(path.as_str(), label);
+            text = replace_path(&text, path, label);
         }
         for (pattern, name) in FOLDS.iter() {
             if let std::borrow::Cow::Owned(folded) = pattern.replace_all(&text, *name) {
@@ -67,6 +70,20 @@ impl Normaliser {
         }
         text
     }
+}
+
+/// Replaces a path, but not where it only begins a longer name.
+fn replace_path(text: &str, path: &str, label: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(path) {
+        let after = &rest[at + path.len()..];
+        let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+        out.push_str(&rest[..at]);
+        out.push_str(if goes_on { path } else { label });
+        rest = after;
+    }
+    out + rest
 }
 
 /// The digest of a normalised request.
@@ -159,6 +176,16 @@ mod tests {
     #[test]
     fn all_folds_are_valid() {
         assert_eq!(FOLDS.len(), 6);
+    }
+
+    #[test]
+    fn a_path_is_not_folded_inside_a_longer_name() {
+        let normaliser = Normaliser::default().fold_path("/w/app", "<workspace>").fold_path("/w", "<home>");
+        let folded = normaliser.text(&Request::new("m", "/w/app /w/app/x /w/apple /w/app-2 /w. /web"));
+        assert_eq!(
+            folded,
+            "model m\nuser\n  <workspace> <workspace>/x <home>/apple <home>/app-2 <home>. /web\n"
+        );
     }
 
     #[test]

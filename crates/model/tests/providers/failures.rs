@@ -133,7 +133,9 @@ fn a_redirect_does_not_carry_the_key_away() {
     let redirect =
         Scripted::json(307, "{}").header("location", &format!("{}/chat/completions", thief.base()));
     let server = ModelServer::start(Wire::Chat, [redirect]);
-    assert!(ask(http(&server), &hello()).1.is_err());
+    let error = fails(&server);
+    assert_eq!(error.kind, ErrorKind::BadRequest);
+    assert!(error.message.contains(&thief.base()), "{error}");
     assert_eq!(thief.requests(), []);
 }
 

@@ -103,6 +103,16 @@ fn what_was_already_said_is_not_said_again_unless_asked_for() {
 }
 
 #[test]
+fn a_stream_that_breaks_while_the_model_thinks_is_repeated() {
+    for wire in WIRES {
+        let server = ModelServer::play(wire, "- reasoning: hm\n  cut: true\n- text: whole\n");
+        let (deltas, reply) = ask(retrying(&server), &hello());
+        assert_eq!(reply.unwrap().text(), "whole", "{wire:?}");
+        assert_eq!(deltas, [Delta::Reasoning("hm".into()), Delta::Restart, Delta::Text("whole".into())]);
+    }
+}
+
+#[test]
 fn a_pause_can_be_stopped() {
     let server =
         ModelServer::play(Wire::Chat, "- error: { kind: rate_limit, retry_after: 30s }\n- text: ok\n");

@@ -194,7 +194,7 @@ fn a_recorded_conversation_replays_offline_to_the_same_replies() {
             writes.lock().unwrap().push_str(text);
             Ok(())
         }));
-        let mut requests = vec![hello(), hello(), hello()];
+        let mut requests = [hello(), hello(), hello()];
         requests[1].messages.push(holon_model::Message::user("my key is test-key-0123456789"));
         let live: Vec<_> = requests.iter().map(|request| ask(recorder.clone(), request).1).collect();
         drop(server);

@@ -168,6 +168,20 @@ impl Running {
         Ok(self.ending)
     }
 
+    /// Everything below the launcher, as the host numbers it: init adopts whatever the payload lets go of.
+    pub fn processes(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut todo: Vec<u32> = self.launcher.iter().map(Child::id).collect();
+        while let Some(pid) = todo.pop() {
+            for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+                let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                todo.extend(children.split_whitespace().filter_map(|word| word.parse::<u32>().ok()));
+            }
+            found.push(pid);
+        }
+        found
+    }
+
     /// Asks the payload to end (SIGTERM to everything inside).
     pub fn terminate(&self) {
         let _ = (&self.socket).write_all(&[TERMINATE]);
