@@ -22,6 +22,9 @@ fn payloads_start_with_a_clean_slate() {
         // The C library itself ignores its two internal signals when it starts a command.
         let seen = seen.replace("SigIgn:\t0000000180000000", "SigIgn:\t0000000000000000");
         assert!(seen.contains("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000"), "{seen}");
-        assert!(seen.contains("\n0 1 2 3 /holon/workspace"), "only standard descriptors (and ls's own): {seen}");
+        assert!(
+            seen.contains("\n0 1 2 3 /holon/workspace"),
+            "only standard descriptors (and ls's own): {seen}"
+        );
     });
 }

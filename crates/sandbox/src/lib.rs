@@ -1,8 +1,8 @@
 //! The walls around a run: probe, snapshot, isolate, diff.
 
 pub mod backend;
-pub mod disk;
 pub mod diff;
+pub mod disk;
 pub mod expose;
 pub mod fallback;
 pub mod mount;
