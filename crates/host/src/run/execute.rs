@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use holon_core::event::Body;
 use holon_core::manifest::SandboxInfo;
-use holon_core::sandbox::{Enforced, EnforcedLimits};
 use holon_sandbox::backend::{Backend, Payload};
 use holon_sandbox::disk::DiskLimits;
 use holon_sandbox::fallback::Choice;
@@ -123,35 +122,13 @@ impl Run<'_> {
             (false, _) if backend.private_root() => "read-only mount".to_owned(),
             (_, strategy) => strategy.to_owned(),
         };
-        self.manifest.metadata.sandbox = SandboxInfo {
-            backend: backend.name().to_owned(),
-            level: backend.level(),
-            enforced: Enforced {
-                user_ns: held.user_ns,
-                mount_ns: held.mount_ns,
-                pid_ns: held.pid_ns,
-                net_ns: held.net_ns,
-                ipc_ns: held.ipc_ns,
-                uts_ns: held.uts_ns,
-                cgroup_ns: held.cgroup_ns,
-                private_root: held.private_root,
-                masked_proc: held.masked_proc,
-                landlock: held.landlock,
-                seccomp: held.seccomp,
-                no_new_privs: held.no_new_privs,
-                capabilities_dropped: held.capabilities_dropped,
-                unprivileged_payload: held.unprivileged_payload,
-                workspace: Some(workspace),
-                // A foreign agent decides about its own tools; the walls are what counts.
-                tools: false,
-                limits: EnforcedLimits {
-                    processes: held.processes.clone(),
-                    memory: held.memory.clone(),
-                    disk: Some("watched".into()),
-                    files: held.files.clone(),
-                },
-            },
-        };
+        let mut enforced = held.enforced();
+        enforced.workspace = Some(workspace);
+        enforced.limits.disk = Some("watched".into());
+        // A foreign agent decides about its own tools; the walls are what counts.
+        enforced.tools = false;
+        let (name, level) = (backend.name().to_owned(), backend.level());
+        self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which walls really stood: reported by init from inside, never assumed.
 
+use holon_core::sandbox::{Enforced, EnforcedLimits};
 use serde::{Deserialize, Serialize};
 
 /// One field per layer, filled in as each step succeeds.
@@ -41,4 +42,33 @@ pub struct Held {
     pub memory: Option<String>,
     /// How the number of descriptors and the size of a file are limited.
     pub files: Option<String>,
+}
+
+impl Held {
+    /// The record for a manifest; what only the host knows (workspace, tools, disk) is left for it to fill in.
+    pub fn enforced(&self) -> Enforced {
+        Enforced {
+            user_ns: self.user_ns,
+            mount_ns: self.mount_ns,
+            pid_ns: self.pid_ns,
+            net_ns: self.net_ns,
+            ipc_ns: self.ipc_ns,
+            uts_ns: self.uts_ns,
+            cgroup_ns: self.cgroup_ns,
+            private_root: self.private_root,
+            masked_proc: self.masked_proc,
+            landlock: self.landlock,
+            seccomp: self.seccomp,
+            no_new_privs: self.no_new_privs,
+            capabilities_dropped: self.capabilities_dropped,
+            unprivileged_payload: self.unprivileged_payload,
+            limits: EnforcedLimits {
+                processes: self.processes.clone(),
+                memory: self.memory.clone(),
+                files: self.files.clone(),
+                ..EnforcedLimits::default()
+            },
+            ..Enforced::default()
+        }
+    }
 }

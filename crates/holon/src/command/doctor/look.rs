@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use holon_core::sandbox::{Enforced, Level};
+use holon_core::sandbox::Level;
 use holon_git::Git;
 use holon_host::Places;
 use holon_sandbox::backend::{Backend, Native};
@@ -108,24 +108,7 @@ impl Found {
 }
 
 fn layers(held: &Held) -> Layers {
-    let enforced = Enforced {
-        user_ns: held.user_ns,
-        mount_ns: held.mount_ns,
-        pid_ns: held.pid_ns,
-        net_ns: held.net_ns,
-        ipc_ns: held.ipc_ns,
-        uts_ns: held.uts_ns,
-        cgroup_ns: held.cgroup_ns,
-        private_root: held.private_root,
-        masked_proc: held.masked_proc,
-        landlock: held.landlock,
-        seccomp: held.seccomp,
-        no_new_privs: held.no_new_privs,
-        capabilities_dropped: held.capabilities_dropped,
-        unprivileged_payload: held.unprivileged_payload,
-        ..Enforced::default()
-    };
-    let (there, missing) = manifest::layers(&enforced);
+    let (there, missing) = manifest::layers(&held.enforced());
     Layers { there, missing, processes: held.processes.clone(), memory: held.memory.clone() }
 }
 
