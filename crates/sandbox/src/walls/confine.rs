@@ -1,6 +1,6 @@
 //! The last steps before the payload's first instruction: limits, Landlock, capabilities, seccomp.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -58,7 +58,9 @@ pub(super) fn landlock(writable: &[PathBuf]) -> Result<Option<u32>, Refusal> {
     };
     let mut ruleset = ruleset.add_rule(rule("/".as_ref(), read)?).map_err(|e| refuse(&e))?;
     for path in writable {
-        let access = if path.is_dir() { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) };
+        // /dev stands for its devices, which can be written to but not replaced.
+        let folder = path.is_dir() && path != Path::new("/dev");
+        let access = if folder { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) };
         ruleset = ruleset.add_rule(rule(path, access)?).map_err(|e| refuse(&e))?;
     }
     let status = ruleset.restrict_self().map_err(|e| refuse(&e))?;
@@ -69,7 +71,7 @@ pub(super) fn landlock(writable: &[PathBuf]) -> Result<Option<u32>, Refusal> {
     })
 }
 
-/// Empties every capability set and forbids gaining any.
+/// Empties every capability set and forbids gaining any. After the last user namespace, which would fill them again.
 pub(super) fn drop_capabilities() -> Result<(), Refusal> {
     let refuse = |e: rustix::io::Errno| Refusal::new(Step::Capabilities, e, "");
     rustix::thread::clear_ambient_capability_set().map_err(refuse)?;

@@ -20,7 +20,7 @@ use super::step::{Refusal, Step};
 use super::view::{View, Views};
 use super::wire::{self, Message, TERMINATE};
 use super::{confine, launcher, sys};
-use crate::mount::Mount;
+use crate::mount::{Mount, Source};
 
 /// Where the workspace is inside.
 pub(super) const WORKSPACE: &str = "/holon/workspace";
@@ -170,12 +170,21 @@ fn become_payload_user(identity: &Identity) -> Result<(), Refusal> {
 
 /// What Landlock leaves writable: the writable mounts, or, for a scoped workspace, its open directories.
 fn writable_paths(views: &[View], below: &[PathBuf]) -> Vec<PathBuf> {
-    let workspace = Path::new(WORKSPACE);
+    let (workspace, devices) = (Path::new(WORKSPACE), Path::new("/dev"));
+    let is_bind = |v: &View| matches!(v.mount.source, Source::Bind(_));
     let mut paths: Vec<PathBuf> = views
         .iter()
         .filter(|v| v.mount.writable && (below.is_empty() || v.mount.at != workspace))
-        .map(|v| v.mount.at.clone())
+        .map(|v| {
+            if v.mount.at.parent() == Some(devices) && is_bind(v) {
+                devices.to_owned()
+            } else {
+                v.mount.at.clone()
+            }
+        })
         .collect();
+    // One rule for all devices.
+    paths.dedup();
     paths.extend(below.iter().map(|p| workspace.join(p)));
     paths
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::Deserialize;
 
@@ -26,8 +26,29 @@ static POLICY: LazyLock<Result<Policy, String>> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../../policies/root.toml")).map_err(|e| e.to_string())
 });
 
+/// What was found last, and for whom it was made out: the system does not change while a process runs.
+static FOUND: Mutex<Option<Found>> = Mutex::new(None);
+
+struct Found {
+    who: (u32, u32),
+    mounts: Vec<Mount>,
+}
+
 /// Mounts of the system, the devices, the generated settings and the temporary space.
 pub fn system_root(identity: &Identity) -> Vec<Mount> {
+    let who = (identity.inside_uid, identity.inside_gid);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*found {
+        Some(found) if found.who == who => found.mounts.clone(),
+        _ => {
+            let mounts = look(identity);
+            *found = Some(Found { who, mounts: mounts.clone() });
+            mounts
+        }
+    }
+}
+
+fn look(identity: &Identity) -> Vec<Mount> {
     let Ok(policy) = &*POLICY else { return Vec::new() };
     let mut mounts = Vec::new();
     for path in policy.system.iter().chain(&policy.etc) {

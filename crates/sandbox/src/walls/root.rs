@@ -88,6 +88,11 @@ impl Root {
                     Err(e) => Err(refuse(at)(e)),
                 }
             }
+            (Source::EmptyDir, _) if !self.attached.iter().any(|m| at.starts_with(m)) => {
+                // In the root itself, which becomes read-only, a folder is enough.
+                let (parent, name) = self.parent(at)?;
+                rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o555)).map_err(refuse(at))
+            }
             (Source::EmptyDir, _) => {
                 let cover = self.clone_of(EMPTY_FOLDER.as_ref())?;
                 let target = self.mount_point(at, &cover)?;
