@@ -8,7 +8,6 @@ use holon_core::outcome::Outcome;
 use holon_sandbox::walls::Ending;
 
 use super::Run;
-use super::execute::until;
 use super::output::not_started;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
@@ -50,7 +49,7 @@ impl Run<'_> {
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
         let log = self.folder.evidence().join(format!("check-{number}.log"));
         let watched = vec![self.folder.layers()];
-        let allowance = self.allowance(stage, until(Instant::now() + CHECK_LIMIT, CHECK_LIMIT));
+        let allowance = self.allowance(stage, Instant::now() + CHECK_LIMIT);
         let attended = self.attend(payload, &allowance, &watched, &log, false)?;
         Ok(if attended.stopped.is_some() { Ending::Killed } else { attended.finished.ending })
     }

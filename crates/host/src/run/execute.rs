@@ -1,6 +1,6 @@
 //! Execute: the agent behind the walls.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use holon_core::event::Body;
 use holon_core::manifest::SandboxInfo;
@@ -130,9 +130,4 @@ impl Run<'_> {
         let (name, level) = (backend.name().to_owned(), backend.level());
         self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };
     }
-}
-
-/// Time left for something that must not outlive the run's limit.
-pub(super) fn until(deadline: Instant, at_most: Duration) -> Instant {
-    deadline.min(Instant::now() + at_most)
 }
