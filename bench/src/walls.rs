@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use holon_sandbox::mount::{Mount, Overlay, Source};
 use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
-use holon_sandbox::walls::{Ending, Ground, Identity, Job, Launcher, Limits, Network, Running, layout};
+use holon_sandbox::walls::{Ending, Ground, Identity, Job, Launcher, Limits, Network, Running, Streams, layout};
 
 use crate::Failure;
 
@@ -168,6 +168,7 @@ impl Run {
             cwd: WORKSPACE_INSIDE.into(),
             limits: LIMITS,
             network: Network::None,
+            streams: Streams::Watched,
         }
     }
 }

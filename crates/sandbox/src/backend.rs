@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use holon_core::sandbox::Level;
@@ -35,6 +37,12 @@ pub trait Payload: Send {
     fn held(&self) -> &Held;
     /// Its output; `None` the second time.
     fn take_output(&mut self) -> Option<Output>;
+    /// The host's end of its standard input and output, for a job with [`Streams::Channel`](crate::walls::Streams); once.
+    fn take_channel(&mut self) -> Option<UnixStream>;
+    /// The listener in its network, for a job with a gateway; once, and only where walls can offer one.
+    fn take_listener(&mut self) -> Option<TcpListener> {
+        None
+    }
     /// Waits at most `limit` for it to end.
     fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal>;
     /// Asks everything inside to end.
@@ -103,7 +111,18 @@ impl Payload for Running {
 
     fn take_output(&mut self) -> Option<Output> {
         let (out, err) = Running::take_output(self)?;
-        Some((Box::new(out), Box::new(err)))
+        Some((
+            out.map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read + Send>, |o| Box::new(o)),
+            Box::new(err),
+        ))
+    }
+
+    fn take_channel(&mut self) -> Option<UnixStream> {
+        Running::take_channel(self)
+    }
+
+    fn take_listener(&mut self) -> Option<TcpListener> {
+        Running::take_listener(self)
     }
 
     fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_core::mode::Network;
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::snapshot::WORKSPACE_INSIDE;
-use holon_sandbox::walls::{self, Ground, Identity, Job, Limits, layout};
+use holon_sandbox::walls::{self, Ground, Identity, Job, Limits, Streams, layout};
 
 use super::Run;
 use super::snapshot::Stage;
@@ -61,6 +61,7 @@ impl Run<'_> {
             cwd: folders.workspace,
             limits: ground.limits,
             network: ground.network,
+            streams: ground.streams,
         }
     }
 
@@ -81,6 +82,7 @@ impl Run<'_> {
                 memory_mb: limits.memory_mb,
             },
             network: if host_network { walls::Network::Host } else { walls::Network::None },
+            streams: Streams::Watched,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A payload that another program put behind walls: the launcher attends to that program, the walls are measured.
 
 use std::io::{Cursor, Read};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::measure;
@@ -98,7 +99,11 @@ fn words(running: &mut Running, seen: &mut Option<Output>) -> String {
     let mut errors = errors.take(MAX_WORDS);
     let _ = errors.read_to_end(&mut said);
     let text = String::from_utf8_lossy(&said).trim().to_owned();
-    *seen = Some((Box::new(out), Box::new(Cursor::new(said).chain(errors.into_inner()))));
+    let out: Box<dyn Read + Send> = match out {
+        Some(out) => Box::new(out),
+        None => Box::new(std::io::empty()),
+    };
+    *seen = Some((out, Box::new(Cursor::new(said).chain(errors.into_inner()))));
     text
 }
 
@@ -109,6 +114,10 @@ impl Payload for Attended {
 
     fn take_output(&mut self) -> Option<Output> {
         self.seen.take().or_else(|| Payload::take_output(&mut self.running))
+    }
+
+    fn take_channel(&mut self) -> Option<UnixStream> {
+        self.running.take_channel()
     }
 
     fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {

@@ -83,6 +83,7 @@ impl Backend for Bubblewrap {
             limits: Some(job.limits),
             handed,
             adopt: true,
+            streams: job.streams,
             ..Bare::default()
         };
         let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?;
@@ -106,7 +107,7 @@ fn promised(job: &Job, by_launcher: &Held) -> Held {
         user_ns: true,
         mount_ns: true,
         pid_ns: true,
-        net_ns: job.network == Network::None,
+        net_ns: job.network.is_private(),
         ipc_ns: true,
         uts_ns: true,
         private_root: true,

@@ -7,7 +7,7 @@ use super::oci::{Oci, container_name};
 use super::plan;
 use super::staged::{Arguments, ENV_FILE, Staged, env_file};
 use crate::mount::{Mount, Source};
-use crate::walls::{Identity, Job, Limits, Network, Refusal, Step};
+use crate::walls::{Identity, Job, Limits, Refusal, Step, Streams};
 
 pub(super) const PID_FILE: &str = "pid";
 /// Space that every payload has, whoever brings the root.
@@ -34,7 +34,9 @@ impl Oci {
     pub(super) fn arguments(&self, job: &Job, stage: &Path) -> Result<Arguments, Refusal> {
         let mut made = Arguments { env: env_file(&job.env)?, ..Arguments::default() };
         made.words(self.globals.iter());
-        made.words(["run", "--rm", "--interactive=false", "--name", &container_name(&job.name)]);
+        let talks =
+            if job.streams == Streams::Channel { "--interactive=true" } else { "--interactive=false" };
+        made.words(["run", "--rm", talks, "--name", &container_name(&job.name)]);
         made.words(self.walls(job));
         made.words(limits(&job.limits));
         made.words(self.form.runtime.into_iter().flat_map(|runtime| ["--runtime", runtime]));
@@ -62,7 +64,7 @@ impl Oci {
     }
 
     fn walls(&self, job: &Job) -> Vec<String> {
-        let network = if job.network == Network::None { "none" } else { "host" };
+        let network = if job.network.is_private() { "none" } else { "host" };
         let mut words = vec!["--pull", "never", "--network", network, "--read-only", "--cap-drop", "all"];
         words.extend(["--security-opt", "no-new-privileges", "--ipc", "private", "--cgroupns", "private"]);
         words.extend(["--log-driver", "none", "--no-healthcheck"]);
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn dialects_and_users_differ_where_they_must() {
         let mut job = typical();
-        job.network = Network::Host;
+        job.network = crate::walls::Network::Host;
         let docker = words(&engine(Dialect::Docker, User::Same), &job);
         assert_eq!(values(&docker, "--network"), ["host"]);
         assert_eq!(values(&docker, "--pid"), Vec::<&str>::new());

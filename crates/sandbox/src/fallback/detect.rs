@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::engine::{self, Dialect, Form, User};
 use super::oci::Oci;
-use crate::walls::{Identity, Job, Launcher, Limits, Network, Refusal, Step};
+use crate::walls::{Identity, Job, Launcher, Limits, Network, Refusal, Step, Streams};
 
 /// An entrypoint no image has: an engine that complains only about it has built everything else.
 const NOWHERE: &str = "/.holon-probe";
@@ -166,6 +166,7 @@ fn nothing(name: &str) -> Job {
         cwd: PathBuf::from("/"),
         limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
         network: Network::None,
+        streams: Streams::Watched,
     }
 }
 

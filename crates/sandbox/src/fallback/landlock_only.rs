@@ -60,6 +60,7 @@ impl Backend for LandlockOnly {
             argv: job.argv.clone(),
             env: job.env.clone(),
             cwd: job.cwd.clone(),
+            streams: job.streams,
             become_user: job.identity.owner(),
             limits: Some(job.limits),
             confined: Some(confined),

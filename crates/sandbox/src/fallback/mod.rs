@@ -29,6 +29,8 @@ mod live;
 #[cfg(test)]
 mod live_bubblewrap;
 #[cfg(test)]
+mod live_channel;
+#[cfg(test)]
 mod live_oci;
 #[cfg(test)]
 mod testing;

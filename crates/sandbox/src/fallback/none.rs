@@ -38,6 +38,7 @@ impl Backend for Unwalled {
             argv: job.argv.clone(),
             env: job.env.clone(),
             cwd: job.cwd.clone(),
+            streams: job.streams,
             become_user: job.identity.owner(),
             or_stay: true,
             limits: Some(job.limits),

@@ -16,7 +16,7 @@ use super::engine::{self, Dialect, Form};
 use super::staged::ENV_FILE;
 use crate::backend::{Backend, Payload};
 use crate::walls::bare::Bare;
-use crate::walls::{Ending, Held, Job, Launcher, Network, Refusal, Step};
+use crate::walls::{Ending, Held, Job, Launcher, Refusal, Step};
 
 /// A container engine, an image, and how to start one from the other.
 #[derive(Debug, Clone)]
@@ -103,6 +103,7 @@ impl Oci {
             argv: [vec![self.command.clone().into()], arguments.argv].concat(),
             env: self.env.clone(),
             cwd: "/".into(),
+            streams: job.streams,
             to_terminate: self.command_words(&["kill", "--signal", "TERM", &container_name(&job.name)]),
             at_end: self.ending_commands(&container_name(&job.name)),
             ..Bare::default()
@@ -136,7 +137,7 @@ impl Oci {
             pid_ns: true,
             ipc_ns: true,
             uts_ns: true,
-            net_ns: job.network == Network::None,
+            net_ns: job.network.is_private(),
             private_root: true,
             no_new_privs: true,
             capabilities_dropped: true,

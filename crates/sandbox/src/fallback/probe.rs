@@ -9,7 +9,7 @@ use super::landlock_only::LandlockOnly;
 use super::oci::Oci;
 use crate::backend::{Backend, Native};
 use crate::walls::layout::system_root;
-use crate::walls::{Ending, Held, Identity, Job, Launcher, Limits, Network, Refusal, Step};
+use crate::walls::{Ending, Held, Identity, Job, Launcher, Limits, Network, Refusal, Step, Streams};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,6 +54,7 @@ pub fn try_out(backend: &dyn Backend, argv: &[&str]) -> Result<Held, Refusal> {
         cwd: "/".into(),
         limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
         network: Network::None,
+        streams: Streams::Watched,
     };
     let mut payload = backend.start(&job)?;
     let held = payload.held().clone();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::backend::{Backend, Payload};
 use crate::mount::{Mount, Source};
 use crate::walls::layout::system_root;
-use crate::walls::{Ending, Held, Identity, Job, Limits, Network, become_launcher_if_asked};
+use crate::walls::{Ending, Held, Identity, Job, Limits, Network, Streams, become_launcher_if_asked};
 
 /// Runs before the test harness, which knows nothing of launchers.
 #[used]
@@ -39,6 +39,7 @@ pub(super) fn job(argv: &[&str]) -> Job {
         cwd: "/".into(),
         limits: Limits { processes: 128, files: 512, file_mb: 64, memory_mb: 512 },
         network: Network::None,
+        streams: Streams::Watched,
     }
 }
 

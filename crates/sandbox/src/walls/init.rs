@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use super::cgroup::Cgroup;
 use super::held::Held;
 use super::identity::Identity;
-use super::job::{Ground, Job, Network};
+use super::job::{GATEWAY_PORT, Ground, Job, Network, Streams};
 use super::root::Root;
 use super::step::{Refusal, Step};
 use super::view::{View, Views};
@@ -69,15 +70,18 @@ fn build(
         ipc_ns: true,
         uts_ns: true,
         cgroup_ns: true,
-        net_ns: ground.network == Network::None,
+        net_ns: ground.network.is_private(),
         memory: groups.memory.clone(),
         files: Some("rlimit".into()),
         ..Held::default()
     };
     become_payload_user(&ground.identity)?;
     launcher::stop_propagation()?;
-    if ground.network == Network::None {
+    if ground.network.is_private() {
         sys::loopback_up().map_err(|e| Refusal::new(Step::Loopback, e, ""))?;
+    }
+    if ground.network == Network::Gateway {
+        hand_out_listener(socket).map_err(|e| Refusal::new(Step::Loopback, e, "gateway"))?;
     }
     rustix::system::sethostname(b"holon").map_err(|e| Refusal::new(Step::Root, e, "host name"))?;
     let mut root = Root::new()?;
@@ -202,6 +206,12 @@ fn lock_mounts(identity: &Identity) -> Result<(), Refusal> {
     write("uid_map", format!("{uid} {uid} 1"))
 }
 
+/// A socket belongs to the namespace it was made in, whoever holds it: the host answers what the payload sends here.
+fn hand_out_listener(socket: &UnixStream) -> std::io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, GATEWAY_PORT))?;
+    wire::give_fds(socket, &[listener.as_fd()])
+}
+
 /// Starts the command with a clean slate: no terminal, default signals, none of them blocked (init waits with SIGCHLD
 /// blocked; starting a command the standard way unblocks everything).
 fn start(job: &Job) -> Result<i32, Refusal> {
@@ -209,6 +219,10 @@ fn start(job: &Job) -> Result<i32, Refusal> {
     sys::default_signals();
     let mut command = Command::new(&job.argv[0]);
     command.args(&job.argv[1..]).env_clear().envs(job.env.iter().map(|(k, v)| (k, v))).current_dir(&job.cwd);
+    if job.streams == Streams::Channel {
+        let refuse = |e| Refusal::new(Step::Exec, e, "standard input");
+        command.stdin(std::io::stdout().as_fd().try_clone_to_owned().map_err(refuse)?);
+    }
     match command.spawn() {
         Ok(child) => Ok(child.id() as i32),
         Err(e) => Err(Refusal::new(Step::Exec, e, job.argv[0].to_string_lossy())),

@@ -31,6 +31,8 @@ pub struct Job {
     pub limits: Limits,
     /// What it can reach.
     pub network: Network,
+    /// What its standard streams are.
+    pub streams: Streams,
 }
 
 /// The part of a job that is known early: enough to make the namespaces and most of the root.
@@ -44,6 +46,8 @@ pub struct Ground {
     pub limits: Limits,
     /// As in [`Job`].
     pub network: Network,
+    /// As in [`Job`].
+    pub streams: Streams,
     /// The first mounts of the job: the system, which every payload gets.
     pub mounts: Vec<Mount>,
     /// Owner of the workspace, if it will have to be mapped to the payload.
@@ -53,8 +57,8 @@ pub struct Ground {
 impl Ground {
     /// Whether a launcher warmed for this ground can carry out `job`.
     pub fn carries(&self, job: &Job) -> bool {
-        (&self.name, self.identity, self.limits, self.network)
-            == (&job.name, job.identity, job.limits, job.network)
+        (&self.name, self.identity, self.limits, self.network, self.streams)
+            == (&job.name, job.identity, job.limits, job.network, job.streams)
             && job.mounts.starts_with(&self.mounts)
     }
 }
@@ -68,6 +72,7 @@ impl Job {
             identity: self.identity,
             limits: self.limits,
             network: self.network,
+            streams: self.streams,
             mounts: system.cloned().collect(),
             owner: None,
         }
@@ -93,6 +98,29 @@ pub struct Limits {
 pub enum Network {
     /// A namespace of its own with nothing but loopback.
     None,
+    /// The same, and a listener at [`GATEWAY_PORT`] of its loopback that the host answers.
+    Gateway,
     /// The host's network.
     Host,
+}
+
+impl Network {
+    /// Whether it is a namespace of its own.
+    pub fn is_private(self) -> bool {
+        self != Self::Host
+    }
+}
+
+/// Where the payload finds the host's listener; the namespace is the run's own, so the number is always free.
+pub const GATEWAY_PORT: u16 = 8001;
+
+/// What a payload's standard streams are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Streams {
+    /// Nothing to read; what it prints is watched.
+    #[default]
+    Watched,
+    /// Standard input and output are one channel to the host; standard error is watched.
+    Channel,
 }

@@ -134,7 +134,7 @@ fn namespaces(network: Network) -> u64 {
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
-    if network == Network::None {
+    if network.is_private() {
         flags |= libc::CLONE_NEWNET;
     }
     flags as u64

@@ -23,7 +23,7 @@ mod wire;
 pub(crate) use confine::seccomp_bytes;
 pub use held::Held;
 pub use identity::Identity;
-pub use job::{Ground, Job, Limits, Network};
+pub use job::{GATEWAY_PORT, Ground, Job, Limits, Network, Streams};
 pub use launcher::become_launcher_if_asked;
 pub(crate) use root::{PROC_HIDDEN, PROC_READ_ONLY};
 pub use spawn::{Ending, Finished, Launcher, Running, Warm};

@@ -1,7 +1,7 @@
 //! The host's side of a launch.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::bare::Bare;
 use super::held::Held;
-use super::job::{Ground, Job, Limits};
+use super::job::{Ground, Job, Limits, Network, Streams};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{Refusal, Step};
 use super::wire::{self, Message, Prelude, TERMINATE};
@@ -53,7 +53,7 @@ impl Launcher {
 
     /// Starts the launcher process, which gets ready while the caller still works out the job.
     pub fn warm(&self, ground: &Ground) -> Result<Warm, Refusal> {
-        let running = self.prepare(&Prelude::Walls(ground.clone()))?;
+        let running = self.prepare(&Prelude::Walls(ground.clone()), ground.streams)?;
         Ok(Warm { running, ground: ground.clone() })
     }
 
@@ -66,21 +66,28 @@ impl Launcher {
         client: bool,
     ) -> Result<Running, Refusal> {
         let prelude = if client { Prelude::Client } else { Prelude::Bare { name: name.to_owned(), limits } };
-        let mut running = self.prepare(&prelude)?;
+        let mut running = self.prepare(&prelude, bare.streams)?;
         wire::give(&running.socket, bare).map_err(|e| Refusal::new(Step::Job, e, ""))?;
         running.await_ready()?;
         Ok(running)
     }
 
-    fn prepare(&self, prelude: &Prelude) -> Result<Running, Refusal> {
+    fn prepare(&self, prelude: &Prelude, streams: Streams) -> Result<Running, Refusal> {
         let refuse = |e: io::Error| Refusal::new(Step::Job, e, self.binary.display().to_string());
         let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
+        let (channel, stdout) = match streams {
+            Streams::Watched => (None, Stdio::piped()),
+            Streams::Channel => {
+                let (near, far) = UnixStream::pair().map_err(refuse)?;
+                (Some(near), Stdio::from(OwnedFd::from(far)))
+            }
+        };
         let mut child = Command::new(&self.binary)
             .arg0(LAUNCHER_NAME)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::piped())
             // Ctrl-C on the terminal is the host's to handle.
             .process_group(0)
@@ -92,6 +99,8 @@ impl Launcher {
             socket: ours,
             launcher: Some(child),
             held: Held::default(),
+            channel,
+            listener: None,
             stdout,
             stderr,
             ending: None,
@@ -126,6 +135,9 @@ impl Warm {
         let rest = Job { mounts: job.mounts[self.ground.mounts.len()..].to_vec(), ..job.clone() };
         // A launcher that gave up already does not read the job, but has said why.
         let given = wire::give(&running.socket, &rest);
+        if job.network == Network::Gateway {
+            running.await_listener()?;
+        }
         running.await_ready()?;
         given.map_err(refuse)?;
         Ok(running)
@@ -139,6 +151,8 @@ pub struct Running {
     messages: BufReader<UnixStream>,
     launcher: Option<Child>,
     held: Held,
+    channel: Option<UnixStream>,
+    listener: Option<TcpListener>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     ending: Option<Ending>,
@@ -151,9 +165,19 @@ impl Running {
         &self.held
     }
 
-    /// The payload's standard output and error; `None` the second time.
-    pub fn take_output(&mut self) -> Option<(ChildStdout, ChildStderr)> {
-        Some((self.stdout.take()?, self.stderr.take()?))
+    /// The payload's standard output (none with a channel) and error; `None` the second time.
+    pub fn take_output(&mut self) -> Option<(Option<ChildStdout>, ChildStderr)> {
+        Some((self.stdout.take(), self.stderr.take()?))
+    }
+
+    /// The host's end of the payload's standard input and output, if the job asked for a channel; once.
+    pub fn take_channel(&mut self) -> Option<UnixStream> {
+        self.channel.take()
+    }
+
+    /// The listener inside the payload's network, if the job asked for a gateway; once.
+    pub fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
     }
 
     /// Waits at most `limit` for the payload to end; `None` if it has not. An exec that failed is an error.
@@ -215,6 +239,27 @@ impl Running {
                 Err(Refusal::new(Step::Namespaces, io::Error::other("the launcher ended without a word"), ""))
             }
         }
+    }
+
+    /// The listener comes before the first message, or a refusal instead of it.
+    fn await_listener(&mut self) -> Result<(), Refusal> {
+        let refuse = |e: io::Error| Refusal::new(Step::Loopback, e, "gateway");
+        let deadline = Instant::now() + SETUP_LIMIT;
+        if !readable(&self.socket, deadline) {
+            return Err(refuse(io::ErrorKind::TimedOut.into()));
+        }
+        match wire::take_fd_or_byte(&self.socket).map_err(refuse)? {
+            Ok(fd) => self.listener = Some(fd.into()),
+            Err(first) => {
+                let mut line = vec![first];
+                self.messages.read_until(b'\n', &mut line).map_err(refuse)?;
+                return match serde_json::from_slice(&line) {
+                    Ok(Message::Refused(refusal)) => Err(refusal),
+                    _ => Err(refuse(io::Error::other("init said something else"))),
+                };
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, message: Message) -> Result<(), Refusal> {

@@ -93,6 +93,22 @@ pub(super) fn give_fds(to: &UnixStream, fds: &[BorrowedFd<'_>]) -> io::Result<()
     Ok(())
 }
 
+/// Takes one descriptor that [`give_fds`] handed over, or the first byte of a message that came instead.
+pub(super) fn take_fd_or_byte(from: &UnixStream) -> io::Result<Result<OwnedFd, u8>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let got = recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    if got.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let fd = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
+        _ => None,
+    });
+    Ok(fd.ok_or(byte[0]))
+}
+
 /// Takes `count` descriptors that [`give_fds`] handed over; they are closed at exec.
 pub(super) fn take_fds(from: &UnixStream, count: usize) -> io::Result<Vec<OwnedFd>> {
     let mut fds = Vec::with_capacity(count);

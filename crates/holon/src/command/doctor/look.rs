@@ -12,7 +12,7 @@ use holon_sandbox::fallback::probe::{probe_all, try_out};
 use holon_sandbox::mount::{Mount, Overlay, Source};
 use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
 use holon_sandbox::walls::layout::system_root;
-use holon_sandbox::walls::{Held, Identity, Job, Launcher, Limits, Network, Refusal};
+use holon_sandbox::walls::{Held, Identity, Job, Launcher, Limits, Network, Refusal, Streams};
 
 use super::pause::Pauses;
 use crate::failure::Failure;
@@ -149,6 +149,7 @@ fn try_overlay(native: &Native, folder: &Path) -> Result<(), String> {
         cwd: "/".into(),
         limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
         network: Network::None,
+        streams: Streams::Watched,
     };
     let payload = native.start(&job).map_err(|refusal| refusal.to_string())?;
     payload.finish();

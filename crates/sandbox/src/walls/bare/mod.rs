@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Cgroup;
 use super::held::Held;
-use super::job::Limits;
+use super::job::{Limits, Streams};
 use super::step::{Refusal, Step};
 use super::wire::{self, Message};
 use super::{confine, sys};
@@ -54,6 +54,8 @@ pub(crate) struct Bare {
     /// Working directory on the host.
     #[serde(with = "mount::path")]
     pub cwd: PathBuf,
+    /// What its standard streams are.
+    pub streams: Streams,
     /// Uid and gid to become first, when root starts it.
     pub become_user: Option<(u32, u32)>,
     /// Stay root rather than fail when that user cannot enter `cwd`.
@@ -156,6 +158,11 @@ fn payload(socket: &UnixStream, bare: &Bare, handed: &[OwnedFd], groups: &Cgroup
         .env_clear()
         .envs(bare.env.iter().map(|(k, v)| (k, v)))
         .current_dir(&bare.cwd);
+    if bare.streams == Streams::Channel
+        && let Ok(channel) = std::io::stdout().as_fd().try_clone_to_owned()
+    {
+        command.stdin(channel);
+    }
     let _ = sys::unblock_signals();
     sys::default_signals();
     let error = command.exec();
