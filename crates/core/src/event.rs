@@ -113,10 +113,55 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
     },
+    /// The model is asked (again).
+    RoundStarted {
+        /// Counts from 1 within a run or thread.
+        round: u64,
+    },
     /// A piece of the model's text.
     MessageDelta {
         /// The piece, redacted.
         text: String,
+    },
+    /// A piece of the model's thoughts.
+    ReasoningDelta {
+        /// The piece, redacted.
+        text: String,
+    },
+    /// All pieces since the round started are void: the request is sent again.
+    MessageRestarted {},
+    /// The model could not be reached and is asked again after a pause.
+    ModelWaiting {
+        /// The pause.
+        wait_ms: u64,
+        /// Why it is needed.
+        reason: String,
+    },
+    /// A piece of a running command's output.
+    ToolOutput {
+        /// The call.
+        call: CallId,
+        /// The piece, redacted.
+        text: String,
+    },
+    /// The agent wrote down what it has to do.
+    TodosChanged {
+        /// The whole list.
+        todos: Vec<Todo>,
+    },
+    /// Old parts of the conversation were shortened to make room.
+    Compacted {
+        /// Estimated tokens before.
+        before: u64,
+        /// Estimated tokens after.
+        after: u64,
+    },
+    /// The agent waits for a person.
+    Interrupted {
+        /// Names the interruption; the answers refer to it.
+        id: String,
+        /// What is asked, one entry per call.
+        asks: Vec<Ask>,
     },
     /// Tokens and money so far.
     Usage {
@@ -180,6 +225,60 @@ pub enum Body {
         /// Exit code of the process.
         exit_code: u8,
     },
+}
+
+/// Something the agent means to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Todo {
+    /// What it is.
+    pub text: String,
+    /// How far it is.
+    #[serde(default)]
+    pub status: TodoStatus,
+}
+
+/// How far something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    #[default]
+    #[serde(alias = "todo", alias = "open")]
+    Pending,
+    /// Under way.
+    #[serde(alias = "in_progress", alias = "active")]
+    Doing,
+    /// Finished.
+    #[serde(alias = "completed", alias = "complete")]
+    Done,
+}
+
+/// What a person is asked about one call: to answer questions, or, without any, to approve it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ask {
+    /// The call.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// Why a person is asked.
+    pub reason: String,
+    /// The arguments in short, redacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The questions; none when the call is to be approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// The question.
+    #[serde(alias = "question")]
+    pub text: String,
+    /// Answers to choose from; others may be given too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
 }
 
 /// Where a line was printed.

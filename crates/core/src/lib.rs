@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod artifact;
+pub mod claims;
 pub mod digest;
 pub mod duration;
 pub mod event;
@@ -9,6 +10,7 @@ pub mod ids;
 pub mod manifest;
 pub mod mode;
 pub mod outcome;
+pub mod patch;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
@@ -19,6 +21,7 @@ pub mod secrets;
 pub mod sensitive;
 pub mod spec;
 pub mod suggest;
+pub mod weakened;
 
 pub use access::Access;
 pub use duration::Span;

@@ -1,0 +1,258 @@
+//! Tests that a change takes away or makes weaker: pointed out, for a person to judge.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::bytes::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::patch::{self, Step};
+
+/// What became weaker in one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Weakening {
+    /// The file, as it was called before the change.
+    pub path: String,
+    /// What kind of weakening it is.
+    pub kind: WeakeningKind,
+    /// How many of them.
+    pub count: u64,
+}
+
+/// Kinds of weakening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WeakeningKind {
+    /// A file with tests is gone.
+    FileDeleted,
+    /// There are fewer tests than before.
+    TestsRemoved,
+    /// Tests are skipped that were not.
+    TestsSkipped,
+    /// There are fewer assertions than before, in as many tests.
+    AssertionsRemoved,
+}
+
+impl std::fmt::Display for Weakening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, count, .. } = self;
+        let many =
+            |one: &str, more: &str| if *count == 1 { one.to_owned() } else { format!("{count} {more}") };
+        match self.kind {
+            WeakeningKind::FileDeleted => {
+                write!(f, "{path}: a file with {} was deleted", many("a test", "tests"))
+            }
+            WeakeningKind::TestsRemoved => write!(f, "{path}: {} removed", many("a test was", "tests were")),
+            WeakeningKind::TestsSkipped => {
+                write!(f, "{path}: {} now skipped", many("a test is", "tests are"))
+            }
+            WeakeningKind::AssertionsRemoved => {
+                write!(f, "{path}: {} removed", many("an assertion was", "assertions were"))
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct File {
+    language: Vec<LanguageFile>,
+}
+
+#[derive(Deserialize)]
+struct LanguageFile {
+    name: String,
+    files: Vec<String>,
+    test: String,
+    assertion: String,
+    skip: String,
+}
+
+struct Language {
+    name: String,
+    files: GlobSet,
+    test: Regex,
+    assertion: Regex,
+    skip: Regex,
+}
+
+static LANGUAGES: LazyLock<Vec<Language>> =
+    LazyLock::new(|| load(include_str!("../../../rules/tests.toml")).unwrap_or_default());
+
+fn load(text: &str) -> Result<Vec<Language>, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    let compile = |l: LanguageFile| -> Result<Language, String> {
+        let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", l.name);
+        let mut globs = GlobSetBuilder::new();
+        for glob in &l.files {
+            globs.add(GlobBuilder::new(glob).literal_separator(true).build().map_err(|e| wrong(&e))?);
+        }
+        Ok(Language {
+            files: globs.build().map_err(|e| wrong(&e))?,
+            test: Regex::new(&l.test).map_err(|e| wrong(&e))?,
+            assertion: Regex::new(&l.assertion).map_err(|e| wrong(&e))?,
+            skip: Regex::new(&l.skip).map_err(|e| wrong(&e))?,
+            name: l.name,
+        })
+    };
+    file.language.into_iter().map(compile).collect()
+}
+
+/// The language whose tests may be in a file.
+fn language_of(path: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.files.is_match(path))
+}
+
+/// Whether a path is that of a file which holds tests by its name alone.
+pub fn is_test_file(path: &str) -> bool {
+    // Rust's tests live among other code; its name alone tells only for files below `tests/`.
+    language_of(path).is_some_and(|l| l.name != "rust" || path.split('/').any(|part| part == "tests"))
+}
+
+#[derive(Default)]
+struct Balance {
+    deleted: bool,
+    tests: i64,
+    removed_tests: i64,
+    assertions: i64,
+    skips: i64,
+}
+
+impl Balance {
+    fn count(&mut self, language: &Language, line: &[u8], sign: i64) {
+        if language.test.is_match(line) {
+            self.tests += sign;
+            self.removed_tests += i64::from(sign < 0);
+        }
+        self.assertions += if language.assertion.is_match(line) { sign } else { 0 };
+        self.skips += if language.skip.is_match(line) { sign } else { 0 };
+    }
+
+    fn weakening(&self) -> Option<(WeakeningKind, i64)> {
+        if self.deleted {
+            return (self.removed_tests > 0).then_some((WeakeningKind::FileDeleted, self.removed_tests));
+        }
+        if self.tests < 0 {
+            return Some((WeakeningKind::TestsRemoved, -self.tests));
+        }
+        if self.skips > 0 {
+            return Some((WeakeningKind::TestsSkipped, self.skips));
+        }
+        (self.assertions < 0 && self.tests == 0)
+            .then_some((WeakeningKind::AssertionsRemoved, -self.assertions))
+    }
+}
+
+/// Everything a patch takes away from tests, by path. Tests that move to another file of the same patch are not counted.
+pub fn weakened(patch: &[u8]) -> Vec<Weakening> {
+    let mut files: BTreeMap<String, Balance> = BTreeMap::new();
+    let mut current = String::new();
+    patch::walk(patch, &mut |step| match step {
+        Step::File { old, new } => {
+            current = old.or(new).unwrap_or_default().to_owned();
+            let balance = files.entry(current.clone()).or_default();
+            balance.deleted = old.is_some() && new.is_none();
+        }
+        Step::Added { path, text, .. } => {
+            if let (Some(language), Some(balance)) = (language_of(path), files.get_mut(&current)) {
+                balance.count(language, text, 1);
+            }
+        }
+        Step::Removed { path, text } => {
+            if let (Some(language), Some(balance)) = (language_of(path), files.get_mut(&current)) {
+                balance.count(language, text, -1);
+            }
+        }
+    });
+    // What appears in one file may have come from another: moved tests are not lost ones.
+    let mut moved: i64 = files.values().filter(|b| b.tests > 0).map(|b| b.tests).sum();
+    let mut found = Vec::new();
+    for (path, balance) in files {
+        let Some((kind, count)) = balance.weakening() else { continue };
+        let moves = matches!(kind, WeakeningKind::FileDeleted | WeakeningKind::TestsRemoved);
+        let taken = if moves { count.min(moved) } else { 0 };
+        moved -= taken;
+        if let Some(count) = u64::try_from(count - taken).ok().filter(|c| *c > 0) {
+            found.push(Weakening { path, kind, count });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn file(path: &str, removed: &[&str], added: &[&str]) -> String {
+        let mut text = format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n");
+        text += &format!("@@ -1,{} +1,{} @@\n", removed.len(), added.len());
+        removed.iter().for_each(|line| text += &format!("-{line}\n"));
+        added.iter().for_each(|line| text += &format!("+{line}\n"));
+        text
+    }
+
+    fn check(patch: &str, expect: &[&str]) {
+        let found: Vec<String> = weakened(patch.as_bytes()).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expect, "{patch}");
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        assert!(load(include_str!("../../../rules/tests.toml")).unwrap().len() > 5);
+    }
+
+    #[test]
+    fn what_makes_tests_weaker() {
+        check(
+            &file("src/a.rs", &["    #[test]", "    fn a() {", "assert!(x);"], &[]),
+            &["src/a.rs: a test was removed"],
+        );
+        check(&file("src/a.rs", &[], &["    #[ignore = \"slow\"]"]), &["src/a.rs: a test is now skipped"]);
+        check(
+            &file("tests/test_a.py", &["    assert x == 1", "    assert y"], &["    pass"]),
+            &["tests/test_a.py: 2 assertions were removed"],
+        );
+        check(
+            &file("a.test.ts", &["it('works', () => {"], &["it.skip('works', () => {"]),
+            &["a.test.ts: a test was removed"],
+        );
+        check(&file("a_test.go", &[], &["\tt.Skip(\"later\")"]), &["a_test.go: a test is now skipped"]);
+        check(
+            &format!(
+                "diff --git a/test_b.py b/test_b.py\ndeleted file mode 100644\n--- a/test_b.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-def test_x():\n-    assert f()\n"
+            ),
+            &["test_b.py: a file with a test was deleted"],
+        );
+    }
+
+    #[test]
+    fn what_does_not() {
+        // Rewritten, more, moved, and code that only looks like a test elsewhere.
+        check(&file("src/a.rs", &["assert_eq!(a, 1);"], &["assert_eq!(a, 2);"]), &[]);
+        check(&file("src/a.rs", &[], &["#[test]", "fn b() { assert!(true); }"]), &[]);
+        check(
+            &(file("src/a.rs", &["#[test]", "assert!(x);"], &[])
+                + &file("tests/b.rs", &[], &["#[test]", "assert!(x);"])),
+            &[],
+        );
+        check(&file("src/app.py", &["assert x"], &[]), &[]);
+        check(&file("README.md", &["#[test]"], &[]), &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn test_files_by_name() {
+        for (path, expect) in [
+            ("tests/a.rs", true),
+            ("src/lib.rs", false),
+            ("pkg/test_x.py", true),
+            ("pkg/x.py", false),
+            ("web/a.spec.tsx", true),
+            ("x_test.go", true),
+        ] {
+            assert_eq!(is_test_file(path), expect, "{path}");
+        }
+    }
+}
