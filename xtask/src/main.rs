@@ -5,6 +5,7 @@ mod battery;
 mod bench;
 mod breaks;
 mod codegen;
+mod npm;
 mod process;
 mod project;
 mod report;
@@ -21,7 +22,7 @@ The project's own commands.
 
 Usage: cargo xtask COMMAND [ARGUMENTS]
 
-  setup              Install the Debian packages the tests use, or say which are missing
+  setup              Install the packages the tests use, or say which are missing
   test               setup, format, lints, tidy, all tests but the long ones, documentation tests
   battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks
   battery breaks     Break each promise on purpose and demand that its test turns red

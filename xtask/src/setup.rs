@@ -1,11 +1,11 @@
-//! `cargo xtask setup`: the Debian packages the tests use.
+//! `cargo xtask setup`: the packages the tests use.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::{Failure, process};
+use crate::{Failure, npm, process};
 
 const PACKAGES: &str = include_str!("../packages.toml");
 
@@ -16,6 +16,8 @@ const APT_SECONDS: u64 = 600;
 #[serde(deny_unknown_fields)]
 struct Packages {
     package: Vec<Package>,
+    #[serde(default)]
+    npm: Vec<npm::Package>,
 }
 
 /// A Debian package, how to tell that it is there, and what happens without it.
@@ -49,6 +51,25 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// Installs what is missing where that is allowed and returns what is missing still, one line each.
 pub(crate) fn ensure() -> Result<Vec<String>, Failure> {
+    let mut missing = debian()?;
+    missing.extend(fetched()?);
+    Ok(missing)
+}
+
+/// Fetches what the tests read from the npm registry; one line for each that could not be had.
+fn fetched() -> Result<Vec<String>, Failure> {
+    let mut missing = Vec::new();
+    for package in parse(PACKAGES)?.npm.iter().filter(|package| !package.is_there()) {
+        eprintln!("setup: fetching {} {}", package.name, package.version);
+        if let Err(failure) = package.fetch() {
+            eprintln!("setup: {failure}");
+            missing.push(format!("missing npm package {}: {}", package.name, package.without));
+        }
+    }
+    Ok(missing)
+}
+
+fn debian() -> Result<Vec<String>, Failure> {
     let missing = missing()?;
     if missing.is_empty() {
         return Ok(Vec::new());
@@ -78,15 +99,15 @@ pub(crate) fn ensure() -> Result<Vec<String>, Failure> {
 }
 
 fn missing() -> Result<Vec<Package>, Failure> {
-    let packages = parse(PACKAGES)?;
+    let packages = parse(PACKAGES)?.package;
     Ok(packages.into_iter().filter(|package| !package.is_there()).collect())
 }
 
-fn parse(text: &str) -> Result<Vec<Package>, Failure> {
+fn parse(text: &str) -> Result<Packages, Failure> {
     let packages: Packages = toml::from_str(text).map_err(|error| format!("xtask/packages.toml: {error}"))?;
     match packages.package.iter().find(|package| package.command.is_none() && package.file.is_none()) {
         Some(package) => Err(format!("xtask/packages.toml: {} needs `command` or `file`", package.name)),
-        None => Ok(packages.package),
+        None => Ok(packages),
     }
 }
 
@@ -120,7 +141,8 @@ mod tests {
 
     #[test]
     fn the_list_is_well_formed() {
-        let packages = parse(PACKAGES).unwrap();
+        let Packages { package: packages, npm } = parse(PACKAGES).unwrap();
+        assert!(npm.iter().all(|package| !package.without.is_empty()));
         assert!(packages.iter().any(|package| package.name == "git"));
         assert!(packages.iter().all(|package| !package.without.is_empty()));
     }
@@ -129,7 +151,8 @@ mod tests {
     fn a_package_without_proof_is_an_error() {
         assert!(
             parse("[[package]]\nname = \"x\"\nwithout = \"y\"\n")
-                .unwrap_err()
+                .err()
+                .unwrap()
                 .contains("`command` or `file`")
         );
         assert!(parse("[[package]]\nname = \"x\"\nwhy = \"y\"\n").is_err());

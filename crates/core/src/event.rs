@@ -1,10 +1,12 @@
 //! The one kind of event: everything a run does is told as these, to files, terminals, pages and programs alike.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CallId, RunId};
-use crate::manifest::{Breach, Phase, Usage};
+use crate::manifest::{Breach, DecidedBy, GateDecision, Phase, Usage};
 use crate::outcome::{Outcome, Status};
 use crate::policy::{ToolClass, Verdict};
 
@@ -215,6 +217,54 @@ pub enum Body {
     Warning {
         /// The text.
         message: String,
+    },
+    /// A step of a flow began; the events of its run follow under that run's own id.
+    StepStarted {
+        /// Its name in the flow.
+        step: String,
+        /// The mode it runs in; absent for a step that the host itself takes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<String>,
+        /// 1 for the first start.
+        attempt: u32,
+    },
+    /// A step of a flow ended.
+    StepFinished {
+        /// Its name in the flow.
+        step: String,
+        /// Its run, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step_run: Option<RunId>,
+        /// What its result is worth.
+        outcome: Outcome,
+        /// Its wall time.
+        duration_ms: u64,
+    },
+    /// A step of a flow is not needed.
+    StepSkipped {
+        /// Its name in the flow.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+    /// A flow is at a gate: somebody or a rule decides whether the next step may start.
+    GateReached {
+        /// The step behind the gate.
+        step: String,
+        /// Digests of the files the decision is about, as `step/file`.
+        files: BTreeMap<String, String>,
+    },
+    /// The decision at a gate.
+    GateDecided {
+        /// The step behind the gate.
+        step: String,
+        /// What was decided.
+        decision: GateDecision,
+        /// By whom.
+        by: DecidedBy,
+        /// What a person said, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
     },
     /// The run is over; always the last event.
     RunFinished {

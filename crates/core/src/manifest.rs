@@ -1,8 +1,12 @@
 //! `manifest.json`: what the host says about a run, always written, also when everything else failed.
 
 mod claim;
+mod flow;
+mod verification;
 
 pub use claim::Claim;
+pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowStep, GateDecision, StepProgress};
+pub use verification::{CheckOrigin, CheckRun, Verification, Verified};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,6 +201,9 @@ pub struct Metadata {
     /// What the agent saw as the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotInfo>,
+    /// Files handed to the agent beside its goal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextFile>,
     /// Digest over all prompt layers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts_sha256: Option<String>,
@@ -204,6 +211,12 @@ pub struct Metadata {
     pub usage: Usage,
     /// Size of the delivered change.
     pub changes: Changes,
+    /// What the host checked of the result, and what it was only told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// The steps, when this is a flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowInfo>,
     /// What the supervisor did; its form belongs to the supervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<serde_json::Value>,

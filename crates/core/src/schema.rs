@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::artifact::{debug::Debug, ethics::Ethics, plan::Plan, review::Review};
+use crate::artifact::{debug::Debug, ethics::Ethics, findings::Findings, plan::Plan, review::Review};
 use crate::event::Event;
 use crate::manifest::Manifest;
 use crate::mode::ModeFile;
@@ -17,6 +17,7 @@ const SCHEMAS: &[Named] = &[
     ("manifest", of::<Manifest>),
     ("plan", of::<Plan>),
     ("review", of::<Review>),
+    ("findings", of::<Findings>),
     ("debug", of::<Debug>),
     ("ethics", of::<Ethics>),
     ("event", of::<Event>),
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn committed_schemas_are_current() {
-        let committed = committed!["spec", "manifest", "plan", "review", "debug", "ethics", "event", "mode"];
+        let committed = committed!["spec", "manifest", "plan", "review", "findings", "debug", "ethics", "event", "mode"];
         assert_eq!(committed.len(), SCHEMAS.len());
         for (name, text) in committed {
             if render(name).as_deref() != Some(text) {

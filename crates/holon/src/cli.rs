@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::command::{agents, completions, demo, doctor, man, modes, run, runs, schema};
+use crate::command::{agents, completions, demo, doctor, man, models, modes, run, runs, schema};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Runs(runs::Command),
     #[command(subcommand)]
     Modes(modes::Command),
+    #[command(subcommand)]
+    Models(models::Command),
     #[command(subcommand)]
     Agents(agents::Command),
     Demo(demo::Args),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use holon_core::{outcome, suggest};
+use holon_flow::FlowError;
 use holon_host::HostError;
 
 use crate::terminal::{Style, Terminal, visible};
@@ -95,20 +96,22 @@ impl From<HostError> for Failure {
     }
 }
 
+impl From<FlowError> for Failure {
+    fn from(error: FlowError) -> Self {
+        let kind = match &error {
+            FlowError::Definition { .. } => Kind::Internal,
+            error if error.is_usage() => Kind::User,
+            _ => Kind::Config,
+        };
+        Self { kind, hint: error.hint(), message: error.to_string() }
+    }
+}
+
 /// Flags of the design that belong to parts which do not exist yet, so that asking for one is never ignored.
 const LATER: &[(&str, &str)] = &[
-    ("--model", "the native agent"),
-    ("--provider", "the native agent"),
-    ("--max-rounds", "the native agent"),
-    ("--max-cost", "the native agent"),
-    ("--record", "the native agent"),
-    ("--replay", "the native agent"),
     ("--supervisor", "the supervisor"),
     ("--shadow", "the supervisor"),
-    ("--gate", "composite modes"),
-    ("--resume", "composite modes"),
-    ("--message", "composite modes"),
-    ("--override-ethics", "composite modes"),
+    ("--override-ethics", "the orchestrator"),
     ("--publish", "publishing"),
 ];
 

@@ -3,6 +3,7 @@
 mod cli;
 mod command;
 mod failure;
+mod person;
 mod session;
 mod show;
 mod stop;
@@ -15,6 +16,7 @@ use session::Session;
 
 fn main() -> ExitCode {
     holon_sandbox::walls::become_launcher_if_asked();
+    holon_hands::become_hands_if_asked();
     failure::plain_panics();
     // The hook has said what there is to say; unwinding lets runs clean up behind themselves.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holon_core::mode::ModeError;
 use holon_core::spec::SpecError;
+use holon_model::{ErrorKind, ModelError};
 
 /// An error of the host; a run that has begun turns it into its manifest instead of losing it.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,9 @@ pub enum HostError {
     /// The patch could not be made or did not prove right.
     #[error(transparent)]
     Diff(#[from] holon_sandbox::diff::Error),
+    /// No model can be asked.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// The walls could not be built.
     #[error("{message}")]
     Walls {
@@ -93,6 +97,10 @@ impl HostError {
             Self::Git(_) => "git",
             Self::Snapshot(_) => "snapshot",
             Self::Diff(_) => "patch",
+            Self::Model(error) => match error.kind {
+                ErrorKind::Auth | ErrorKind::Setup => "credentials",
+                _ => "model",
+            },
             Self::Walls { .. } => "sandbox",
             Self::Run { .. } => "run",
         }
@@ -102,6 +110,7 @@ impl HostError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } | Self::Walls { hint, .. } | Self::Run { hint, .. } => hint.clone(),
+            Self::Model(error) => crate::model::hint(error),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(
                 "free some space (`holon runs gc` removes old runs) and run again; nothing was lost".into(),
             ),

@@ -5,11 +5,13 @@
 pub mod adapter;
 pub mod cancel;
 pub mod error;
+mod model;
 pub mod modes;
 pub mod places;
 pub mod record;
 pub mod request;
 pub mod run;
+mod shape;
 pub mod store;
 
 pub use cancel::Cancel;

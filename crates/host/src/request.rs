@@ -28,6 +28,18 @@ pub struct RunRequest {
     pub agent_args: Vec<String>,
     /// `--image`
     pub image: Option<String>,
+    /// `--model`
+    pub model: Option<String>,
+    /// `--provider`
+    pub provider: Option<String>,
+    /// `--record`: where the conversation with the model is written, besides the evidence.
+    pub record: Option<PathBuf>,
+    /// `--replay`: a cassette that answers instead of a model.
+    pub replay: Option<PathBuf>,
+    /// `--max-rounds`
+    pub max_rounds: Option<u64>,
+    /// `--max-cost`, in US dollars.
+    pub max_cost_usd: Option<f64>,
     /// `--sandbox`
     pub sandbox: Choice,
     /// `--i-accept-no-isolation`
@@ -44,6 +56,8 @@ pub struct RunRequest {
     pub max_output_mb: Option<u64>,
     /// `--check`
     pub checks: Vec<String>,
+    /// Whether checks that fit the repository's shape are run when none were asked for; off with `--no-auto-checks`.
+    pub auto_checks: bool,
     /// `--allow-sensitive`
     pub allow_sensitive: bool,
     /// `--apply`
@@ -68,6 +82,12 @@ impl Default for RunRequest {
             agent: None,
             agent_args: Vec::new(),
             image: None,
+            model: None,
+            provider: None,
+            record: None,
+            replay: None,
+            max_rounds: None,
+            max_cost_usd: None,
             sandbox: Choice::Auto,
             accept_no_isolation: false,
             network: None,
@@ -76,6 +96,7 @@ impl Default for RunRequest {
             idle_timeout: None,
             max_output_mb: None,
             checks: Vec::new(),
+            auto_checks: true,
             allow_sensitive: false,
             apply: false,
             verify_full: false,

@@ -1,5 +1,7 @@
 //! Finds model servers on this machine.
 
+pub mod ollama;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -51,53 +53,99 @@ pub fn detect(ports: &[(&str, u16)], patience: Patience) -> Vec<Local> {
 }
 
 fn ask(name: &str, port: u16, patience: Patience) -> Option<Local> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, patience.connect).ok()?;
-    let deadline = Instant::now() + patience.answer;
-    stream.set_write_timeout(Some(patience.answer)).ok()?;
-    // The old version of the protocol, so that the answer comes in one piece and the connection ends.
     let question =
         format!("GET /v1/models HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\naccept: application/json\r\n\r\n");
-    stream.write_all(question.as_bytes()).ok()?;
-    let answer = read_until(&mut stream, deadline)?;
-    let models = models_in(&answer)?;
+    let models = exchange(port, &question, patience, models_in)?;
     let base = format!("http://127.0.0.1:{port}/v1");
     Some(Local { endpoint: Endpoint::compatible(name, &base, None), models })
 }
 
-fn read_until(stream: &mut TcpStream, deadline: Instant) -> Option<Vec<u8>> {
+/// One question in the old version of the protocol, so that the answer comes in one piece and the connection ends.
+fn exchange<T>(
+    port: u16,
+    question: &str,
+    patience: Patience,
+    understand: impl Fn(&[u8]) -> Option<T>,
+) -> Option<T> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut stream = TcpStream::connect_timeout(&address, patience.connect).ok()?;
+    let deadline = Instant::now() + patience.answer;
+    stream.set_write_timeout(Some(patience.answer)).ok()?;
+    stream.write_all(question.as_bytes()).ok()?;
+    read_until(&mut stream, deadline, understand)
+}
+
+fn read_until<T>(
+    stream: &mut TcpStream,
+    deadline: Instant,
+    understand: impl Fn(&[u8]) -> Option<T>,
+) -> Option<T> {
     let mut answer = Vec::new();
     let mut buffer = [0; 8192];
-    loop {
+    while answer.len() <= MAX_ANSWER {
         let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
         stream.set_read_timeout(Some(left)).ok()?;
         match stream.read(&mut buffer) {
-            Ok(0) => return Some(answer),
+            Ok(0) => break,
             Ok(length) => answer.extend_from_slice(&buffer[..length]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return None,
         }
-        // Some servers keep the connection open all the same.
-        if answer.len() > MAX_ANSWER || models_in(&answer).is_some() {
-            return Some(answer);
+        // Some servers keep the connection open all the same; what can be complete ends with the object.
+        if refused(&answer) {
+            return None;
+        }
+        let complete = answer.trim_ascii_end().ends_with(b"}") || answer.ends_with(b"\r\n0\r\n\r\n");
+        if let Some(understood) = complete.then(|| understand(&answer)).flatten() {
+            return Some(understood);
         }
     }
+    understand(&answer)
+}
+
+/// Whether an answer has begun that will not be one; who keeps the connection open is not waited for.
+fn refused(answer: &[u8]) -> bool {
+    let start = &answer[..answer.len().min(12)];
+    start.len() == 12 && !(start.starts_with(b"HTTP/1.") && start.ends_with(b" 200"))
 }
 
 /// The models an HTTP answer lists; `None` when it is something else.
 fn models_in(answer: &[u8]) -> Option<Vec<String>> {
+    let json = object_in(answer)?;
+    let list = json.get("data")?.as_array()?;
+    Some(list.iter().filter_map(|model| model.get("id")?.as_str().map(str::to_owned)).collect())
+}
+
+/// The object an HTTP answer carries.
+fn object_in(answer: &[u8]) -> Option<Value> {
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;
     let status = head.lines().next()?.split(' ').nth(1)?;
     if !head.starts_with("HTTP/1.") || status != "200" {
         return None;
     }
-    // Chunks begin with their size; the list is the only object there is.
     let body = &answer[end + 4..];
+    let chunked = head.lines().any(|line| line.eq_ignore_ascii_case("transfer-encoding: chunked"));
+    let joined = if chunked { Some(unchunked(body)?) } else { None };
+    let body = joined.as_deref().unwrap_or(body);
     let start = body.iter().position(|b| *b == b'{')?;
-    let json: Value = serde_json::Deserializer::from_slice(&body[start..]).into_iter().next()?.ok()?;
-    let list = json.get("data")?.as_array()?;
-    Some(list.iter().filter_map(|model| model.get("id")?.as_str().map(str::to_owned)).collect())
+    serde_json::Deserializer::from_slice(&body[start..]).into_iter().next()?.ok()
+}
+
+/// The chunks of a body in one piece; `None` while one is missing.
+fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    loop {
+        let line = body.windows(2).position(|window| window == b"\r\n")?;
+        let size = std::str::from_utf8(&body[..line]).ok()?.split(';').next()?;
+        let size = usize::from_str_radix(size.trim(), 16).ok().filter(|size| *size <= MAX_ANSWER)?;
+        if size == 0 {
+            return Some(whole);
+        }
+        let rest = &body[line + 2..];
+        whole.extend_from_slice(rest.get(..size)?);
+        body = rest.get(size + 2..)?;
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +159,11 @@ mod tests {
                 "HTTP/1.0 200 OK\r\n\r\n{\"object\":\"list\",\"data\":[{\"id\":\"a\"},{\"id\":\"b\"}]}",
                 Some(vec!["a", "b"]),
             ),
-            ("HTTP/1.1 200 OK\r\nx: y\r\n\r\n1a\r\n{\"data\":[]}\r\n0\r\n\r\n", Some(vec![])),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"d\r\n8\r\nata\":[]}\r\n0\r\n\r\n",
+                Some(vec![]),
+            ),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\n{\"d\r\n8\r\nata\":[", None),
             ("HTTP/1.1 404 Not Found\r\n\r\n{\"data\":[]}", None),
             ("HTTP/1.1 200 OK\r\n\r\n<html>", None),
             ("HTTP/1.1 200 OK\r\n\r\n{\"hello\":1}", None),

@@ -139,13 +139,23 @@ impl Endpoint {
         }
     }
 
+    /// The port on this machine, when it is there.
+    pub(crate) fn local_port(&self) -> Option<u16> {
+        let rest = self.base.strip_prefix("http://").filter(|_| self.is_loopback())?;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        match authority.rsplit_once(':') {
+            Some((_, port)) if !port.ends_with(']') => port.parse().ok(),
+            _ => Some(80),
+        }
+    }
+
     /// True for this machine and private networks.
     fn is_near(&self) -> bool {
         let private = |address| matches!(address, IpAddr::V4(v4) if v4.is_private());
         self.is_loopback() || self.host().parse().is_ok_and(private)
     }
 
-    fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         let rest = self.base.split_once("://").map_or(self.base.as_str(), |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = authority.rsplit('@').next().unwrap_or_default();

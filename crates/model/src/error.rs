@@ -50,6 +50,8 @@ pub enum ErrorKind {
     Cancelled,
     /// A cassette does not fit the run.
     Replay,
+    /// No model can be asked as things are configured; the message says what to set or start.
+    Setup,
 }
 
 impl ErrorKind {
@@ -64,7 +66,8 @@ impl ErrorKind {
             | Self::BadRequest
             | Self::Malformed
             | Self::Cancelled
-            | Self::Replay => false,
+            | Self::Replay
+            | Self::Setup => false,
         }
     }
 
@@ -83,6 +86,7 @@ impl ErrorKind {
             Self::Malformed => "the answer cannot be understood",
             Self::Cancelled => "cancelled",
             Self::Replay => "the cassette does not fit",
+            Self::Setup => "no model can be asked",
         }
     }
 
@@ -96,7 +100,7 @@ impl ErrorKind {
             Self::Timeout => 408,
             Self::Overloaded | Self::Network | Self::Cut => 503,
             Self::ContextOverflow | Self::BadRequest => 400,
-            Self::Malformed | Self::Cancelled | Self::Replay => 500,
+            Self::Malformed | Self::Cancelled | Self::Replay | Self::Setup => 500,
         }
     }
 }

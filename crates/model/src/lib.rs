@@ -5,6 +5,8 @@
 
 pub mod cancel;
 pub mod cassette;
+pub mod catalogue;
+pub mod choose;
 pub mod classify;
 pub mod detect;
 pub mod endpoint;
@@ -19,22 +21,26 @@ pub mod reply;
 pub mod request;
 pub mod retry;
 pub mod retrying;
+pub mod select;
 pub mod sse;
 pub mod usage;
 pub mod wire;
 
 pub use cancel::Cancel;
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
+pub use catalogue::{Catalogue, CatalogueCache, ModelRow};
+pub use choose::{Chosen, Wish, resolve_endpoint};
 pub use endpoint::Endpoint;
 pub use error::{ErrorKind, ModelError};
 pub use fallback::TextTools;
 #[cfg(feature = "http")]
-pub use http::{Http, Timeouts};
+pub use http::{Http, HttpCatalogue, Timeouts};
 pub use key::Key;
 pub use message::{Message, Part, Reasoning, Role, Seal, ToolCall, ToolResult};
 pub use provider::{Blocking, Provider, Sink};
 pub use reply::{Delta, Reply, Stop};
 pub use request::{Effort, Format, Request, Tool, ToolChoice};
 pub use retrying::Retrying;
+pub use select::{Constraints, Intent, Selection, select};
 pub use usage::{Prices, Usage};
 pub use wire::{Dialect, Wire};

@@ -190,6 +190,7 @@ mod tests {
             ErrorKind::Malformed,
             ErrorKind::Cancelled,
             ErrorKind::Replay,
+            ErrorKind::Setup,
         ] {
             assert_eq!(backoff.decide(1, &error(kind, Some(1)), false, 0.0), Next::GiveUp, "{kind:?}");
         }

@@ -21,6 +21,7 @@
 
 mod env;
 mod git;
+pub mod github;
 mod identity;
 mod invocation;
 mod leaks;

@@ -4,6 +4,7 @@
 
 pub mod debug;
 pub mod ethics;
+pub mod findings;
 pub mod markdown;
 pub mod plan;
 pub mod review;

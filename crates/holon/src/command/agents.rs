@@ -31,6 +31,7 @@ pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
     let workspace = session.workspace(workspace.as_deref())?;
     let adapters = adapter::list(&session.places()?, Some(&workspace))?;
     let kind = |kind| match kind {
+        Kind::Native => "native",
         Kind::Exec => "exec",
         Kind::Image => "image",
     };

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod man;
+pub(crate) mod models;
 pub(crate) mod modes;
 pub(crate) mod run;
 pub(crate) mod runs;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Run(args) => run::run(*args, session),
         Command::Runs(command) => runs::dispatch(command, session),
         Command::Modes(command) => modes::dispatch(command, session),
+        Command::Models(command) => models::dispatch(command, session),
         Command::Agents(command) => agents::dispatch(command, session),
         Command::Demo(args) => demo::run(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),

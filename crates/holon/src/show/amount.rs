@@ -27,6 +27,11 @@ pub(crate) fn millis(ms: u64) -> String {
     }
 }
 
+/// `128k`, `1.0M`.
+pub(crate) fn tokens(count: u64) -> String {
+    if count < 999_500 { format!("{}k", (count + 500) / 1000) } else { format!("{:.1}M", count as f64 / 1e6) }
+}
+
 /// `1 file`, `2 files`.
 pub(crate) fn count(number: u64, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
@@ -46,6 +51,7 @@ mod tests {
         check(999_600, "1.0 MB");
         check(50_000_000, "50.0 MB");
         check(123_000_000_000, "123 GB");
+        assert_eq!([tokens(8192), tokens(131_072), tokens(1_048_576)], ["8k", "131k", "1.0M"]);
     }
 
     #[test]

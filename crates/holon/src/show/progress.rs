@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
+use holon_core::Outcome;
 use holon_core::event::{Body, Event, Sink};
+use holon_core::policy::Verdict;
+use holon_core::manifest::GateDecision;
 
 use super::amount;
 use super::status::StatusLine;
@@ -42,6 +45,9 @@ impl Progress {
         if let Body::PhaseStarted { phase } = body {
             let elapsed = amount::millis(self.began.elapsed().as_millis() as u64);
             self.terminal.say(&format!("[{elapsed}] {phase}"));
+        } else if let Body::ToolProposed { tool, summary, .. } = body {
+            let what = visible(summary.as_deref().unwrap_or_default()).replace('\n', " ");
+            self.terminal.say(format!("  > {tool} {what}").trim_end());
         } else if let Some(line) = told(body) {
             self.terminal.say(&line.text);
         }
@@ -82,6 +88,21 @@ fn told(body: &Body) -> Option<Line> {
     match body {
         Body::RunStarted { mode, agent, .. } => line(Style::Bold, format!("mode {mode}, agent {agent}")),
         Body::Output { text, .. } => line(Style::Dim, format!("  | {text}")),
+        Body::MessageDelta { text } if text.trim().is_empty() => None,
+        Body::MessageDelta { text } => line(Style::Bold, format!("  {}", text.trim_end())),
+        Body::ToolDecided { verdict, reason, .. } if *verdict != Verdict::Allow => {
+            line(Style::Yellow, format!("  {verdict}: {reason}"))
+        }
+        Body::ToolFinished { ok: false, summary, .. } => {
+            line(Style::Dim, format!("  | {}", summary.as_deref().unwrap_or("it failed")))
+        }
+        Body::ModelWaiting { wait_ms, reason } => {
+            line(Style::Yellow, format!("waiting {}: {reason}", amount::millis(*wait_ms)))
+        }
+        Body::MessageRestarted {} => line(Style::Yellow, "the answer was cut off; asking again".into()),
+        Body::Compacted { before, after } => {
+            line(Style::Dim, format!("the conversation was shortened from {before} to {after} tokens"))
+        }
         Body::CheckRan { command, exit_code, duration_ms } => {
             let took = amount::millis(*duration_ms);
             match exit_code {
@@ -108,6 +129,24 @@ fn told(body: &Body) -> Option<Line> {
         Body::AgentExited { signal: Some(signal), .. } => {
             line(Style::Yellow, format!("the agent was ended by signal {signal}"))
         }
+        Body::StepStarted { step, attempt, .. } => {
+            let again = if *attempt > 1 { format!(" (start {attempt})") } else { String::new() };
+            line(Style::Bold, format!("step {step}{again}"))
+        }
+        Body::StepFinished { step, outcome, duration_ms, .. } => {
+            let style = match outcome {
+                Outcome::Success => Style::Green,
+                Outcome::NeedsHuman => Style::Yellow,
+                Outcome::Failure => Style::Red,
+            };
+            line(style, format!("step {step}: {outcome} ({})", amount::millis(*duration_ms)))
+        }
+        Body::StepSkipped { step, reason } => line(Style::Dim, format!("step {step} is left out: {reason}")),
+        Body::GateReached { step, .. } => line(Style::Bold, format!("at the gate before {step}")),
+        Body::GateDecided { step, decision: GateDecision::Approved, .. } => {
+            line(Style::Green, format!("the gate before {step} is open"))
+        }
+        Body::GateDecided { step, .. } => line(Style::Yellow, format!("the gate before {step} stays closed")),
         _ => None,
     }
 }

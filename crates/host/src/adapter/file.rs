@@ -34,6 +34,8 @@ pub struct Adapter {
 pub enum Kind {
     /// A command that follows the contract, behind native walls.
     Exec,
+    /// Holon's own agent: it thinks in the host, only its hands are behind the walls.
+    Native,
     /// A container image whose entry point follows the contract.
     Image,
 }

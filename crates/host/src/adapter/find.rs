@@ -14,6 +14,7 @@ use crate::modes::{read_bounded, toml_files};
 use crate::places::Places;
 
 const BUILTIN: &[(&str, &str)] = &[
+    ("adapters/native.toml", include_str!("../../../../adapters/native.toml")),
     ("adapters/exec.toml", include_str!("../../../../adapters/exec.toml")),
     ("adapters/image.toml", include_str!("../../../../adapters/image.toml")),
 ];
@@ -69,10 +70,7 @@ pub fn find(
     let adapters = list(places, Some(workspace))?;
     let named = |name: &str| adapters.iter().find(|(_, a)| a.name == name).map(|(_, a)| a.clone());
     match (agent, image) {
-        (None, None) => Err(HostError::usage(
-            "no agent was named",
-            "give a command with --agent ./path, a described agent with --agent NAME, or a container with --image NAME",
-        )),
+        (None, None) => find(places, workspace, Some("native"), None, args),
         (None, Some(image)) => {
             let adapter = named("image").ok_or_else(|| unknown("image", &adapters))?;
             Ok(Agent {

@@ -15,13 +15,14 @@ use super::output::{Allowance, not_started};
 use super::rungs;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
+use crate::adapter::Kind;
 use crate::error::HostError;
 use crate::store::write_atomic;
 
 impl Run<'_> {
     /// First start of the agent.
     pub(super) fn execute(&mut self, stage: &mut Stage) -> Result<(), HostError> {
-        self.start_agent(stage)
+        self.start_agent(stage, None)
     }
 
     /// Second and last start, with what was wrong as additional context.
@@ -41,11 +42,11 @@ impl Run<'_> {
             .emit(Body::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
         stage.snapshot.renew()?;
         stage.renew_caches()?;
-        self.start_agent(stage)
+        self.start_agent(stage, Some(text))
     }
 
-    fn start_agent(&mut self, stage: &mut Stage) -> Result<(), HostError> {
-        let payload = self.build_walls(stage)?;
+    fn start_agent(&mut self, stage: &mut Stage, repair: Option<String>) -> Result<(), HostError> {
+        let mut payload = self.build_walls(stage)?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
         let attempt = stage.attempts;
@@ -53,7 +54,8 @@ impl Run<'_> {
         let log = self.folder.evidence().join("agent.log");
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
-        let attended = self.attend(payload, &allowance, &watched, &log, true)?;
+        let thinking = self.think(stage, payload.as_mut(), repair)?;
+        let attended = self.attend(payload, thinking, &allowance, &watched, &log, true)?;
         let (code, signal) = match attended.finished.ending {
             Ending::Code(code) => (Some(code), None),
             Ending::Signal(signal) => (None, Some(signal)),
@@ -79,7 +81,7 @@ impl Run<'_> {
     /// Builds the walls; where the machine refuses a step, goes one rung down the ladder, never below the mode's
     /// minimum, and never silently.
     fn build_walls(&mut self, stage: &mut Stage) -> Result<Box<dyn Payload>, HostError> {
-        let argv = self.plan.agent.argv.clone();
+        let argv = self.agent_argv();
         let job = self.job(stage, argv.clone());
         let refusal = match stage.backend.start(&job) {
             Ok(payload) => return Ok(payload),
@@ -105,7 +107,7 @@ impl Run<'_> {
         self.retake(stage, self.plan.snapshot)?;
         let overlays = stage.backend.overlays();
         stage.exposed = self.expose(&stage.snapshot, &stage.identity, overlays)?;
-        let job = self.job(stage, self.plan.agent.argv.clone());
+        let job = self.job(stage, self.agent_argv());
         stage.backend.start(&job).map_err(|r| not_started(&r))
     }
 
@@ -126,7 +128,7 @@ impl Run<'_> {
         enforced.workspace = Some(workspace);
         enforced.limits.disk = Some("watched".into());
         // A foreign agent decides about its own tools; the walls are what counts.
-        enforced.tools = false;
+        enforced.tools = self.plan.agent.adapter.kind == Kind::Native;
         let (name, level) = (backend.name().to_owned(), backend.level());
         self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };
     }

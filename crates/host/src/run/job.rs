@@ -10,9 +10,12 @@ use holon_sandbox::walls::{self, Ground, Identity, Job, Limits, Streams, layout}
 
 use super::Run;
 use super::snapshot::Stage;
+use crate::adapter::Kind;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
+/// Our own binary inside the walls, where it becomes the hands.
+const HANDS: &str = "/holon/agent/holon-hands";
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the parts of the contract are, inside or, without a private root, on the host.
@@ -49,6 +52,9 @@ impl Run<'_> {
         {
             mounts.push(Mount::read_only(file, Path::new("/holon/agent").join(name)));
         }
+        if self.is_native() {
+            mounts.push(Mount::read_only(own_binary(), HANDS));
+        }
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
         Job {
@@ -82,8 +88,22 @@ impl Run<'_> {
                 memory_mb: limits.memory_mb,
             },
             network: if host_network { walls::Network::Host } else { walls::Network::None },
-            streams: Streams::Watched,
+            streams: if self.is_native() { Streams::Channel } else { Streams::Watched },
         }
+    }
+
+    /// What is started inside: the agent itself, or the hands of the one that thinks here.
+    pub(super) fn agent_argv(&self) -> Vec<OsString> {
+        if self.is_native() { vec![HANDS.into()] } else { self.plan.agent.argv.clone() }
+    }
+
+    pub(super) fn is_native(&self) -> bool {
+        self.plan.agent.adapter.kind == Kind::Native
+    }
+
+    /// Where artifacts go, as whoever works inside sees it.
+    pub(super) fn output_as_seen(&self, stage: &Stage) -> String {
+        self.folders(stage, stage.backend.private_root()).output.to_string_lossy().into_owned()
     }
 
     fn folders(&self, stage: &Stage, inside: bool) -> Folders {
@@ -116,7 +136,12 @@ impl Run<'_> {
 
     /// Without a private root the agent's file is where it always was.
     fn outside_argv(&self, mut argv: Vec<OsString>) -> Vec<OsString> {
-        if let (Some(file), Some(first)) = (&self.plan.agent.file, argv.first_mut())
+        if let Some(first) = argv.first_mut().filter(|first| *first == HANDS) {
+            // A program knows by its name what it shall be.
+            let link = self.folder.layers().join("holon-hands");
+            let _ = std::os::unix::fs::symlink(own_binary(), &link);
+            *first = link.into_os_string();
+        } else if let (Some(file), Some(first)) = (&self.plan.agent.file, argv.first_mut())
             && first.to_string_lossy().starts_with("/holon/agent/")
         {
             *first = file.clone().into_os_string();
@@ -169,6 +194,11 @@ impl Run<'_> {
         }
         env
     }
+}
+
+/// Where the running program lies; without /proc there could be no walls either.
+fn own_binary() -> PathBuf {
+    std::fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/proc/self/exe".into())
 }
 
 fn owner_of(workspace: &Path) -> Option<(u32, u32)> {

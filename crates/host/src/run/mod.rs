@@ -17,13 +17,17 @@ mod resolve;
 mod rungs;
 mod seal;
 mod snapshot;
+mod think;
+mod thought;
 mod verdict;
 mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
+use holon_agent::Person;
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, Phase, PhaseTiming};
@@ -33,6 +37,7 @@ use holon_sandbox::walls::Launcher;
 
 use crate::cancel::Cancel;
 use crate::error::HostError;
+use crate::model::Mind;
 use crate::places::Places;
 use crate::record::{Recorder, now};
 use crate::request::RunRequest;
@@ -55,6 +60,8 @@ pub struct Host {
     pub env: Box<Environment>,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
+    /// Someone the native agent can ask; nobody in a headless run.
+    pub person: Option<Arc<dyn Person>>,
 }
 
 /// A run that is over.
@@ -110,7 +117,18 @@ impl Host {
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
 
-        let mut run = Run { host: self, plan, record, folder, events, manifest, cancel, began, kept: false };
+        let mut run = Run {
+            host: self,
+            plan,
+            record,
+            folder,
+            events,
+            manifest,
+            cancel,
+            began,
+            mind: None,
+            kept: false,
+        };
         run.begin();
         let verdict = run.work().unwrap_or_else(|e| Verdict::failed(&e));
         Ok(run.seal(verdict))
@@ -127,6 +145,8 @@ pub(crate) struct Run<'a> {
     manifest: Manifest,
     cancel: &'a Cancel,
     began: Instant,
+    /// What the native agent thinks with.
+    mind: Option<Mind>,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
 }
@@ -145,6 +165,7 @@ impl Run<'_> {
 
     /// The phases between resolving and sealing.
     fn work(&mut self) -> Result<Verdict, HostError> {
+        self.open_mind()?;
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
@@ -160,8 +181,8 @@ impl Run<'_> {
         }
         // Before the checks, which could change it.
         self.keep_left();
-        if verdict.is_deliverable() && !self.plan.checks.is_empty() {
-            self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &mut verdict))?;
+        if verdict.is_deliverable() {
+            self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }
         self.deliver(&found, &mut verdict)?;
         self.prove_untouched(&stage, &mut verdict);

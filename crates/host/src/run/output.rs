@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use holon_agent::{Conversation, Ended};
 use holon_core::event::{Body, Stream};
 use holon_core::redact::RedactStream;
 use holon_sandbox::backend::Payload;
@@ -14,6 +15,7 @@ use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch};
 use holon_sandbox::walls::{Finished, Refusal};
 
 use super::Run;
+use super::think::Thinking;
 use crate::error::HostError;
 
 /// How often limits are looked at.
@@ -71,6 +73,8 @@ impl Stopped {
 pub(super) struct Attended {
     pub finished: Finished,
     pub stopped: Option<Stopped>,
+    /// What the native agent came to.
+    pub thought: Option<(Conversation, Ended)>,
 }
 
 impl Run<'_> {
@@ -78,6 +82,7 @@ impl Run<'_> {
     pub(super) fn attend(
         &mut self,
         mut payload: Box<dyn Payload>,
+        thinking: Option<Thinking>,
         allowance: &Allowance,
         watched: &[std::path::PathBuf],
         log: &Path,
@@ -101,6 +106,10 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.tell(printed.take(stream, &bytes));
             }
+            for body in thinking.iter().flat_map(Thinking::news) {
+                last_sign = Instant::now();
+                self.events.emit(body);
+            }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
                 break Some(Stopped::Cancelled);
@@ -117,6 +126,7 @@ impl Run<'_> {
         if let Some(stopped) = &stopped {
             let (limit, value) = stopped.limit();
             self.events.emit(Body::LimitHit { limit: limit.into(), value });
+            thinking.iter().for_each(Thinking::stop);
             // A flood or a full disk gets no time to go on.
             if !matches!(stopped, Stopped::Disk(_) | Stopped::Output(_)) {
                 payload.terminate();
@@ -136,7 +146,8 @@ impl Run<'_> {
             message: "the thread that ends payloads panicked".into(),
             hint: Some("this is a bug in Holon".into()),
         })?;
-        Ok(Attended { finished, stopped })
+        let thought = thinking.and_then(|thinking| thinking.end(|body| self.events.emit(body)));
+        Ok(Attended { finished, stopped, thought })
     }
 
     fn tell(&mut self, lines: Vec<(Stream, String)>) {

@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use holon_core::digest::sha256;
+use holon_core::manifest::ContextFile;
 use holon_core::mode::builtin;
 use holon_core::prompt::{self, Compiled, ContextEntry, Layers, MAX_PROJECT};
 
 use super::{Plan, Run};
+use crate::adapter::Kind;
 use crate::error::HostError;
 use crate::modes;
 use crate::store::{copy_tree, write_atomic};
@@ -24,6 +27,7 @@ impl Run<'_> {
             place(path, &target)?;
         }
         let index = index(&context)?;
+        self.manifest.metadata.context = digests(&context, &index);
         if context.exists() {
             let text = serde_json::to_vec_pretty(&index).unwrap_or_default();
             write_atomic(&context.join("index.json"), &text)?;
@@ -60,7 +64,12 @@ impl Plan {
             goal: &self.spec.goal.description,
             context,
         };
-        prompt::compile(&self.profile, &layers)
+        let compile = if self.agent.adapter.kind == Kind::Native {
+            holon_agent::prompt::compile
+        } else {
+            prompt::compile
+        };
+        compile(&self.profile, &layers)
             .map_err(|e| HostError::usage(e.to_string(), "correct the mode or the goal"))
     }
 }
@@ -73,6 +82,16 @@ fn place(from: &Path, to: &Path) -> Result<(), HostError> {
     let parent = to.parent().unwrap_or(to);
     fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
     fs::copy(from, to).map(drop).map_err(HostError::io("copy", from))
+}
+
+/// What the agent was handed, by digest.
+fn digests(context: &Path, index: &[ContextEntry]) -> Vec<ContextFile> {
+    // A name that is no text cannot be told in JSON, and is left out.
+    let digest = |entry: &ContextEntry| {
+        let bytes = fs::read(context.join(&entry.path)).ok()?;
+        Some(ContextFile { path: entry.path.clone(), sha256: sha256(&bytes) })
+    };
+    index.iter().filter_map(digest).collect()
 }
 
 /// Everything in the context folder, by path.

@@ -29,12 +29,22 @@ pub struct Plan {
     pub agent: Agent,
     /// Canonical path of the workspace.
     pub workspace: PathBuf,
+    /// Wanted model.
+    pub model: Option<String>,
+    /// Wanted provider.
+    pub provider: Option<String>,
+    /// A cassette that answers instead.
+    pub replay: Option<PathBuf>,
+    /// Where the conversation with the model is copied to.
+    pub record: Option<PathBuf>,
     /// Where to copy the artifacts.
     pub out: Option<PathBuf>,
     /// Context files and folders on the host.
     pub context: Vec<PathBuf>,
     /// Commands the host runs on the result.
     pub checks: Vec<String>,
+    /// Whether commands that fit the repository's shape are run when none were asked for.
+    pub auto_checks: bool,
     /// Wanted walls.
     pub sandbox: Choice,
     /// Whether no walls at all are acceptable.
@@ -95,9 +105,14 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
     let mut plan = Plan {
         sources: Vec::new(),
+        model: request.model.clone().or_else(|| spec.agent.model.clone()),
+        provider: request.provider.clone(),
+        replay: request.replay.clone(),
+        record: request.record.clone(),
         out,
         context,
         checks,
+        auto_checks: request.auto_checks,
         sandbox,
         hide,
         warnings,
@@ -170,6 +185,8 @@ fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile
     let flags = [
         ("--timeout", Overrides { timeout: request.timeout, ..Overrides::default() }),
         ("--idle-timeout", Overrides { idle_timeout: request.idle_timeout, ..Overrides::default() }),
+        ("--max-rounds", Overrides { rounds: request.max_rounds, ..Overrides::default() }),
+        ("--max-cost", Overrides { cost_usd: request.max_cost_usd, ..Overrides::default() }),
         ("--max-output", Overrides { output_mb: request.max_output_mb, ..Overrides::default() }),
     ];
     for (flag, overrides) in flags {

@@ -25,6 +25,7 @@ impl Run<'_> {
             // Before the manifest: on a full disk this is what makes room for it.
             self.folder.remove_layers();
         }
+        self.settle_tape();
         self.count_patch();
         let out = self.plan.out.clone();
         self.conclude(&verdict, began);

@@ -10,6 +10,7 @@ use super::Run;
 use super::collect::Found;
 use super::output::Stopped;
 use super::snapshot::Stage;
+use super::thought;
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
@@ -83,6 +84,10 @@ impl Run<'_> {
                 ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"),
             );
             return false;
+        }
+        if let Some((conversation, ended)) = &last.thought {
+            self.manifest.metadata.usage = conversation.usage.into();
+            return thought::judge(ended, verdict);
         }
         let asks_human = claim.is_some_and(Claim::needs_human);
         let said = || claim.and_then(|c| c.error.clone()).map(|e| format!(": {e}")).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! A provider behind HTTP.
 
+mod catalogue;
 mod tls;
 
 use std::error::Error as _;
@@ -15,6 +16,8 @@ use crate::reply::Reply;
 use crate::request::Request;
 use crate::retry::Headers;
 use crate::sse::SseDecoder;
+
+pub use catalogue::HttpCatalogue;
 
 /// The most bytes of an error's body that are read.
 const MAX_ERROR: usize = 256 * 1024;
@@ -53,18 +56,7 @@ pub struct Http {
 impl Http {
     /// A provider for an endpoint; certificates are read only when it is encrypted.
     pub fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
-        endpoint.check()?;
-        let encrypted = endpoint.base.starts_with("https://");
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(encrypted)?)
-            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(timeouts.connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false);
-        if endpoint.is_loopback() {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|error| network(&error))?;
+        let client = client(&endpoint, timeouts)?;
         Ok(Self { client, endpoint, timeouts })
     }
 
@@ -85,7 +77,7 @@ impl Http {
         let response = response.map_err(|error| network(&error))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(self.refused(response).await);
+            return Err(refused(response, self.timeouts.idle).await);
         }
         let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("application/json")) {
@@ -136,39 +128,10 @@ impl Http {
 
     /// A server that does not stream.
     async fn whole(&self, mut response: reqwest::Response, sink: &mut dyn Sink) -> Result<Reply, ModelError> {
-        let body = self.read(&mut response, MAX_WHOLE).await?;
+        let body = read_body(&mut response, MAX_WHOLE, self.timeouts.idle).await?;
         let reply = self.endpoint.wire.decode_whole(&body)?;
         reply.deltas().into_iter().for_each(|delta| sink.delta(delta));
         Ok(reply)
-    }
-
-    async fn refused(&self, mut response: reqwest::Response) -> ModelError {
-        let status = response.status().as_u16();
-        let headers: Headers = response
-            .headers()
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-            .collect();
-        // What was read so far says enough; a body that never ends says nothing more.
-        let body = self.read(&mut response, MAX_ERROR).await.unwrap_or_default();
-        classify::from_response(status, &headers, &body, jiff::Timestamp::now())
-    }
-
-    async fn read(&self, response: &mut reqwest::Response, most: usize) -> Result<Vec<u8>, ModelError> {
-        let mut body = Vec::new();
-        while let Some(chunk) = within(self.timeouts.idle, "the next piece", response.chunk())
-            .await?
-            .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
-        {
-            if body.len() + chunk.len() > most {
-                return Err(ModelError::new(
-                    ErrorKind::Malformed,
-                    format!("the answer is larger than {most} bytes"),
-                ));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
     }
 }
 
@@ -189,6 +152,56 @@ impl Provider for Http {
             })
         })
     }
+}
+
+/// A client for an endpoint; certificates are read only when it is encrypted.
+fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest::Client, ModelError> {
+    endpoint.check()?;
+    let encrypted = endpoint.base.starts_with("https://");
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls::config(encrypted)?)
+        .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(timeouts.connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false);
+    if endpoint.is_loopback() {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| network(&error))
+}
+
+/// What an answer without success amounts to.
+async fn refused(mut response: reqwest::Response, idle: Duration) -> ModelError {
+    let status = response.status().as_u16();
+    let headers: Headers = response
+        .headers()
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+        .collect();
+    // What was read so far says enough; a body that never ends says nothing more.
+    let body = read_body(&mut response, MAX_ERROR, idle).await.unwrap_or_default();
+    classify::from_response(status, &headers, &body, jiff::Timestamp::now())
+}
+
+async fn read_body(
+    response: &mut reqwest::Response,
+    most: usize,
+    idle: Duration,
+) -> Result<Vec<u8>, ModelError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = within(idle, "the next piece", response.chunk())
+        .await?
+        .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
+    {
+        if body.len() + chunk.len() > most {
+            return Err(ModelError::new(
+                ErrorKind::Malformed,
+                format!("the answer is larger than {most} bytes"),
+            ));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> Result<T, ModelError> {

@@ -50,6 +50,7 @@ impl Stage {
             launcher: Launcher::default(),
             env: Box::new(session::variable),
             secrets: Vec::new(),
+            person: None,
         };
         let stage = Self { root, host, git };
         write(&stage.sample(), SAMPLE, 0o644)?;

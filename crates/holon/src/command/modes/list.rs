@@ -40,6 +40,23 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         }));
         table.row([&mode.name, &access, &required.join(", "), &mode.source.to_string(), &mode.description]);
     }
+    for flow in holon_flow::builtin::all()? {
+        let steps: Vec<&str> = flow.steps.iter().map(|step| step.name.as_str()).collect();
+        let files = flow.steps.iter().flat_map(|step| &step.deliver).filter(|file| !file.optional);
+        let mut required: Vec<String> = files.map(|file| file.name.clone()).collect();
+        required.sort();
+        required.dedup();
+        rows.push(json!({
+            "name": flow.name,
+            "aliases": [],
+            "workspace": "steps",
+            "steps": steps,
+            "required": required,
+            "source": "built-in",
+            "description": flow.description,
+        }));
+        table.row([&flow.name, "steps", &required.join(", "), "built-in", &flow.description]);
+    }
     let text = if args.json { format!("{:#}\n", json!(rows)) } else { table.render(terminal.stdout) };
     terminal.print(text)?;
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::Whose;
 use crate::Done;
 use crate::session::Session;
+use crate::show::flow;
 use crate::show::table::Table;
 
 /// Show what a mode binds, and where each value comes from
@@ -25,8 +26,12 @@ pub(crate) struct Args {
 /// Prints the resolved profile.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let catalog = args.whose.catalog_with_warnings(session)?;
-    let profile = catalog.resolve(&args.name).map_err(HostError::from)?;
     let terminal = &session.terminal;
+    if let Some(found) = holon_flow::builtin::find(&args.name)? {
+        terminal.print(if args.json { flow::json(&found) } else { flow::definition(&found, terminal.stdout) })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let profile = catalog.resolve(&args.name).map_err(|e| flow::with_flows(HostError::from(e)))?;
     if args.json {
         let text = format!("{:#}\n", json!({ "profile": profile, "rows": profile.rows() }));
         terminal.print(text)?;

@@ -20,6 +20,10 @@ Examples:
   # Hand the plan to the agent that carries it out, and keep the artifacts beside the code
   holon run --goal \"Do it\" --agent ./agent.sh --context out/plan.md --out holon-output
 
+  # Plan, stop for a look at the plan, then carry it out
+  holon run --mode plan-then-execute --goal \"Support IPv6\" --agent ./agent.sh --gate stop
+  holon run --resume last --message \"Keep the old flag working\"
+
   # See what would happen, and where each value comes from
   holon run --spec spec.yaml --agent ./agent.sh --dry-run
 
@@ -38,20 +42,20 @@ Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong
 pub(crate) struct Args {
     /// What the agent may do: execute, plan, review, … (`holon modes list`) [default: execute]
     #[arg(long, value_name = "NAME", help_heading = "What to do")]
-    mode: Option<String>,
+    pub(super) mode: Option<String>,
     /// What is wanted, in words
     #[arg(long, value_name = "TEXT", help_heading = "What to do")]
     goal: Option<String>,
     /// A spec.yaml with the goal and everything else; flags beat it
     #[arg(long, value_name = "FILE", help_heading = "What to do")]
-    spec: Option<PathBuf>,
+    pub(super) spec: Option<PathBuf>,
     /// Files or folders the agent shall read as well
     #[arg(long, value_name = "PATH", num_args = 1.., help_heading = "What to do")]
     context: Vec<PathBuf>,
 
     /// The folder to work on [default: the current one]
     #[arg(long, value_name = "DIR", help_heading = "Where")]
-    workspace: Option<PathBuf>,
+    pub(super) workspace: Option<PathBuf>,
     /// Copy the artifacts here: a new or empty folder, or one that holds an earlier run's
     #[arg(long, value_name = "DIR", help_heading = "Where")]
     out: Option<PathBuf>,
@@ -62,6 +66,18 @@ pub(crate) struct Args {
     /// A container image that holds the agent, or in which it runs
     #[arg(long, value_name = "IMAGE", help_heading = "Who does it")]
     image: Option<String>,
+    /// The model, such as anthropic/claude-sonnet-4.5 [default: chosen by the mode (`holon models select`)]
+    #[arg(long, value_name = "ID", help_heading = "Who does it")]
+    model: Option<String>,
+    /// Who serves it: openrouter, anthropic, openai, or any name with HOLON_BASE_URL set [default: whoever has a key]
+    #[arg(long, value_name = "NAME", help_heading = "Who does it")]
+    provider: Option<String>,
+    /// Answer from this cassette instead of a model: offline, and the same every time
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "record"], help_heading = "Who does it")]
+    replay: Option<PathBuf>,
+    /// Write the conversation with the model to this cassette, redacted
+    #[arg(long, value_name = "FILE", help_heading = "Who does it")]
+    record: Option<PathBuf>,
     /// Arguments for the agent
     #[arg(last = true, value_name = "ARGS", help_heading = "Who does it")]
     agent_args: Vec<String>,
@@ -113,15 +129,45 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = megabytes, help_heading = "Limits")]
     max_output: Option<u64>,
 
+    /// End the native agent after this many rounds with the model
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_rounds: Option<u64>,
+    /// End the run when the model has cost this much, in US dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, help_heading = "Limits")]
+    max_cost: Option<f64>,
+
+    /// How gates between the steps of a flow are decided [default: ask on a terminal, else stop]
+    #[arg(long, value_name = "HOW", help_heading = "Flows")]
+    pub(super) gate: Option<Gate>,
+    /// Go on with a flow that was stopped, cancelled or killed; no finished step is run again
+    #[arg(
+        long,
+        value_name = "FLOW",
+        conflicts_with_all = [
+            "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
+            "agent_args", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
+            "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
+            "allow_sensitive", "keep", "dry_run",
+        ],
+        help_heading = "Flows"
+    )]
+    pub(super) resume: Option<String>,
+    /// With --resume: something the next step's agent shall know
+    #[arg(long, value_name = "TEXT", requires = "resume", help_heading = "Flows")]
+    pub(super) message: Option<String>,
+
     /// A command the host runs on the result; each must succeed (can be given again)
     #[arg(long, value_name = "CMD", help_heading = "The result")]
     check: Vec<String>,
+    /// Run only the checks asked for, not those that fit the repository's shape (cargo test, npm test, …)
+    #[arg(long, help_heading = "The result")]
+    no_auto_checks: bool,
     /// Accept a patch that touches CI workflows, hooks, agent or Holon configuration
     #[arg(long, help_heading = "The result")]
     allow_sensitive: bool,
     /// Apply the patch to the workspace when the run succeeds
     #[arg(long, help_heading = "The result")]
-    apply: bool,
+    pub(super) apply: bool,
     /// Keep the agent's copy of the workspace in the run store
     #[arg(long, help_heading = "The result")]
     keep: bool,
@@ -152,6 +198,17 @@ enum Walls {
     Landlock,
     /// No walls at all
     None,
+}
+
+/// Values of --gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Gate {
+    /// Ask the person at the terminal
+    Ask,
+    /// Go on when the step before succeeded, else stop
+    Auto,
+    /// Stop there with exit code 2; --resume goes on
+    Stop,
 }
 
 /// Values of --network.
@@ -197,6 +254,14 @@ fn megabytes(text: &str) -> Result<u64, String> {
     digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|n| *n > 0).ok_or_else(wrong)
 }
 
+/// An amount of money that is a number and not negative.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.strip_prefix('$').unwrap_or(text).parse::<f64>().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount >= 0.0)
+        .ok_or_else(|| format!("`{text}` is not an amount; write it like 2 or 0.50"))
+}
+
 impl From<Args> for RunRequest {
     fn from(args: Args) -> Self {
         Self {
@@ -209,6 +274,12 @@ impl From<Args> for RunRequest {
             agent: args.agent,
             agent_args: args.agent_args,
             image: args.image,
+            model: args.model,
+            provider: args.provider,
+            record: args.record,
+            replay: args.replay,
+            max_rounds: args.max_rounds,
+            max_cost_usd: args.max_cost,
             sandbox: match args.sandbox {
                 Walls::Auto => Choice::Auto,
                 Walls::Native => Choice::Native,
@@ -227,6 +298,7 @@ impl From<Args> for RunRequest {
             idle_timeout: args.idle_timeout,
             max_output_mb: args.max_output,
             checks: args.check,
+            auto_checks: !args.no_auto_checks,
             allow_sensitive: args.allow_sensitive,
             apply: args.apply,
             verify_full: args.verify == Extent::Full,

@@ -1,34 +1,48 @@
 //! `holon run`: one run, from a goal to checked artifacts.
 
+mod composite;
 mod flags;
+mod gatekeeper;
 
 use std::process::ExitCode;
 
 use holon_host::store::RunFolder;
-use holon_host::{Host, RunRequest};
+use holon_host::{Finished, Host, Places, RunRequest};
 use holon_sandbox::walls::Launcher;
 
 use crate::Done;
 use crate::failure::Failure;
 use crate::session::{self, Session};
 use crate::show::progress::Progress;
-use crate::show::{applied, plan, summary};
+use crate::show::{applied, flow, plan, summary};
 use crate::stop;
 
 pub(crate) use flags::Args;
 
 /// The host with everything of this process it may use.
 pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
-    Ok(Host {
-        places: session.places()?,
+    Ok(host_in(session.places()?))
+}
+
+/// The same with its folders elsewhere.
+fn host_in(places: Places) -> Host {
+    Host {
+        places,
         launcher: Launcher::default(),
         env: Box::new(session::variable),
         secrets: session::secrets(),
-    })
+        person: None,
+    }
 }
 
 /// Carries the run out and shows what came of it.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
+    if let Some(name) = &args.resume {
+        return composite::resume(name, &args, session);
+    }
+    if let Some(definition) = composite::asked_for(&args)? {
+        return composite::start(&definition, args, session);
+    }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
     let host = host(session)?;
     let request = RunRequest::from(args);
@@ -44,8 +58,14 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let finished = host.run(&request, &mut progress, &cancel);
     // The status line goes away before anything else is printed.
     drop(progress);
-    let finished = finished?;
-    let reason = summary::reason(&finished.manifest, terminal.stderr);
+    report(&finished.map_err(flow::with_flows)?, json, session)
+}
+
+/// Says what came of a run or a flow, and gives its exit code.
+fn report(finished: &Finished, json: bool, session: &Session) -> Done {
+    let terminal = &session.terminal;
+    let manifest = &finished.manifest;
+    let reason = summary::reason(manifest, terminal.stderr);
     if !reason.is_empty() {
         terminal.say(reason.trim_end());
     }
@@ -54,15 +74,13 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         let note = finished.applied.as_ref().map(applied::text);
         let workspace = RunFolder::open(finished.folder.clone()).record().ok().map(|record| record.workspace);
         let elsewhere = workspace.filter(|path| session.workspace(None).ok().as_ref() != Some(path));
-        let text = summary::whole(
-            &finished.manifest,
-            &output,
-            elsewhere.as_deref(),
-            note.as_deref(),
-            terminal.stdout,
-        );
+        let mut text =
+            summary::whole(manifest, &output, elsewhere.as_deref(), note.as_deref(), terminal.stdout);
+        if let (Some(info), Some((head, rest))) = (&manifest.metadata.flow, text.split_once('\n')) {
+            text = format!("{head}\n{}{rest}", flow::steps(info, terminal.stdout));
+        }
         // The run is over and on disk: its exit code counts, also when nobody reads the summary.
         let _ = terminal.print(text);
     }
-    Ok(ExitCode::from(finished.manifest.exit_code))
+    Ok(ExitCode::from(manifest.exit_code))
 }

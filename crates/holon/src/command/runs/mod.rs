@@ -18,7 +18,8 @@ use crate::session::Session;
 
 /// Look at, apply and remove earlier runs
 ///
-/// A run is named by its id, by the beginning or end of it when that is unique, or as `last`.
+/// A run is named by its id, by the beginning or end of it when that is unique, or as `last`; a step of a flow as
+/// FLOW/STEP.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::Args),
@@ -40,7 +41,7 @@ pub(crate) struct Whose {
 /// One run of a workspace.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// The run: its id, the beginning or end of it, or `last`
+    /// The run: its id, the beginning or end of it, or `last`; a step of a flow as FLOW/STEP
     #[arg(value_name = "RUN")]
     run: String,
     #[command(flatten)]
@@ -49,7 +50,12 @@ pub(crate) struct Which {
 
 impl Which {
     fn find(&self, session: &Session) -> Result<RunFolder, Failure> {
-        find(&session.store(self.whose.workspace.as_deref())?, &self.run)
+        let store = session.store(self.whose.workspace.as_deref())?;
+        match find(&store, &self.run) {
+            // A step of a flow is kept inside it.
+            Err(failure) => holon_flow::find_step(&session.places()?, &store, &self.run).ok_or(failure),
+            found => found,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::Which;
 use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::show::manifest;
+use crate::show::{flow, manifest};
 
 /// Show what happened in a run: outcome, phases, walls, artifacts
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let record = folder.record()?;
     let path = folder.path().display().to_string();
     match folder.manifest().filter(|_| record.finished) {
-        Some(found) => terminal.print(manifest::page(&record, &found, &path, terminal.stdout))?,
+        Some(found) => {
+            let steps = found.metadata.flow.as_ref().map(|flow| flow::section(flow, terminal.stdout));
+            let page = manifest::page(&record, &found, &path, terminal.stdout);
+            terminal.print(page + &steps.unwrap_or_default())?;
+        }
         None => terminal.print(format!(
             "running {} · {}\n  agent {}\n  `holon runs show {} --events` shows what it has done so far\n",
             record.mode, record.id, record.agent, record.id

@@ -1,0 +1,286 @@
+//! Answers the calls of a reply: each is decided on by itself, and a call that is not allowed never reaches the hands.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow::{Break, Continue};
+use std::time::Instant;
+
+use holon_core::event::{Ask, Body};
+use holon_core::policy::Verdict;
+use holon_model::{Message, ToolCall, ToolResult};
+
+use crate::conversation::{Conversation, Pending};
+use crate::ended::Reason;
+use crate::join::{Boxed, join_all};
+use crate::judge::{Judged, Ready};
+use crate::person::{Answer, Interrupt};
+use crate::steward::{Evidence, Fact};
+use crate::text::one_line;
+use crate::tool::{Effect, Outcome, Scene, Trouble, questions};
+use crate::turn::{Flow, Turn};
+
+/// Most calls that run at the same time.
+const AT_ONCE: usize = 16;
+
+/// What calls of one reply left behind, beside their results.
+#[derive(Default)]
+pub(crate) struct Aftermath {
+    /// Ends the turn at once; calls that were not made yet are not.
+    pub(crate) stop: Option<Reason>,
+    /// Ends the turn after all calls are answered.
+    pub(crate) denied: Option<Reason>,
+    /// The place of a call that says the work is done.
+    pub(crate) finish: Option<usize>,
+}
+
+impl Turn<'_> {
+    /// Answers all calls of the last reply; `cut` says that it was cut off at its length limit.
+    pub(crate) async fn answer_calls(&mut self, conversation: &mut Conversation, cut: bool) -> Flow {
+        self.answer_from(conversation, Vec::new(), BTreeMap::new(), cut).await
+    }
+
+    /// Answers the calls that waited for a person, and those after them.
+    pub(crate) async fn resume_calls(
+        &mut self,
+        conversation: &mut Conversation,
+        pending: Pending,
+        answers: Vec<Answer>,
+    ) -> Flow {
+        let none = || Answer::Rejected("nobody answered".to_owned());
+        let answers = answers.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+        let answers = pending.about.iter().copied().zip(answers.map(|answer| answer.unwrap_or_else(none)));
+        self.answer_from(conversation, pending.results, answers.collect(), false).await
+    }
+
+    async fn answer_from(
+        &mut self,
+        conversation: &mut Conversation,
+        mut results: Vec<ToolResult>,
+        mut answers: BTreeMap<usize, Answer>,
+        cut: bool,
+    ) -> Flow {
+        let calls = conversation.last_calls();
+        let mut after = Aftermath::default();
+        while results.len() < calls.len() && after.stop.is_none() {
+            let at = results.len();
+            if self.needs_person(&calls[at]) && !answers.contains_key(&at) {
+                let pending = self.interrupt(conversation.rounds, &calls, results);
+                let given = match self.agent.person {
+                    // Someone who is waited for must not keep a cancelled turn from ending.
+                    Some(person) => {
+                        self.agent.cancel.race(person.ask(&pending.interrupt)).await.ok().flatten()
+                    }
+                    None => None,
+                };
+                let Some(given) = given else {
+                    let interrupt = pending.interrupt.clone();
+                    conversation.pending = Some(pending);
+                    return Break(Reason::Interrupted(interrupt));
+                };
+                results = pending.results;
+                let mut given = given.into_iter();
+                for index in pending.about {
+                    let answer =
+                        given.next().unwrap_or_else(|| Answer::Rejected("nobody answered".to_owned()));
+                    answers.insert(index, answer);
+                }
+                continue;
+            }
+            let end = self.group_end(&calls, at);
+            let judged = (at..end).map(|index| {
+                self.judge(conversation, index, &calls[index], answers.remove(&index), cut, &mut after)
+            });
+            let judged: Vec<Judged> = judged.collect();
+            self.carry_out(conversation, judged, &mut results, &mut after).await;
+        }
+        for call in calls.iter().skip(results.len()) {
+            results.push(ToolResult::error(&call.id, "not done: the turn was stopped"));
+        }
+        let ended = self.settle_finish(conversation, &mut results, &after).await;
+        conversation.messages.push(Message::results(results));
+        match after.stop.or(after.denied) {
+            Some(reason) => Break(reason),
+            None => ended,
+        }
+    }
+
+    /// Everything in the reply, from the first unanswered call on, that a person must be asked about.
+    fn interrupt(&self, round: u64, calls: &[ToolCall], results: Vec<ToolResult>) -> Pending {
+        let mut asks = Vec::new();
+        let mut about = Vec::new();
+        for (index, call) in
+            calls.iter().enumerate().skip(results.len()).filter(|(_, call)| self.needs_person(call))
+        {
+            let decision = self.decide(call);
+            self.propose(round, index, call);
+            self.tell_decision(round, index, &decision);
+            let arguments = call.object().unwrap_or_default();
+            asks.push(Ask {
+                call: self.call_id(round, index),
+                tool: call.name.clone(),
+                reason: decision.reason,
+                summary: self.summary(call),
+                questions: if call.name == "ask_user" {
+                    questions(arguments).unwrap_or_default()
+                } else {
+                    Vec::new()
+                },
+            });
+            about.push(index);
+        }
+        let id = format!("ask-{}{round}-{}", self.prefix, results.len() + 1);
+        let interrupt = Interrupt { id, asks };
+        self.agent.watcher.tell(Body::Interrupted { id: interrupt.id.clone(), asks: interrupt.asks.clone() });
+        Pending { interrupt, results, about }
+    }
+
+    /// Where the calls end that may run at the same time as the one at `at`.
+    fn group_end(&self, calls: &[ToolCall], at: usize) -> usize {
+        let parallel = |call: &ToolCall| {
+            self.find(&call.name).is_some_and(|tool| tool.side_by_side()) && !self.needs_person(call)
+        };
+        let together = calls[at..].iter().take(AT_ONCE).take_while(|call| parallel(call)).count();
+        at + together.max(1)
+    }
+
+    /// Runs what was allowed, side by side, and adds all results in the order of the calls.
+    async fn carry_out(
+        &mut self,
+        conversation: &mut Conversation,
+        judged: Vec<Judged>,
+        results: &mut Vec<ToolResult>,
+        after: &mut Aftermath,
+    ) {
+        let scenes: Vec<Option<Scene<'_>>> = judged
+            .iter()
+            .map(|judged| match judged {
+                Judged::Go(ready) => Some(self.scene(ready)),
+                Judged::Answered(_) => None,
+            })
+            .collect();
+        let mut futures: Vec<Boxed<'_, (Result<Outcome, Trouble>, Instant)>> = Vec::new();
+        for (judged, scene) in judged.iter().zip(&scenes) {
+            if let (Judged::Go(ready), Some(scene)) = (judged, scene) {
+                let tool = &self.tools[ready.tool];
+                let arguments = ready.arguments.clone();
+                futures.push(Box::pin(async move {
+                    let begun = Instant::now();
+                    (tool.run(arguments, scene).await, begun)
+                }));
+            }
+        }
+        let mut outcomes = join_all(futures).await.into_iter();
+        drop(scenes);
+        for judged in judged {
+            let result = match judged {
+                Judged::Answered(result) => Some(result),
+                Judged::Go(ready) => outcomes.next().map(|(outcome, begun)| {
+                    self.take_in(conversation, ready, outcome, begun, results.len(), after)
+                }),
+            };
+            results.extend(result);
+        }
+    }
+
+    /// What an outcome means for the conversation, and what the model is told of it.
+    fn take_in(
+        &mut self,
+        conversation: &mut Conversation,
+        ready: Ready,
+        outcome: Result<Outcome, Trouble>,
+        begun: Instant,
+        place: usize,
+        after: &mut Aftermath,
+    ) -> ToolResult {
+        let mut outcome = outcome.unwrap_or_else(|trouble| {
+            if let Some(words) = trouble.hands_gone() {
+                after.stop = Some(Reason::HandsGone(words.to_owned()));
+            } else if matches!(trouble, Trouble::Cancelled) {
+                after.stop = Some(Reason::Cancelled);
+            }
+            trouble.outcome(&self.described[ready.tool])
+        });
+        let ok = !outcome.is_error && outcome.exit.is_none_or(|code| code == 0);
+        self.agent.watcher.tell(Body::ToolFinished {
+            call: ready.id.clone(),
+            ok,
+            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            exit_code: outcome.exit,
+            summary: Some(one_line(&outcome.text, 120)).filter(|line| !line.is_empty()),
+        });
+        for evidence in &outcome.evidence {
+            conversation.facts.learn(evidence);
+            if let Evidence::Ran { command, exit, .. } = evidence {
+                match exit {
+                    Some(0) => conversation.facts.passed(command),
+                    _ => {
+                        let (how, output) = outcome.text.split_once('\n').unwrap_or((&outcome.text, ""));
+                        conversation.facts.failed(command, how, output);
+                    }
+                }
+            }
+        }
+        let (call, tool) = (ready.id.as_str(), ready.call.name.as_str());
+        let fact = Fact::Finished { call, tool, ok, evidence: &outcome.evidence, text: &outcome.text };
+        let advice = self.agent.steward.notice(fact);
+        if let Break(reason) = self.heed(conversation, advice) {
+            after.stop.get_or_insert(reason);
+        }
+        match std::mem::take(&mut outcome.effect) {
+            Effect::None => {}
+            Effect::Todos(todos) => {
+                conversation.todos.clone_from(&todos);
+                self.agent.watcher.tell(Body::TodosChanged { todos });
+            }
+            Effect::Handed(names) => conversation.facts.handed.extend(names),
+            Effect::Finish(how, text) => {
+                conversation.facts.handed.insert("summary.md".to_owned());
+                after.finish = Some(place);
+                self.finish = Some((how, text));
+            }
+        }
+        let mut text = outcome.text;
+        if let Some(note) = ready.note {
+            text.push_str(&format!("\n[note: {note}]"));
+        }
+        ToolResult { call_id: ready.call.id, text, is_error: outcome.is_error }
+    }
+
+    /// A model that says it is done is believed, or its call is answered with what is missing.
+    async fn settle_finish(
+        &mut self,
+        conversation: &Conversation,
+        results: &mut [ToolResult],
+        after: &Aftermath,
+    ) -> Flow {
+        let (Some((how, text)), Some(place)) = (self.finish.take(), after.finish) else {
+            return Continue(());
+        };
+        match self.believe(conversation, how, &text).await {
+            Ok(()) => {
+                self.text = text;
+                Break(Reason::Finished(how))
+            }
+            Err(why) => {
+                if let Some(result) = results.get_mut(place) {
+                    (result.text, result.is_error) = (why, true);
+                }
+                Continue(())
+            }
+        }
+    }
+
+    /// Whether a call is held until a person has answered.
+    fn needs_person(&self, call: &ToolCall) -> bool {
+        if self.agent.person.is_none() {
+            return false;
+        }
+        let verdict = self.decide(call).verdict;
+        match call.name.as_str() {
+            // Questions that cannot be read are answered with what is wrong with them.
+            "ask_user" => {
+                verdict != Verdict::Deny && call.object().is_ok_and(|arguments| questions(arguments).is_ok())
+            }
+            _ => verdict == Verdict::Ask,
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Decides on one call: the mode's policy, then a person where it wants one, then the steward.
+
+use holon_core::digest::sha256;
+use holon_core::event::{Body, Question};
+use holon_core::ids::CallId;
+use holon_core::policy::{Call, Decision, ToolClass, Verdict, class_of};
+use holon_model::{ToolCall, ToolResult};
+
+use crate::calls::Aftermath;
+use crate::conversation::Conversation;
+use crate::ended::Reason;
+use crate::person::Answer;
+use crate::steward::{Fact, Ruling};
+use crate::text::one_line;
+use crate::tool::{Arguments, Scene, Tool, Trouble, answered, questions, signature};
+use crate::turn::Turn;
+
+/// A call after it was decided on.
+pub(crate) enum Judged {
+    /// It is not made; this is its result.
+    Answered(ToolResult),
+    /// It is made.
+    Go(Ready),
+}
+
+/// A call that may be made.
+pub(crate) struct Ready {
+    pub(crate) id: CallId,
+    pub(crate) call: ToolCall,
+    /// Its tool, by place.
+    pub(crate) tool: usize,
+    pub(crate) arguments: Arguments,
+    /// What the steward wants the model to know.
+    pub(crate) note: Option<String>,
+}
+
+impl Turn<'_> {
+    /// Decides on a call, tells the decision, and gives the result if it is not made.
+    pub(crate) fn judge(
+        &self,
+        conversation: &mut Conversation,
+        index: usize,
+        call: &ToolCall,
+        answer: Option<Answer>,
+        cut: bool,
+        after: &mut Aftermath,
+    ) -> Judged {
+        let round = conversation.rounds;
+        if answer.is_none() {
+            self.propose(round, index, call);
+        }
+        let refuse = |text: String| Judged::Answered(ToolResult::error(&call.id, text));
+        let mut decision = self.decide(call);
+        if let Some(answer) = answer {
+            if let Some(result) = self.answered_questions(conversation, call, &answer) {
+                decision.verdict = Verdict::Allow;
+                self.tell_decision(round, index, &decision);
+                return Judged::Answered(ToolResult::ok(&call.id, result));
+            }
+            decision = by_person(decision, answer);
+            conversation.facts.decided(&format!(
+                "{} {}: {}",
+                call.name,
+                self.summary(call).unwrap_or_default(),
+                decision.reason
+            ));
+        }
+        let found = self.tools.iter().position(|tool| tool.name() == call.name);
+        if let (Some(tool), Verdict::Ask) = (found, decision.verdict) {
+            // Everything else was held until a person answered; these are questions that cannot be read.
+            let trouble = call.object().map_err(Trouble::Arguments).and_then(questions).err();
+            let reason =
+                trouble.map(|trouble| trouble.outcome(&self.described[tool]).text).unwrap_or_default();
+            self.tell_decision(round, index, &deny("arguments", &reason));
+            return refuse(reason);
+        }
+        let (Some(tool), Verdict::Allow) = (found, decision.verdict) else {
+            self.tell_decision(round, index, &decision);
+            return refuse(self.denied(conversation, call, decision, after));
+        };
+        let arguments = match call.object() {
+            Ok(arguments) => arguments,
+            Err(problem) => {
+                let reason = if cut {
+                    "your answer was cut off at its length limit inside this call; send smaller pieces"
+                        .to_owned()
+                } else {
+                    format!("{problem}. {} takes {}", call.name, signature(&self.described[tool].schema))
+                };
+                self.tell_decision(round, index, &deny("arguments", &reason));
+                return refuse(reason);
+            }
+        };
+        let id = self.call_id(round, index);
+        let note = match self.ask_steward(&id, call, tool, &arguments) {
+            Ruling::Allow => None,
+            Ruling::Warn(note) => Some(note),
+            Ruling::Block(why) => {
+                self.tell_decision(round, index, &deny("supervisor", &why));
+                conversation.facts.decided(&format!("{} was blocked: {why}", call.name));
+                return refuse(why);
+            }
+        };
+        self.tell_decision(round, index, &decision);
+        Judged::Go(Ready { id, call: call.clone(), tool, arguments, note })
+    }
+
+    /// What the mode's policy says; all names under which the gate knows the call must be allowed.
+    pub(crate) fn decide(&self, call: &ToolCall) -> Decision {
+        let gate = self.agent.settings.gate(self.agent.person.is_some());
+        let Some(tool) = self.find(&call.name) else {
+            let decision = gate.decide(&Call { tool: &call.name, ..Call::default() });
+            return match decision.verdict {
+                Verdict::Deny => decision,
+                // The mode knows such a tool, and this agent does not have it.
+                _ => deny("not offered", &format!("there is no tool `{}` here", call.name)),
+            };
+        };
+        let arguments = call.object().unwrap_or_default();
+        let line = tool.line(&arguments);
+        let names = tool.gates(&arguments);
+        let decisions = names.iter().map(|name| {
+            let call =
+                Call { tool: name, declared_read_only: tool.declared_read_only(), line, ..Call::default() };
+            gate.decide(&call)
+        });
+        decisions
+            .min_by_key(|decision| decision.verdict)
+            .unwrap_or_else(|| deny("not offered", "unknown tool"))
+    }
+
+    fn ask_steward(&self, id: &CallId, call: &ToolCall, tool: usize, arguments: &Arguments) -> Ruling {
+        let tool = &self.tools[tool];
+        let fact = Fact::Proposed {
+            call: id.as_str(),
+            tool: &call.name,
+            class: class(tool.as_ref(), arguments),
+            target: tool.target(arguments),
+            arguments_sha256: &sha256(call.arguments.as_bytes()),
+        };
+        self.agent.steward.notice(fact).gate
+    }
+
+    /// What the model is told about a call that is not made; in some settings the turn ends with it.
+    fn denied(
+        &self,
+        conversation: &mut Conversation,
+        call: &ToolCall,
+        decision: Decision,
+        after: &mut Aftermath,
+    ) -> String {
+        conversation.facts.decided(&format!("{} was denied: {}", call.name, decision.reason));
+        let mut text = format!("denied: {}", decision.reason);
+        if let Some(remedy) = &decision.remedy {
+            text.push_str(&format!(". {remedy}"));
+        }
+        if self.find(&call.name).is_none() {
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
+            text.push_str(&format!(". The tools here are: {}", known.join(", ")));
+        }
+        let matters =
+            matches!(class_of(&call.name, false), ToolClass::Write | ToolClass::Exec | ToolClass::Delegate);
+        if self.agent.settings.stop_on_denial && matters {
+            after.denied.get_or_insert(Reason::Denied { tool: call.name.clone(), decision });
+        }
+        text
+    }
+
+    /// The result of questions that a person answered.
+    fn answered_questions(
+        &self,
+        conversation: &mut Conversation,
+        call: &ToolCall,
+        answer: &Answer,
+    ) -> Option<String> {
+        if call.name != "ask_user" {
+            return None;
+        }
+        let asked: Vec<Question> = questions(call.object().ok()?).ok()?;
+        let answers = match answer {
+            Answer::Given(answers) => answers.as_slice(),
+            Answer::Approved => &[],
+            Answer::Rejected(_) => return None,
+        };
+        let text = answered(&asked, answers);
+        conversation.facts.decided(&format!("the user was asked: {}", one_line(&text, 250)));
+        Some(text)
+    }
+
+    pub(crate) fn propose(&self, round: u64, index: usize, call: &ToolCall) {
+        let class = match self.find(&call.name) {
+            Some(tool) => class(tool, &call.object().unwrap_or_default()),
+            None => class_of(&call.name, false),
+        };
+        self.agent.watcher.tell(Body::ToolProposed {
+            call: self.call_id(round, index),
+            tool: call.name.clone(),
+            class,
+            arguments_sha256: sha256(call.arguments.as_bytes()),
+            summary: self.summary(call),
+        });
+    }
+
+    pub(crate) fn tell_decision(&self, round: u64, index: usize, decision: &Decision) {
+        self.agent.watcher.tell(Body::ToolDecided {
+            call: self.call_id(round, index),
+            verdict: decision.verdict,
+            rule: decision.rule.clone(),
+            reason: decision.reason.clone(),
+        });
+    }
+
+    /// The file or command of a call, in one line.
+    pub(crate) fn summary(&self, call: &ToolCall) -> Option<String> {
+        let arguments = call.object().ok()?;
+        let target = self.find(&call.name)?.target(&arguments)?;
+        Some(one_line(target, 160)).filter(|line| !line.is_empty())
+    }
+
+    /// A call's id in events: round and place, so that a replayed run has the same ones.
+    pub(crate) fn call_id(&self, round: u64, index: usize) -> CallId {
+        let text = format!("{}{round}-{}", self.prefix, index + 1);
+        #[expect(
+            clippy::expect_used,
+            reason = "digits, dots and dashes always make an id, and delegation is one deep"
+        )]
+        let id = text.parse().expect("a safe name");
+        id
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&dyn Tool> {
+        self.tools.iter().find(|tool| tool.name() == name).map(|tool| tool.as_ref())
+    }
+
+    pub(crate) fn scene(&self, ready: &Ready) -> Scene<'_> {
+        let numbered = self.find("edit_file").is_none()
+            && self.find("apply_patch").is_none()
+            && self.find("write_file").is_none();
+        Scene { agent: self.agent, budget: self.budget, call: ready.id.clone(), numbered }
+    }
+}
+
+fn class(tool: &dyn Tool, arguments: &Arguments) -> ToolClass {
+    let names = tool.gates(arguments);
+    class_of(names.first().map_or("", AsRef::as_ref), tool.declared_read_only())
+}
+
+fn deny(rule: &str, reason: &str) -> Decision {
+    Decision { verdict: Verdict::Deny, rule: rule.to_owned(), reason: reason.to_owned(), remedy: None }
+}
+
+fn by_person(decision: Decision, answer: Answer) -> Decision {
+    let (verdict, reason) = match answer {
+        Answer::Approved => (Verdict::Allow, "a person approved it".to_owned()),
+        Answer::Rejected(why) if why.trim().is_empty() => (Verdict::Deny, "a person said no".to_owned()),
+        Answer::Rejected(why) => (Verdict::Deny, format!("a person said no: {why}")),
+        Answer::Given(words) => (Verdict::Deny, format!("a person answered instead: {}", words.join("; "))),
+    };
+    // What the policy denied stays denied, whoever was asked meanwhile.
+    if decision.verdict == Verdict::Deny {
+        return decision;
+    }
+    Decision { verdict, rule: "person".to_owned(), reason, remedy: None }
+}

@@ -1,0 +1,121 @@
+//! Applies a patch over several files, as a whole or not at all.
+
+use std::collections::BTreeMap;
+
+use holon_hands::{Deed, Done, Expectation};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::read;
+use super::load::{Loaded, load};
+use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, Trouble, odd};
+use crate::edit::patch::{FileChange, parse, plan};
+use crate::steward::Evidence;
+
+const DESCRIPTION: &str = "Change files. Paths are relative:\n*** Begin Patch\n*** Add File: p\n+line\n*** Update File: p\n*** Move to: q\n@@ def f():\n context\n-old\n+new\n*** Delete File: p\n*** End Patch";
+
+pub(super) struct ApplyPatch;
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(alias = "input")]
+    patch: String,
+}
+
+impl Tool for ApplyPatch {
+    fn name(&self) -> &str {
+        "apply_patch"
+    }
+
+    fn describe(&self, _settings: &Settings) -> Described {
+        let schema =
+            json!({"type": "object", "properties": {"patch": {"type": "string"}}, "required": ["patch"]});
+        Described::new("apply_patch", DESCRIPTION, schema)
+    }
+
+    /// The first file it names, which is all one needs to tell patches apart.
+    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+        let patch = arguments.get("patch").or_else(|| arguments.get("input")).and_then(Value::as_str)?;
+        patch.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: ").map(|(_, path)| path))
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let Wanted { patch } = read(arguments)?;
+            let patch = parse(&patch).map_err(|error| Trouble::Said(error.to_string()))?;
+            let mut files: BTreeMap<String, Loaded> = BTreeMap::new();
+            for path in patch.paths() {
+                files.extend(load(scene, path).await?.map(|file| (path.to_owned(), file)));
+            }
+            let changes = plan(&patch, |path| files.get(path).map(|file| file.text.clone()))
+                .map_err(|error| Trouble::Said(error.to_string()))?;
+            let mut outcome = Outcome::said("applied");
+            for change in changes {
+                if let Err(trouble) = apply(scene, &files, change, &mut outcome).await {
+                    let Trouble::Hands(mut error) = trouble else { return Err(trouble) };
+                    if !outcome.evidence.is_empty() {
+                        error.message = format!("{}\nThen it failed: {}", outcome.text, error.message);
+                    }
+                    return Err(Trouble::Hands(error));
+                }
+            }
+            Ok(outcome)
+        })
+    }
+}
+
+/// Writes one change and notes it.
+async fn apply(
+    scene: &Scene<'_>,
+    files: &BTreeMap<String, Loaded>,
+    change: FileChange,
+    outcome: &mut Outcome,
+) -> Result<(), Trouble> {
+    let mut note = |line: String, tolerances: &[crate::edit::Tolerance]| {
+        outcome.text.push_str(&format!("\n{line}"));
+        for tolerance in tolerances {
+            outcome.text.push_str(&format!(" ({tolerance})"));
+        }
+    };
+    let as_loaded = |path: &str| match files.get(path) {
+        Some(file) => Expectation::Sha256(file.sha256.clone()),
+        None => Expectation::Absent,
+    };
+    let proof = match change {
+        FileChange::Create { path, text } => {
+            let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
+            note(format!("A {path}"), &[]);
+            vec![Evidence::Changed { path, before: stored.before, after: Some(stored.after) }]
+        }
+        FileChange::Update { path, text, tolerances } => {
+            let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
+            note(format!("M {path}"), &tolerances);
+            vec![Evidence::Changed { path, before: stored.before, after: Some(stored.after) }]
+        }
+        FileChange::Move { from, to, text, tolerances } => {
+            let executable = files.get(&from).map(|file| file.executable).filter(|is| *is);
+            let deed = Deed::Store {
+                path: to.clone(),
+                bytes: text.into_bytes(),
+                expect: as_loaded(&to),
+                executable,
+            };
+            let Done::Stored(stored) = scene.carry_out(deed).await? else { return Err(odd()) };
+            scene.carry_out(Deed::Remove { path: from.clone(), recursive: false }).await?;
+            note(format!("R {from} → {to}"), &tolerances);
+            let before = files.get(&from).map(|file| file.sha256.clone());
+            vec![
+                Evidence::Changed { path: from, before, after: None },
+                Evidence::Changed { path: to, before: stored.before, after: Some(stored.after) },
+            ]
+        }
+        FileChange::Delete { path } => {
+            scene.carry_out(Deed::Remove { path: path.clone(), recursive: false }).await?;
+            note(format!("D {path}"), &[]);
+            let before = files.get(&path).map(|file| file.sha256.clone());
+            vec![Evidence::Changed { path, before, after: None }]
+        }
+    };
+    outcome.evidence.extend(proof);
+    Ok(())
+}

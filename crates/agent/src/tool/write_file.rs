@@ -1,0 +1,47 @@
+//! Writes a whole file.
+
+use holon_hands::Expectation;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::read;
+use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool};
+use crate::steward::Evidence;
+
+pub(super) struct WriteFile;
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(alias = "file_path", alias = "file")]
+    path: String,
+    #[serde(alias = "text", alias = "contents")]
+    content: String,
+}
+
+impl Tool for WriteFile {
+    fn name(&self) -> &str {
+        "write_file"
+    }
+
+    fn describe(&self, _settings: &Settings) -> Described {
+        let schema = json!({"type": "object", "properties": {
+            "path": {"type": "string"}, "content": {"type": "string"}}, "required": ["path", "content"]});
+        Described::new("write_file", "Write a whole file, new or replaced.", schema)
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let Wanted { path, content } = read(arguments)?;
+            let lines = content.lines().count();
+            let stored = scene.store(&path, content.into_bytes(), Expectation::Any).await?;
+            let what = match &stored.before {
+                None => "new",
+                Some(before) if *before == stored.after => "unchanged",
+                Some(_) => "replaced",
+            };
+            let changed =
+                Evidence::Changed { path: path.clone(), before: stored.before, after: Some(stored.after) };
+            Ok(Outcome::said(format!("{path}: {what}, {lines} lines")).proving(changed))
+        })
+    }
+}

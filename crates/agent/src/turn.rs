@@ -1,0 +1,165 @@
+//! One turn: rounds of asking the model and answering its calls, until something ends it.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+
+use holon_core::event::Body;
+use holon_model::{Part, Stop, Tool as Described, Usage};
+
+use crate::agent::Agent;
+use crate::budget::Budget;
+use crate::conversation::Conversation;
+use crate::ended::{Finish, Limit, Reason};
+use crate::person::Answer;
+use crate::steward::{Advice, Fact};
+use crate::tool::{self, Tool};
+
+/// Whether the turn goes on.
+pub(crate) type Flow<T = ()> = ControlFlow<Reason, T>;
+
+/// What is kept during one turn.
+pub(crate) struct Turn<'a> {
+    pub(crate) agent: &'a Agent<'a>,
+    pub(crate) budget: &'a Budget,
+    pub(crate) tools: Vec<Box<dyn Tool + 'a>>,
+    pub(crate) described: Vec<Described>,
+    /// The summary, or the last words.
+    pub(crate) text: String,
+    /// Goes before the ids of calls, to tell delegated ones apart.
+    pub(crate) prefix: String,
+    /// What the model said when it called `finish`, until that is believed.
+    pub(crate) finish: Option<(Finish, String)>,
+    /// Rounds this turn has for itself, within the budget it shares.
+    rounds: u64,
+    /// Usage of the conversation before this turn.
+    pub(crate) before: Usage,
+    /// The model was told once what is missing.
+    pub(crate) nudged: bool,
+    /// Room was made since the last reply; doing it again would not help.
+    pub(crate) squeezed: bool,
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(agent: &'a Agent<'a>, budget: &'a Budget, before: Usage) -> Self {
+        let tools = tool::offered(agent.settings, agent.person.is_some(), agent.servers);
+        Self::with(agent, budget, tools, before, u64::MAX)
+    }
+
+    /// A turn that only looks, for at most so many rounds.
+    pub(crate) fn looking(agent: &'a Agent<'a>, budget: &'a Budget, rounds: u64, prefix: String) -> Self {
+        let turn = Self::with(agent, budget, tool::reading(), Usage::default(), rounds);
+        Self { prefix, ..turn }
+    }
+
+    fn with(
+        agent: &'a Agent<'a>,
+        budget: &'a Budget,
+        tools: Vec<Box<dyn Tool + 'a>>,
+        before: Usage,
+        rounds: u64,
+    ) -> Self {
+        let described = tools.iter().map(|tool| tool.describe(agent.settings)).collect();
+        let (text, prefix) = (String::new(), String::new());
+        Self {
+            agent,
+            budget,
+            tools,
+            described,
+            text,
+            prefix,
+            finish: None,
+            rounds,
+            before,
+            nudged: false,
+            squeezed: false,
+        }
+    }
+
+    /// Goes on until the turn ends; with answers, first with the calls that waited for them.
+    pub(crate) async fn run(
+        &mut self,
+        conversation: &mut Conversation,
+        answers: Option<Vec<Answer>>,
+    ) -> Reason {
+        let resumed = match (answers, conversation.pending.take()) {
+            (Some(answers), Some(pending)) => self.resume_calls(conversation, pending, answers).await,
+            _ => Continue(()),
+        };
+        if let Break(reason) = resumed {
+            return reason;
+        }
+        loop {
+            if let Break(reason) = self.round(conversation).await {
+                return reason;
+            }
+        }
+    }
+
+    async fn round(&mut self, conversation: &mut Conversation) -> Flow {
+        self.begin(conversation)?;
+        let used = self.budget.spent().1;
+        let Some(reply) = self.reply(conversation).await? else { return Continue(()) };
+        conversation.facts.said(&reply.text());
+        self.text = reply.text();
+        if reply.stop == Stop::Refusal {
+            // Calls of a reply that was broken off are not made, so they are not kept either.
+            let words: Vec<Part> =
+                reply.parts.into_iter().filter(|part| matches!(part, Part::Text(_))).collect();
+            conversation.keep(&words);
+            return Break(Reason::Refused(self.text.clone()));
+        }
+        conversation.keep(&reply.parts);
+        let calls = reply.calls().count();
+        let flow = match calls {
+            0 => self.words_only(conversation, reply.stop).await,
+            _ => self.answer_calls(conversation, reply.stop == Stop::MaxTokens).await,
+        };
+        flow?;
+        let usage = less(self.budget.spent().1, used);
+        let advice =
+            self.agent.steward.notice(Fact::RoundEnded { round: conversation.rounds, calls, usage: &usage });
+        self.heed(conversation, advice)
+    }
+
+    /// Checks that there may be a round, and makes room for it.
+    fn begin(&mut self, conversation: &mut Conversation) -> Flow {
+        if self.agent.cancel.is_cancelled() {
+            return Break(Reason::Cancelled);
+        }
+        if self.rounds == 0 {
+            return Break(Reason::Limit(Limit::Rounds));
+        }
+        if let Err(limit) = self.budget.take_round() {
+            return Break(Reason::Limit(limit));
+        }
+        self.rounds -= 1;
+        conversation.rounds += 1;
+        let round = conversation.rounds;
+        self.agent.watcher.tell(Body::RoundStarted { round });
+        let advice = self.agent.steward.notice(Fact::RoundStarted { round });
+        self.heed(conversation, advice)?;
+        let window = self.agent.settings.window;
+        if conversation.gauge.tokens(self.bytes(conversation)) > window / 4 * 3 {
+            self.make_room(conversation, conversation.gauge.bytes(window / 2));
+        }
+        Continue(())
+    }
+
+    /// Takes the steward's advice.
+    pub(crate) fn heed(&self, conversation: &mut Conversation, advice: Advice) -> Flow {
+        if let Some(text) = advice.correction {
+            conversation.correction = Some(text).filter(|text| !text.is_empty());
+        }
+        advice.stop.map_or(Continue(()), |why| Break(Reason::Stopped(why)))
+    }
+}
+
+fn less(now: Usage, before: Usage) -> Usage {
+    Usage {
+        input: now.input - before.input,
+        cache_read: now.cache_read - before.cache_read,
+        cache_write: now.cache_write - before.cache_write,
+        output: now.output - before.output,
+        reasoning: now.reasoning - before.reasoning,
+        cost_usd: now.cost_usd.map(|cost| cost - before.cost_usd.unwrap_or_default()),
+    }
+}

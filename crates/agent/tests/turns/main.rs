@@ -1,0 +1,18 @@
+//! Whole turns: a cassette thinks, hands in memory act.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod budgets;
+mod commands;
+mod context;
+mod delegation;
+mod edits;
+mod endings;
+mod local;
+mod looking;
+mod memory;
+mod people;
+mod policy;
+mod prompts;
+mod reports;
+mod stage;
+mod stewards;

@@ -1,0 +1,274 @@
+//! Starts a flow or goes on with one, and brings it to its end: a manifest, artifacts, an exit code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use holon_core::event::{Body, Sink};
+use holon_core::ids::RunId;
+use holon_core::manifest::{ErrorInfo, Manifest};
+use holon_core::mode::Catalog;
+use holon_core::outcome::{Outcome, Status};
+use holon_host::record::now;
+use holon_host::run::{Applied, Plan, apply};
+use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
+use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes};
+
+use crate::builtin;
+use crate::definition::{Definition, Work};
+use crate::deliver;
+use crate::driver::drive;
+use crate::error::FlowError;
+use crate::folder::{FlowFolder, load, steps_state};
+use crate::gate::{GateMode, Gatekeeper};
+use crate::journal::Journal;
+use crate::live::Live;
+use crate::state::State;
+use crate::step::{Asked, Extra, profile};
+
+/// Makes a host whose state is where the given places say.
+pub type MakeHost<'a> = dyn Fn(Places) -> Host + 'a;
+
+/// Carries flows out.
+pub struct Conductor<'a> {
+    /// Where state, cache and configuration live.
+    pub places: Places,
+    /// Makes the hosts: the steps of a flow are kept inside it, so their host has a state folder of its own.
+    pub host: &'a MakeHost<'a>,
+}
+
+/// How a flow is to be carried out this time.
+pub struct Order<'a> {
+    /// What was asked for, with paths relative to `base`.
+    pub request: RunRequest,
+    /// The folder the command was given in.
+    pub base: PathBuf,
+    /// How gates are decided.
+    pub gates: GateMode,
+    /// Who is asked.
+    pub gatekeeper: &'a mut dyn Gatekeeper,
+    /// Receives the events of the flow and of its steps' runs.
+    pub sink: &'a mut dyn Sink,
+    /// Ends it.
+    pub cancel: &'a Cancel,
+}
+
+impl Conductor<'_> {
+    /// Works out what each run of a flow means, without starting anything: its name and its plan.
+    pub fn plan(
+        &self,
+        definition: &Definition,
+        request: RunRequest,
+        base: &Path,
+    ) -> Result<Vec<(String, Plan)>, FlowError> {
+        self.plan_steps(definition, &Asked::new(request, base)?)
+    }
+
+    /// Starts a flow; an error means that nothing was started. `asked` is kept and comes back with [`load`], so that the
+    /// caller can make the same request when the flow is resumed.
+    pub fn start(
+        &self,
+        definition: &Definition,
+        asked: serde_json::Value,
+        order: Order<'_>,
+    ) -> Result<Finished, FlowError> {
+        let (request, base) = (order.request.clone(), order.base.clone());
+        let wanted = Asked::new(request, &base)?;
+        let plans = self.plan_steps(definition, &wanted)?;
+        let Some((_, plan)) = plans.first() else {
+            return Err(FlowError::Definition { file: definition.name.clone(), message: "no run".into() });
+        };
+        let store = Store::of(&self.places, &plan.workspace);
+        store.sweep()?;
+        let record = RunRecord {
+            id: new_id(),
+            workspace: plan.workspace.clone(),
+            mode: definition.name.clone(),
+            goal: wanted.goal(),
+            agent: plan.agent.name.clone(),
+            started_at: now(),
+            out: plan.out.clone(),
+            finished: false,
+            applied_at: None,
+        };
+        let mut state = State::new(record.id.clone(), definition, asked);
+        state.spec_sha256 = wanted.spec.as_ref().map(|(_, digest)| digest.clone());
+        state.max_cost_usd = wanted.max_cost_usd();
+        let folder = FlowFolder::create(&self.places, store.folder(), &record)?;
+        self.conduct(definition, state, folder, &wanted, order)
+    }
+
+    /// Goes on with a flow that was stopped, cancelled or interrupted; no finished step is run again.
+    pub fn resume(
+        &self,
+        folder: RunFolder,
+        message: Option<String>,
+        order: Order<'_>,
+    ) -> Result<Finished, FlowError> {
+        let before = load(&folder)?.ok_or_else(|| not_a_flow(&folder))?;
+        let definition = builtin::find(&before.flow)?.ok_or_else(|| {
+            FlowError::resume(
+                format!("there is no flow `{}`", before.flow),
+                "start it anew with this version",
+            )
+        })?;
+        let wanted = Asked::new(order.request.clone(), &order.base)?;
+        if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
+            return Err(FlowError::resume(
+                "the spec is not the one the flow was started with",
+                "put it back as it was, or start the flow anew",
+            ));
+        }
+        let state = before.resumed(&definition, message)?;
+        let folder = FlowFolder::reopen(&self.places, folder)?;
+        self.conduct(&definition, state, folder, &wanted, order)
+    }
+
+    fn plan_steps(&self, definition: &Definition, asked: &Asked) -> Result<Vec<(String, Plan)>, FlowError> {
+        let host = (self.host)(self.places.clone());
+        let temporary = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+        let catalog = self.catalog(asked)?;
+        let mut plans = Vec::new();
+        for (place, step) in definition.steps.iter().enumerate() {
+            let Work::Run(work) = &step.work else { continue };
+            let money_left = asked.max_cost_usd();
+            let extra = Extra { files: &[], message: false, money_left, folder: temporary.path() };
+            let request = asked.step(definition, place, &profile(&catalog, work)?, extra)?;
+            plans.push((step.name.clone(), host.plan(&request)?));
+        }
+        Ok(plans)
+    }
+
+    fn catalog(&self, asked: &Asked) -> Result<Catalog, FlowError> {
+        Ok(modes::catalog(&self.places, asked.request.workspace.as_deref())?)
+    }
+
+    fn conduct(
+        &self,
+        definition: &Definition,
+        mut state: State,
+        folder: FlowFolder,
+        asked: &Asked,
+        order: Order<'_>,
+    ) -> Result<Finished, FlowError> {
+        let began = Instant::now();
+        let Order { gates, gatekeeper, sink, cancel, .. } = order;
+        let record = folder.run().record()?;
+        let catalog = self.catalog(asked)?;
+        let host = (self.host)(Places { state: steps_state(folder.run().path()), ..self.places.clone() });
+        let events = folder.run().evidence().join("events.jsonl");
+        let mut journal = Journal::open(record.id.clone(), &events, &host.secrets, sink)?;
+        journal.emit(Body::RunStarted {
+            mode: definition.name.clone(),
+            goal: record.goal.clone(),
+            agent: record.agent.clone(),
+        });
+        let mut live = Live {
+            definition,
+            asked,
+            catalog: &catalog,
+            folder: &folder,
+            host,
+            workspace: record.workspace.clone(),
+            journal,
+            gatekeeper,
+            cancel,
+        };
+        let failure = drive(definition, &mut state, gates, &mut live).err();
+        let journal = live.journal;
+        state.elapsed_ms += began.elapsed().as_millis() as u64;
+        Ok(seal(definition, &state, folder, &record, asked.request.apply, journal, failure))
+    }
+}
+
+/// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.
+fn seal(
+    definition: &Definition,
+    state: &State,
+    mut folder: FlowFolder,
+    record: &RunRecord,
+    wants_apply: bool,
+    mut journal: Journal<'_>,
+    failure: Option<FlowError>,
+) -> Finished {
+    let mut manifest = deliver::conclude(definition, state, &folder, failure.as_ref()).unwrap_or_else(|e| {
+        let mut manifest = deliver::begun(definition, state, record);
+        manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), e.to_string()) });
+        manifest.conclude(Status::Failed, Outcome::Failure);
+        manifest
+    });
+    redact(&mut manifest, &journal);
+    let saved = folder.save(state).and_then(|()| write_manifest(&folder, &manifest));
+    let mut written = saved;
+    if let Some(out) = &record.out
+        && let Err(e) = deliver::copy_out(state, &folder, out)
+    {
+        let message = format!("the artifacts could not be copied to {}: {e}", out.display());
+        let place = format!("they are in {}", folder.run().output().display());
+        manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
+        manifest.conclude(manifest.status, Outcome::Failure);
+        written = write_manifest(&folder, &manifest);
+    }
+    // Left unfinished, the next start finds the flow and gives it the manifest it could not get now.
+    if let Err(e) = written.and_then(|()| folder.finish()) {
+        let message = format!("the end of the flow could not be written: {e}");
+        manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
+        manifest.conclude(Status::Failed, Outcome::Failure);
+    }
+    let applied = apply_if_asked(&folder, &manifest, wants_apply, &mut journal);
+    journal.emit(Body::RunFinished {
+        status: manifest.status,
+        outcome: manifest.outcome,
+        exit_code: manifest.exit_code,
+    });
+    Finished { folder: folder.run().path().to_owned(), manifest, out: record.out.clone(), applied }
+}
+
+fn redact(manifest: &mut Manifest, journal: &Journal<'_>) {
+    if let Some(error) = &mut manifest.error {
+        error.message = journal.redact(&error.message);
+    }
+}
+
+fn write_manifest(folder: &FlowFolder, manifest: &Manifest) -> Result<(), FlowError> {
+    let output = folder.run().output();
+    fs::create_dir_all(&output).map_err(HostError::io("create", &output))?;
+    Ok(write_durable(&output.join("manifest.json"), manifest.to_json().as_bytes())?)
+}
+
+fn apply_if_asked(
+    folder: &FlowFolder,
+    manifest: &Manifest,
+    wanted: bool,
+    journal: &mut Journal<'_>,
+) -> Option<Applied> {
+    let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
+    if !wanted || manifest.outcome != Outcome::Success || !has_patch {
+        return None;
+    }
+    match apply(folder.run()) {
+        Ok(applied) => Some(applied),
+        Err(e) => {
+            journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
+            None
+        }
+    }
+}
+
+fn not_a_flow(folder: &RunFolder) -> FlowError {
+    let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mode = folder.record().map(|record| record.mode).unwrap_or_default();
+    FlowError::resume(
+        format!("{name} is a single run in mode {mode}, and only flows can be resumed for now"),
+        "run it again; `holon modes list` shows the flows",
+    )
+}
+
+/// A new id from the clock and the kernel's randomness.
+fn new_id() -> RunId {
+    let seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
+    let mut random = [0; 4];
+    // Without randomness ids of the same second could only collide, which creating the folder would notice.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    RunId::from_parts(seconds, random)
+}

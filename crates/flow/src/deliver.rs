@@ -1,0 +1,335 @@
+//! What a flow hands over: the artifacts of its steps, its own manifest, and the copy for the user.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::artifact::findings::Findings;
+use holon_core::digest::sha256;
+use holon_core::manifest::{
+    Artifact, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress, Usage,
+};
+use holon_core::outcome::{Outcome, Status};
+use holon_host::HostError;
+use holon_host::store::{RunRecord, copy_tree, write_durable};
+
+use crate::definition::{Definition, Work};
+use crate::error::FlowError;
+use crate::folder::{FlowFolder, resume_command};
+use crate::state::{Done, Ended, Gate, Progress, State};
+use crate::summary;
+
+/// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
+pub(crate) fn begun(definition: &Definition, state: &State, record: &RunRecord) -> Manifest {
+    let mut manifest = Manifest::begun(record.id.clone(), definition.name.clone(), record.started_at.clone());
+    manifest.metadata.mode.clone_from(&definition.name);
+    manifest.metadata.agent.name.clone_from(&record.agent);
+    manifest.metadata.usage.cost_usd = (state.spent_usd > 0.0).then_some(state.spent_usd);
+    manifest.metadata.flow = Some(info(definition, state, record));
+    manifest
+}
+
+/// The steps as the manifest tells them.
+fn info(definition: &Definition, state: &State, record: &RunRecord) -> FlowInfo {
+    let steps = definition.steps.iter().zip(&state.steps).map(|(step, now)| {
+        let done = now.done();
+        let progress = match &now.progress {
+            Progress::Waiting => StepProgress::Waiting,
+            Progress::Running { .. } => StepProgress::Running,
+            Progress::Done(_) => StepProgress::Done,
+            Progress::Skipped { .. } => StepProgress::Skipped,
+        };
+        FlowStep {
+            name: step.name.clone(),
+            mode: match &step.work {
+                Work::Run(run) => Some(run.mode.clone()),
+                Work::Findings { .. } => None,
+            },
+            state: progress,
+            run_id: done.and_then(|d| d.run.clone()).or_else(|| now.runs.last().cloned()),
+            attempts: now.runs.len() as u32,
+            status: done.map(|d| d.status),
+            outcome: done.map(|d| d.outcome),
+            duration_ms: done.map_or(0, |d| d.duration_ms),
+            context: now.handed.clone(),
+            gate: match &now.gate {
+                Gate::Decided(gate) => Some(FlowGate::clone(gate)),
+                Gate::Ahead | Gate::Reached { .. } => None,
+            },
+            skipped: match &now.progress {
+                Progress::Skipped { why } => Some(why.clone()),
+                _ => None,
+            },
+        }
+    });
+    let over = state.ended == Some(Ended::Complete);
+    FlowInfo {
+        steps: steps.collect(),
+        resume: (!over).then(|| resume_command(&record.id, &record.workspace)),
+    }
+}
+
+/// Fills the output folder from the steps that are done, and says what the whole is worth.
+pub(crate) fn conclude(
+    definition: &Definition,
+    state: &State,
+    folder: &FlowFolder,
+    failure: Option<&FlowError>,
+) -> Result<Manifest, FlowError> {
+    let record = folder.run().record()?;
+    let mut manifest = begun(definition, state, &record);
+    let (mut status, mut outcome, mut error) = verdict(state, &record);
+    folder.run().clear_output()?;
+    let mut gathered = Gathered::default();
+    let collected = failure
+        .map_or(Ok(()), |_| Err(None))
+        .and_then(|()| gather(definition, state, folder, &mut gathered, &mut manifest).map_err(Some));
+    if let Err(found) = &collected
+        && let Some(problem) = found.as_ref().or(failure)
+    {
+        (status, outcome) = (Status::Failed, Outcome::Failure);
+        let info = ErrorInfo { hint: problem.hint(), ..ErrorInfo::new(problem.kind(), problem.to_string()) };
+        error = Some(info);
+    }
+    gathered.add_summary(definition, state, folder)?;
+    let missing = gathered.rows.iter().find(|row| row.required && !row.valid);
+    if let Some(row) = missing.filter(|_| outcome == Outcome::Success) {
+        outcome = Outcome::Failure;
+        error =
+            Some(ErrorInfo::new("artifact_missing", format!("required artifact {} is missing", row.path)));
+    }
+    manifest.artifacts = gathered.rows;
+    manifest.duration_ms = state.elapsed_ms;
+    manifest.error = error;
+    manifest.conclude(status, outcome);
+    Ok(manifest)
+}
+
+/// Status, outcome and the reason, from how the flow ended.
+fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorInfo>) {
+    let resume = resume_command(&record.id, &record.workspace);
+    let Some(ended) = &state.ended else {
+        let error = ErrorInfo::new("interrupted", "the flow was ended before it was over").with_hint(resume);
+        return (Status::Failed, Outcome::Failure, Some(error));
+    };
+    let of = |step: &str| state.done(step).and_then(|done| done.error.clone());
+    let told = |kind: &str, step: &str| match of(step) {
+        Some(error) => ErrorInfo { message: format!("{step}: {}", error.message), ..error },
+        None => ErrorInfo::new(kind, ended.to_string()),
+    };
+    match ended {
+        Ended::Complete => {
+            let worst = state.worst();
+            let step =
+                state.steps.iter().find(|s| !s.accepted && s.done().is_some_and(|d| d.outcome == worst));
+            let error = step.filter(|_| worst != Outcome::Success).map(|s| told("step", &s.name));
+            (Status::Completed, worst, error)
+        }
+        Ended::Stopped { .. } => {
+            let error =
+                ErrorInfo::new("gate", ended.to_string()).with_hint(format!("look at it, then: {resume}"));
+            (Status::Completed, Outcome::NeedsHuman, Some(error))
+        }
+        Ended::NeedsHuman { step } => {
+            (Status::Completed, Outcome::NeedsHuman, Some(told("needs_human", step)))
+        }
+        Ended::Failed { step, error } => {
+            let status = state.done(step).map_or(Status::Failed, |done| done.status);
+            let error = error.clone().unwrap_or_else(|| told("step", step));
+            (status, Outcome::Failure, Some(error))
+        }
+        Ended::OutOfMoney { .. } => {
+            let error = ErrorInfo::new("max_cost", ended.to_string())
+                .with_hint("start it anew with a higher --max-cost, or leave it out");
+            (Status::Failed, Outcome::Failure, Some(error))
+        }
+        Ended::Cancelled => {
+            let error =
+                ErrorInfo::new("cancelled", ended.to_string()).with_hint(format!("go on with: {resume}"));
+            (Status::Cancelled, Outcome::Failure, Some(error))
+        }
+    }
+}
+
+/// What the steps hand over.
+#[derive(Default)]
+struct Gathered {
+    rows: Vec<Artifact>,
+    findings: Option<Findings>,
+    /// The last summary an agent wrote, with its step.
+    words: Option<(String, String)>,
+}
+
+impl Gathered {
+    /// Later steps win.
+    fn put(&mut self, row: Artifact) {
+        self.rows.retain(|known| known.path != row.path);
+        self.rows.push(row);
+    }
+
+    fn add_summary(
+        &mut self,
+        definition: &Definition,
+        state: &State,
+        folder: &FlowFolder,
+    ) -> Result<(), FlowError> {
+        let words = self.words.as_ref().map(|(step, text)| (step.as_str(), text.as_str()));
+        let text = summary::text(definition, state, self.findings.as_ref(), words);
+        write_durable(&folder.run().output().join("summary.md"), text.as_bytes())?;
+        self.put(Artifact {
+            path: "summary.md".into(),
+            sha256: Some(sha256(text.as_bytes())),
+            bytes: text.len() as u64,
+            required: true,
+            valid: true,
+            problems: Vec::new(),
+        });
+        Ok(())
+    }
+}
+
+fn gather(
+    definition: &Definition,
+    state: &State,
+    folder: &FlowFolder,
+    gathered: &mut Gathered,
+    manifest: &mut Manifest,
+) -> Result<(), FlowError> {
+    let mut usage = Usage::default();
+    for (step, now) in definition.steps.iter().zip(&state.steps) {
+        let Some(done) = now.done() else { continue };
+        let child = match &done.run {
+            Some(run) => Some(folder.manifest(&step.name, run, done.manifest_sha256.as_deref())?),
+            None => None,
+        };
+        let mut names: Vec<(String, bool)> =
+            step.deliver.iter().map(|file| (file.name.clone(), !file.optional)).collect();
+        if let Some(child) = &child {
+            let more = child.artifacts.iter().filter(|row| row.required).map(|row| (row.path.clone(), true));
+            names.extend(more.filter(|(name, _)| !step.deliver.iter().any(|file| file.name == *name)));
+        }
+        for (name, required) in names {
+            deliver(state, folder, gathered, &step.name, &name, required, child.as_ref())?;
+        }
+        if let Some(child) = child {
+            describe(manifest, &step.name, done, child, &mut usage);
+        }
+    }
+    manifest.metadata.usage = usage;
+    Ok(())
+}
+
+fn deliver(
+    state: &State,
+    folder: &FlowFolder,
+    gathered: &mut Gathered,
+    step: &str,
+    name: &str,
+    required: bool,
+    child: Option<&Manifest>,
+) -> Result<(), FlowError> {
+    let output = folder.run().output();
+    let Some(found) = folder.artifact(state, step, name)? else {
+        if required {
+            let row = child.and_then(|m| m.artifacts.iter().find(|row| row.path == name).cloned());
+            let problems = vec![format!("{step} did not deliver it")];
+            let none =
+                Artifact { path: name.into(), sha256: None, bytes: 0, required, valid: false, problems };
+            gathered.put(row.unwrap_or(none));
+        }
+        return Ok(());
+    };
+    match name {
+        // The flow writes one of its own, with these words in it.
+        "summary.md" => {
+            gathered.words = Some((step.to_owned(), String::from_utf8_lossy(&found.bytes).into_owned()));
+            return Ok(());
+        }
+        "findings.json" => gathered.findings = serde_json::from_slice(&found.bytes).ok(),
+        "diff.patch" => {
+            let run = state.done(step).and_then(|done| done.run.clone());
+            if let Some(run) = run {
+                // What `apply` needs to know about the files.
+                let from = folder.steps().open(&run).path().join("touched.json");
+                let touched = fs::read(&from).map_err(HostError::io("read", &from))?;
+                write_durable(&folder.own("touched.json"), &touched)?;
+            }
+        }
+        _ => {}
+    }
+    let target = output.join(name);
+    let parent = target.parent().unwrap_or(&output);
+    fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
+    write_durable(&target, &found.bytes)?;
+    gathered.put(Artifact {
+        path: name.into(),
+        sha256: Some(found.sha256),
+        bytes: found.bytes.len() as u64,
+        required,
+        valid: true,
+        problems: Vec::new(),
+    });
+    Ok(())
+}
+
+/// Takes over what a step's manifest says; the last run is the one whose result the flow's is.
+fn describe(manifest: &mut Manifest, step: &str, done: &Done, child: Manifest, usage: &mut Usage) {
+    for (phase, timing) in &child.phases {
+        let sum = manifest.phases.entry(*phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
+        sum.duration_ms += timing.duration_ms;
+        sum.ok &= timing.ok;
+    }
+    let spent = &child.metadata.usage;
+    usage.input += spent.input;
+    usage.cached += spent.cached;
+    usage.output += spent.output;
+    usage.reasoning += spent.reasoning;
+    if let Some(cost) = spent.cost_usd {
+        usage.cost_usd = Some(usage.cost_usd.unwrap_or(0.0) + cost);
+    }
+    let mine = &mut manifest.metadata;
+    let warnings = child.metadata.warnings.iter().map(|w| format!("{step}: {w}"));
+    let warnings: Vec<String> = mine.warnings.drain(..).chain(warnings).collect();
+    let mut accepted = std::mem::take(&mut mine.accepted);
+    accepted.extend(
+        child.metadata.accepted.iter().filter(|a| !accepted.contains(a)).cloned().collect::<Vec<_>>(),
+    );
+    let (mode, flow) = (std::mem::take(&mut mine.mode), mine.flow.take());
+    manifest.metadata = child.metadata;
+    let mine = &mut manifest.metadata;
+    (mine.mode, mine.flow, mine.warnings, mine.accepted) = (mode, flow, warnings, accepted);
+    mine.prompts_sha256 = None;
+    manifest.no_changes = child.no_changes && done.run.is_some();
+    manifest.breaches.extend(child.breaches);
+}
+
+/// Replaces `--out` in one step: a full new folder takes the place of the old one.
+pub(crate) fn copy_out(state: &State, folder: &FlowFolder, out: &Path) -> Result<(), FlowError> {
+    let parent = out.parent().unwrap_or(Path::new("."));
+    let fresh = tempfile::Builder::new()
+        .prefix(".holon-out-")
+        .tempdir_in(parent)
+        .map_err(HostError::io("create", parent))?;
+    copy_tree(&folder.run().output(), fresh.path())?;
+    let evidence = fresh.path().join("evidence");
+    copy_tree(&folder.run().evidence(), &evidence)?;
+    for step in &state.steps {
+        if let Some(run) = step.done().and_then(|done| done.run.as_ref()) {
+            let from = folder.steps().open(run);
+            let to = evidence.join("steps").join(&step.name);
+            copy_tree(&from.output(), &to)?;
+            copy_tree(&from.evidence(), &to.join("evidence"))?;
+        }
+    }
+    let fresh = fresh.keep();
+    use std::os::unix::fs::PermissionsExt;
+    let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
+    let old = out.exists().then(|| parent.join(format!(".holon-old-{}", state.id)));
+    if let Some(old) = &old {
+        fs::rename(out, old).map_err(HostError::io("rename", out))?;
+    }
+    fs::rename(&fresh, out).map_err(HostError::io("create", out))?;
+    if let Some(old) = old {
+        fs::remove_dir_all(&old).map_err(HostError::io("remove", &old))?;
+    }
+    Ok(())
+}

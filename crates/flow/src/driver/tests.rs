@@ -1,0 +1,297 @@
+//! The driver against a played world that dies at every possible moment.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use std::collections::{BTreeMap, VecDeque};
+
+use holon_core::ids::RunId;
+use holon_core::outcome::Outcome;
+
+use super::*;
+use crate::builtin;
+
+/// A world that remembers what was done to it, and dies at the given moment.
+#[derive(Default)]
+struct Play {
+    /// What is on disk.
+    saved: Option<State>,
+    /// Every run that came to its end, with its step.
+    finished: Vec<(String, RunId)>,
+    /// How runs end, by step; success otherwise.
+    outcomes: BTreeMap<String, VecDeque<(Outcome, Status)>>,
+    findings: u64,
+    answers: VecDeque<Answer>,
+    messages: Vec<String>,
+    told: Vec<String>,
+    /// Moments left until the process dies.
+    life: Option<usize>,
+    cancel_in: Option<String>,
+    cancelled: bool,
+    tampered: bool,
+    started: u32,
+    cost: f64,
+}
+
+impl Play {
+    /// One moment passes; an error is death.
+    fn moment(&mut self) -> Result<(), FlowError> {
+        match &mut self.life {
+            Some(0) => Err(FlowError::State { path: "dead".into(), message: "killed".into() }),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn runs_of(&self, step: &str) -> usize {
+        self.finished.iter().filter(|(name, _)| name == step).count()
+    }
+
+    fn done(&self, state: &State, step: usize, run: &RunId) -> Done {
+        let name = &state.steps[step].name;
+        let queue = self.outcomes.get(name);
+        let nth = self.finished.iter().filter(|(n, _)| n == name).position(|(_, r)| r == run).unwrap_or(0);
+        let (outcome, status) =
+            queue.and_then(|q| q.get(nth)).copied().unwrap_or((Outcome::Success, Status::Completed));
+        Done {
+            run: Some(run.clone()),
+            status,
+            outcome,
+            duration_ms: 1,
+            manifest_sha256: None,
+            artifacts: BTreeMap::new(),
+            findings: (name == "review").then_some(self.findings),
+            error: None,
+        }
+    }
+}
+
+impl World for Play {
+    fn save(&mut self, state: &State) -> Result<(), FlowError> {
+        // Dying before and after the file is replaced are two different moments.
+        self.moment()?;
+        self.saved = Some(state.clone());
+        self.moment()
+    }
+
+    fn tell(&mut self, body: Body) {
+        let text = serde_json::to_value(&body).unwrap();
+        let field = |key: &str| text[key].as_str().unwrap_or_default().to_owned();
+        self.told
+            .push(format!("{} {} {}", field("type"), field("step"), field("decision")).trim().to_owned());
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    fn ended_after_all(&mut self, state: &State, step: usize) -> Result<Option<Ran>, FlowError> {
+        let Progress::Running { run: Some(run) } = &state.steps[step].progress else { return Ok(None) };
+        let over = self.finished.iter().any(|(_, known)| known == run);
+        Ok(over.then(|| Ran { done: self.done(state, step, run), cost_usd: self.cost }))
+    }
+
+    fn handed(&mut self, _state: &State, _step: usize) -> Result<BTreeMap<String, String>, FlowError> {
+        if self.tampered {
+            return Err(FlowError::Changed { path: "plan/plan.md".into() });
+        }
+        Ok(BTreeMap::new())
+    }
+
+    fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
+        self.started += 1;
+        let run = RunId::from_parts(u64::from(self.started), [7; 4]);
+        let name = state.steps[step].name.clone();
+        self.messages.extend(state.steps[step].messages.iter().map(|m| format!("{name}: {m}")));
+        state.steps[step].runs.push(run.clone());
+        state.steps[step].progress = Progress::Running { run: Some(run.clone()) };
+        self.moment()?;
+        self.saved = Some(state.clone());
+        self.moment()?;
+        if self.cancel_in.as_deref() == Some(name.as_str()) {
+            self.cancelled = true;
+        }
+        self.finished.push((name, run.clone()));
+        self.moment()?;
+        Ok(Ran { done: self.done(state, step, &run), cost_usd: self.cost })
+    }
+
+    fn look(&mut self, state: &State, step: usize) -> Result<Done, FlowError> {
+        self.moment()?;
+        Ok(Done { run: None, ..self.done(state, step, &RunId::from_parts(0, [0; 4])) })
+    }
+
+    fn ask(&mut self, _state: &State, _step: usize) -> Result<Answer, FlowError> {
+        self.moment()?;
+        Ok(self.answers.pop_front().unwrap_or(Answer::Stop))
+    }
+}
+
+fn begin(name: &str) -> (Definition, State) {
+    let definition = builtin::find(name).unwrap().unwrap();
+    let state = State::new(RunId::from_parts(0, [0; 4]), &definition, serde_json::Value::Null);
+    (definition, state)
+}
+
+fn go(definition: &Definition, state: State, gates: GateMode, play: &mut Play) -> Option<Ended> {
+    let mut state = state;
+    drive(definition, &mut state, gates, play).ok().and(state.ended)
+}
+
+#[test]
+fn both_flows_go_through() {
+    for (name, expected) in
+        [("plan-then-execute", vec!["plan", "execute"]), ("review-fix", vec!["review", "execute"])]
+    {
+        let (definition, state) = begin(name);
+        let mut play = Play { findings: 2, ..Play::default() };
+        assert_eq!(go(&definition, state, GateMode::Auto, &mut play), Some(Ended::Complete));
+        let ran: Vec<&str> = play.finished.iter().map(|(step, _)| step.as_str()).collect();
+        assert_eq!(ran, expected);
+    }
+}
+
+#[test]
+fn everything_is_told_in_order() {
+    let (definition, state) = begin("plan-then-execute");
+    let mut play = Play { answers: [Answer::Go { comment: Some("go".into()) }].into(), ..Play::default() };
+    go(&definition, state, GateMode::Ask, &mut play);
+    assert_eq!(
+        play.told,
+        [
+            "step_started plan",
+            "step_finished plan",
+            "gate_reached execute",
+            "gate_decided execute approved",
+            "step_started execute",
+            "step_finished execute"
+        ]
+    );
+    assert_eq!(play.messages, ["execute: go"]);
+}
+
+/// Killed at each moment in turn, then resumed until it is over: every step finishes exactly once.
+#[test]
+fn a_kill_at_any_moment_repeats_no_finished_step() {
+    for (name, gates) in [
+        ("plan-then-execute", GateMode::Auto),
+        ("plan-then-execute", GateMode::Stop),
+        ("plan-then-execute", GateMode::Ask),
+        ("review-fix", GateMode::Auto),
+    ] {
+        let mut deaths = 0;
+        for life in 0.. {
+            let (definition, state) = begin(name);
+            let go_on = Answer::Go { comment: None };
+            let mut play =
+                Play { findings: 1, answers: vec![go_on; 9].into(), life: Some(life), ..Play::default() };
+            let mut ended = go(&definition, state.clone(), gates, &mut play);
+            let died = ended.is_none();
+            deaths += usize::from(died);
+            play.life = None;
+            let mut rounds = 0;
+            while ended != Some(Ended::Complete) {
+                let saved = play.saved.clone().unwrap_or_else(|| state.clone());
+                let resumed = saved.resumed(&definition, None);
+                // Dead between the end and saying so: the flow is over.
+                let Ok(resumed) = resumed else { break };
+                ended = go(&definition, resumed, gates, &mut play);
+                rounds += 1;
+                assert!(rounds < 5, "{name} {gates} {life}");
+            }
+            for step in ["plan", "review", "execute"] {
+                let expected = usize::from(definition.position(step).is_some());
+                assert_eq!(
+                    play.runs_of(step),
+                    expected,
+                    "{name} {gates}, killed after {life} moments: {step}"
+                );
+            }
+            if !died {
+                break;
+            }
+        }
+        assert!(deaths > 10, "{name} {gates}: only {deaths} moments were tried");
+    }
+}
+
+#[test]
+fn a_failed_step_ends_the_flow_and_is_the_one_tried_anew() {
+    let (definition, state) = begin("plan-then-execute");
+    let mut play = Play::default();
+    play.outcomes.insert("plan".into(), [(Outcome::Failure, Status::Timeout)].into());
+    let ended = go(&definition, state, GateMode::Auto, &mut play);
+    assert_eq!(ended, Some(Ended::Failed { step: "plan".into(), error: None }));
+    assert_eq!(play.runs_of("execute"), 0);
+    let resumed = play.saved.clone().unwrap().resumed(&definition, Some("again".into())).unwrap();
+    play.outcomes.clear();
+    assert_eq!(go(&definition, resumed, GateMode::Auto, &mut play), Some(Ended::Complete));
+    assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (2, 1));
+    assert_eq!(play.messages, ["plan: again"]);
+}
+
+#[test]
+fn a_stop_keeps_everything_and_passes_the_message_on() {
+    for gates in [GateMode::Stop, GateMode::Ask] {
+        let (definition, state) = begin("plan-then-execute");
+        let mut play = Play::default();
+        let stopped = Some(Ended::Stopped { step: "execute".into() });
+        assert_eq!(go(&definition, state, gates, &mut play), stopped);
+        let resumed = play.saved.clone().unwrap().resumed(&definition, Some("mind the gap".into())).unwrap();
+        assert_eq!(go(&definition, resumed, gates, &mut play), Some(Ended::Complete));
+        assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (1, 1));
+        assert_eq!(play.messages, ["execute: mind the gap"]);
+    }
+}
+
+#[test]
+fn cancelling_in_a_step_or_at_the_gate_can_be_gone_on_from() {
+    let (definition, state) = begin("plan-then-execute");
+    let mut play = Play { cancel_in: Some("execute".into()), ..Play::default() };
+    play.outcomes.insert("execute".into(), [(Outcome::Failure, Status::Cancelled)].into());
+    assert_eq!(go(&definition, state.clone(), GateMode::Auto, &mut play), Some(Ended::Cancelled));
+    (play.cancelled, play.cancel_in) = (false, None);
+    let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
+    assert_eq!(
+        go(&definition, resumed, GateMode::Stop, &mut play),
+        Some(Ended::Complete),
+        "the gate was open"
+    );
+    assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (1, 2));
+
+    let mut play = Play { answers: [Answer::Cancelled].into(), ..Play::default() };
+    assert_eq!(go(&definition, state, GateMode::Ask, &mut play), Some(Ended::Cancelled));
+    let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
+    let stopped = Some(Ended::Stopped { step: "execute".into() });
+    assert_eq!(go(&definition, resumed, GateMode::Stop, &mut play), stopped, "nobody has opened it");
+}
+
+#[test]
+fn what_was_changed_behind_its_back_is_not_used() {
+    let (definition, state) = begin("plan-then-execute");
+    let mut play = Play { answers: [Answer::Go { comment: None }].into(), ..Play::default() };
+    go(&definition, state, GateMode::Stop, &mut play);
+    let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
+    play.tampered = true;
+    let Some(Ended::Failed { step, error: Some(error) }) =
+        go(&definition, resumed, GateMode::Stop, &mut play)
+    else {
+        panic!("it was used")
+    };
+    assert_eq!((step.as_str(), error.kind.as_str()), ("execute", "changed"));
+    assert_eq!(play.runs_of("execute"), 0);
+    // Put back as it was, the flow goes on.
+    play.tampered = false;
+    let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
+    assert_eq!(go(&definition, resumed, GateMode::Stop, &mut play), Some(Ended::Complete));
+}
+
+#[test]
+fn money_is_counted_over_all_steps() {
+    let (definition, mut state) = begin("plan-then-execute");
+    state.max_cost_usd = Some(1.0);
+    let mut play = Play { cost: 1.5, ..Play::default() };
+    let ended = go(&definition, state, GateMode::Auto, &mut play);
+    assert_eq!(ended, Some(Ended::OutOfMoney { step: "execute".into() }));
+    assert_eq!(play.runs_of("execute"), 0);
+}

@@ -1,0 +1,81 @@
+//! What can go wrong around a flow; what goes wrong inside a step is in that step's manifest.
+
+use std::path::PathBuf;
+
+use holon_host::HostError;
+
+/// Why a flow could not be started or gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowError {
+    /// A definition is wrong.
+    #[error("{file}: {message}")]
+    Definition {
+        /// The file.
+        file: String,
+        /// What is wrong with it, and where.
+        message: String,
+    },
+    /// The flow cannot be gone on with.
+    #[error("{message}")]
+    Resume {
+        /// What stands in the way.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The state of a flow cannot be understood.
+    #[error("{} is not the state of a flow: {message}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A file of a finished step is not what it was when the step finished.
+    #[error("{path} is not what it was when the step was finished: somebody changed it")]
+    Changed {
+        /// The file, as `step/file`.
+        path: String,
+    },
+    /// The host could not do something.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+impl FlowError {
+    /// A flow that cannot be resumed.
+    pub fn resume(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Resume { message: message.into(), hint: hint.into() }
+    }
+
+    /// Whether the caller asked for something impossible, as opposed to something failing on the way.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Resume { .. } => true,
+            Self::Host(e) => e.is_usage(),
+            Self::Definition { .. } | Self::State { .. } | Self::Changed { .. } => false,
+        }
+    }
+
+    /// A stable short word for manifests.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Definition { .. } => "flow",
+            Self::Resume { .. } => "resume",
+            Self::State { .. } => "state",
+            Self::Changed { .. } => "changed",
+            Self::Host(e) => e.kind(),
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Definition { .. } => None,
+            Self::Resume { hint, .. } => Some(hint.clone()),
+            Self::State { .. } => Some("start the flow anew".into()),
+            Self::Changed { .. } => Some("put it back as it was, or start the flow anew".into()),
+            Self::Host(e) => e.hint(),
+        }
+    }
+}

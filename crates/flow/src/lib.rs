@@ -1,0 +1,29 @@
+//! A flow: runs in order, each in its own sandbox, because what an agent may do never changes inside one.
+//!
+//! [`planner::next`] decides, from the flow's definition (data) and its state (a file), what comes next; [`Conductor`]
+//! carries that out, one `Host::run` per step, and writes the state down before and after each. So a flow that was
+//! stopped, cancelled or killed goes on where it was, and no finished step is ever run again.
+
+pub mod builtin;
+mod conductor;
+pub mod definition;
+mod deliver;
+mod driver;
+pub mod error;
+pub mod fate;
+mod folder;
+pub mod gate;
+pub mod hunks;
+mod journal;
+mod live;
+pub mod planner;
+pub mod state;
+mod step;
+mod summary;
+
+pub use conductor::{Conductor, MakeHost, Order};
+pub use definition::Definition;
+pub use error::FlowError;
+pub use folder::{find_step, load, resume_command};
+pub use gate::{Answer, GateMode, Gatekeeper, Question};
+pub use state::State;

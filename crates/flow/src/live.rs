@@ -1,0 +1,263 @@
+//! The world as it is: steps are real runs behind walls of their own, the state is a file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use holon_core::artifact::findings::Findings;
+use holon_core::artifact::review::Review;
+use holon_core::digest::sha256;
+use holon_core::event::{Body, Event};
+use holon_core::manifest::{ErrorInfo, Manifest};
+use holon_core::mode::Catalog;
+use holon_core::outcome::{Outcome, Status};
+use holon_host::store::write_atomic;
+use holon_host::{Cancel, Host, HostError, RunRequest};
+
+use crate::definition::{Definition, Handed, Work};
+use crate::deliver;
+use crate::driver::{Ran, World};
+use crate::error::FlowError;
+use crate::fate;
+use crate::folder::FlowFolder;
+use crate::gate::{Answer, Gatekeeper, Question};
+use crate::journal::Journal;
+use crate::state::{Done, Progress, State};
+use crate::step::{Asked, Extra, profile};
+
+/// The largest file that is looked at for findings.
+const LARGEST: u64 = 16 << 20;
+
+pub(crate) struct Live<'a, 's> {
+    pub(crate) definition: &'a Definition,
+    pub(crate) asked: &'a Asked,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) folder: &'a FlowFolder,
+    /// A host whose store is the flow's own.
+    pub(crate) host: Host,
+    pub(crate) workspace: PathBuf,
+    pub(crate) journal: Journal<'s>,
+    pub(crate) gatekeeper: &'s mut dyn Gatekeeper,
+    pub(crate) cancel: &'a Cancel,
+}
+
+impl World for Live<'_, '_> {
+    fn save(&mut self, state: &State) -> Result<(), FlowError> {
+        self.folder.save(state)?;
+        // Should the process die now, whoever marks the flow as interrupted finds how to go on in here.
+        let record = self.folder.run().record()?;
+        let manifest = deliver::begun(self.definition, state, &record);
+        let path = self.folder.run().output().join("manifest.json");
+        Ok(write_atomic(&path, manifest.to_json().as_bytes())?)
+    }
+
+    fn tell(&mut self, body: Body) {
+        self.journal.emit(body);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn ended_after_all(&mut self, state: &State, step: usize) -> Result<Option<Ran>, FlowError> {
+        let Progress::Running { run: Some(run) } = &state.steps[step].progress else { return Ok(None) };
+        // Gives a run whose process died the manifest that says so.
+        self.folder.steps().sweep()?;
+        let over = self.folder.steps().open(run).record().is_ok_and(|record| record.finished);
+        if !over {
+            return Ok(None);
+        }
+        let manifest = self.folder.manifest(&state.steps[step].name, run, None)?;
+        if matches!(manifest.status, Status::Interrupted | Status::Cancelled) {
+            return Ok(None);
+        }
+        self.ran(&manifest).map(Some)
+    }
+
+    fn handed(&mut self, state: &State, step: usize) -> Result<BTreeMap<String, String>, FlowError> {
+        let mut digests = BTreeMap::new();
+        for (label, found) in self.files_for(state, step)? {
+            digests.insert(label, found.sha256);
+        }
+        Ok(digests)
+    }
+
+    fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
+        let request = self.request(state, step)?;
+        let (folder, journal) = (self.folder, &mut self.journal);
+        let mut watch = |event: &Event| {
+            if matches!(event.body, Body::RunStarted { .. }) {
+                let now = &mut state.steps[step];
+                now.runs.push(event.run.clone());
+                now.progress = Progress::Running { run: Some(event.run.clone()) };
+                // Should this fail, the worst is that a finished run is not found after a kill.
+                let _ = folder.save(state);
+            }
+            journal.pass(event);
+        };
+        let finished = self.host.run(&request, &mut watch, self.cancel)?;
+        let context = &finished.manifest.metadata.context;
+        // The files were checked before; this is what the agent really got.
+        for (label, digest) in &state.steps[step].handed {
+            let name = label.split_once('/').map_or(label.as_str(), |(_, name)| name);
+            let got = context.iter().find(|file| file.path == name);
+            if finished.manifest.status == Status::Completed && got.is_none_or(|file| file.sha256 != *digest)
+            {
+                return Err(FlowError::Changed { path: label.clone() });
+            }
+        }
+        self.ran(&finished.manifest)
+    }
+
+    fn look(&mut self, state: &State, step: usize) -> Result<Done, FlowError> {
+        let Work::Findings { of, result } = &self.definition.steps[step].work else {
+            return Err(FlowError::Changed { path: self.definition.steps[step].name.clone() });
+        };
+        let began = Instant::now();
+        let review = self.folder.artifact(state, of, "review.json")?;
+        let review = review.ok_or_else(|| FlowError::Changed { path: format!("{of}/review.json") })?;
+        let read: Review = serde_json::from_slice(&review.bytes)
+            .map_err(|_| FlowError::Changed { path: format!("{of}/review.json") })?;
+        let patch = self.folder.artifact(state, result, "diff.patch")?.map(|a| a.bytes).unwrap_or_default();
+        let bases = self.bases(state, result)?;
+        let base = |path: &str| {
+            let bytes = read_below(&self.workspace, Path::new(path))?;
+            // Only the file the patch was made for can be followed through it.
+            let same =
+                bases.get(path).is_some_and(|digest| digest.as_deref() == Some(sha256(&bytes).as_str()));
+            same.then_some(bytes)
+        };
+        let findings = fate::track(&read, &review.sha256, &patch, &base);
+        self.keep_findings(&findings, began)
+    }
+
+    fn ask(&mut self, state: &State, step: usize) -> Result<Answer, FlowError> {
+        let files = self.files_for(state, step)?;
+        let concern = state.steps[..step].iter().rev().find_map(|s| s.done()).and_then(|d| d.error.clone());
+        let question = Question {
+            flow: self.definition.name.clone(),
+            step: self.definition.steps[step].name.clone(),
+            files: files.into_iter().map(|(label, found)| (label, found.path)).collect(),
+            concern: concern.map(|error| error.message),
+        };
+        Ok(self.gatekeeper.ask(&question))
+    }
+}
+
+impl Live<'_, '_> {
+    /// Every file earlier steps hand to a step, checked.
+    fn files_for(
+        &self,
+        state: &State,
+        step: usize,
+    ) -> Result<Vec<(String, crate::folder::Artifact)>, FlowError> {
+        let Work::Run(work) = &self.definition.steps[step].work else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        for handed @ Handed { step, file } in &work.context {
+            match self.folder.artifact(state, step, &file.name)? {
+                Some(found) => files.push((handed.label(), found)),
+                None if file.optional => {}
+                None => return Err(FlowError::Changed { path: handed.label() }),
+            }
+        }
+        Ok(files)
+    }
+
+    fn request(&self, state: &State, step: usize) -> Result<RunRequest, FlowError> {
+        let Work::Run(work) = &self.definition.steps[step].work else {
+            return Err(FlowError::Changed { path: self.definition.steps[step].name.clone() });
+        };
+        let now = &state.steps[step];
+        let mut files: Vec<PathBuf> =
+            self.files_for(state, step)?.into_iter().map(|(_, found)| found.path).collect();
+        if !now.messages.is_empty() {
+            files.push(self.write_message(&now.name, &now.messages)?);
+        }
+        let extra = Extra {
+            files: &files,
+            message: !now.messages.is_empty(),
+            money_left: state.money_left(),
+            folder: &self.folder.own("specs"),
+        };
+        self.asked.step(self.definition, step, &profile(self.catalog, work)?, extra)
+    }
+
+    fn write_message(&self, step: &str, messages: &[String]) -> Result<PathBuf, FlowError> {
+        let folder = self.folder.own("notes").join(step);
+        fs::create_dir_all(&folder).map_err(HostError::io("create", &folder))?;
+        let path = folder.join("message.md");
+        let text: String = messages.iter().map(|text| format!("{}\n\n", text.trim_end())).collect();
+        write_atomic(&path, format!("# What a person says\n\n{}\n", text.trim_end()).as_bytes())?;
+        Ok(path)
+    }
+
+    /// What a run that is over means for the flow.
+    fn ran(&self, manifest: &Manifest) -> Result<Ran, FlowError> {
+        let output = self.folder.steps().open(&manifest.run_id).output();
+        let path = output.join("manifest.json");
+        let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
+        let valid = manifest.artifacts.iter().filter(|a| a.valid);
+        let artifacts: BTreeMap<String, String> =
+            valid.filter_map(|a| Some((a.path.clone(), a.sha256.clone()?))).collect();
+        let review = artifacts.contains_key("review.json").then(|| fs::read(output.join("review.json")));
+        let review = review.and_then(|read| serde_json::from_slice::<Review>(&read.ok()?).ok());
+        let done = Done {
+            run: Some(manifest.run_id.clone()),
+            status: manifest.status,
+            outcome: manifest.outcome,
+            duration_ms: manifest.duration_ms,
+            manifest_sha256: Some(sha256(&bytes)),
+            artifacts,
+            findings: review.map(|r| r.findings.len() as u64),
+            error: manifest.error.clone(),
+        };
+        Ok(Ran { done, cost_usd: manifest.metadata.usage.cost_usd.unwrap_or(0.0) })
+    }
+
+    /// Digests of the files a step's patch was made for.
+    fn bases(&self, state: &State, step: &str) -> Result<BTreeMap<String, Option<String>>, FlowError> {
+        let Some(Done { run: Some(run), manifest_sha256, .. }) = state.done(step) else {
+            return Ok(BTreeMap::new());
+        };
+        let manifest = self.folder.manifest(step, run, manifest_sha256.as_deref())?;
+        Ok(manifest.metadata.snapshot.map(|snapshot| snapshot.touched).unwrap_or_default())
+    }
+
+    fn keep_findings(&self, findings: &Findings, began: Instant) -> Result<Done, FlowError> {
+        let folder = self.folder.own("made");
+        fs::create_dir_all(&folder).map_err(HostError::io("create", &folder))?;
+        let mut text = serde_json::to_vec_pretty(findings).unwrap_or_default();
+        text.push(b'\n');
+        write_atomic(&folder.join("findings.json"), &text)?;
+        let error = (findings.open > 0).then(|| {
+            let all = findings.findings.len();
+            ErrorInfo::new("findings_open", format!("{} of {all} findings are still open", findings.open))
+                .with_hint("findings.json says which, and how the host can tell")
+        });
+        Ok(Done {
+            run: None,
+            status: Status::Completed,
+            outcome: if error.is_some() { Outcome::NeedsHuman } else { Outcome::Success },
+            duration_ms: began.elapsed().as_millis() as u64,
+            manifest_sha256: None,
+            artifacts: BTreeMap::from([("findings.json".to_owned(), sha256(&text))]),
+            findings: Some(findings.open),
+            error,
+        })
+    }
+}
+
+/// A file of the workspace, never through a link, never waiting on anything.
+fn read_below(workspace: &Path, relative: &Path) -> Option<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let root = fs::File::open(workspace).ok()?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let file = fs::File::from(rustix::fs::openat2(&root, relative, flags, Mode::empty(), resolve).ok()?);
+    let meta = file.metadata().ok().filter(|meta| meta.is_file() && meta.len() <= LARGEST)?;
+    let mut bytes = Vec::with_capacity(meta.len() as usize);
+    file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,127 @@
+//! What comes next: a pure function of definition, state and the rule for gates. It touches nothing and knows no clock.
+
+use std::fmt;
+
+use holon_core::manifest::GateDecision;
+use holon_core::outcome::Outcome;
+
+use crate::definition::{Condition, Definition, Step, Work};
+use crate::gate::GateMode;
+use crate::state::{Ended, Gate, Progress, State};
+
+/// The next thing to do; steps are named by their place in the definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Leave a step out.
+    Skip {
+        /// The step.
+        step: usize,
+        /// Why.
+        why: String,
+    },
+    /// Look at what the gate before a step is about.
+    Reach {
+        /// The step behind the gate.
+        step: usize,
+    },
+    /// Ask somebody whether a step may start.
+    Ask {
+        /// The step behind the gate.
+        step: usize,
+    },
+    /// Decide by rule whether a step may start.
+    Decide {
+        /// The step behind the gate.
+        step: usize,
+        /// The decision.
+        decision: GateDecision,
+    },
+    /// Do a step's work: for the first time, or anew because nobody knows how it ended.
+    Work {
+        /// The step.
+        step: usize,
+    },
+    /// Nothing more to do.
+    End(Ended),
+}
+
+/// The next thing to do. Steps are taken in order; nothing is ever done twice unless it was interrupted.
+pub fn next(definition: &Definition, state: &State, gates: GateMode) -> Action {
+    for (place, (step, now)) in definition.steps.iter().zip(&state.steps).enumerate() {
+        match &now.progress {
+            Progress::Skipped { .. } => {}
+            Progress::Done(done) => match done.outcome {
+                Outcome::Success => {}
+                Outcome::Failure => {
+                    return Action::End(Ended::Failed { step: now.name.clone(), error: None });
+                }
+                // A gate is where a person decides about it; the host may always look at it.
+                Outcome::NeedsHuman if now.accepted || !rushes_on(&definition.steps[place + 1..]) => {}
+                Outcome::NeedsHuman => return Action::End(Ended::NeedsHuman { step: now.name.clone() }),
+            },
+            Progress::Running { .. } => return Action::Work { step: place },
+            Progress::Waiting => return open(definition, state, place, step, gates),
+        }
+    }
+    Action::End(Ended::Complete)
+}
+
+/// Whether the next run would start without a gate before it.
+fn rushes_on(rest: &[Step]) -> bool {
+    rest.iter().find(|step| matches!(step.work, Work::Run(_))).is_some_and(|step| !step.gate)
+}
+
+/// What stands between a step and its start.
+fn open(definition: &Definition, state: &State, place: usize, step: &Step, gates: GateMode) -> Action {
+    if step.when == Some(Condition::Findings) && findings_before(state, place) == Some(0) {
+        return Action::Skip { step: place, why: "nothing was found".into() };
+    }
+    if step.gate {
+        match &state.steps[place].gate {
+            Gate::Ahead => return Action::Reach { step: place },
+            Gate::Reached { .. } => return at_gate(definition, state, place, gates),
+            Gate::Decided(gate) if gate.decision == GateDecision::Stopped => {
+                return Action::End(Ended::Stopped { step: step.name.clone() });
+            }
+            Gate::Decided(_) => {}
+        }
+    }
+    if matches!(step.work, Work::Run(_)) && state.money_left().is_some_and(|left| left <= 0.0) {
+        return Action::End(Ended::OutOfMoney { step: step.name.clone() });
+    }
+    Action::Work { step: place }
+}
+
+fn at_gate(definition: &Definition, state: &State, place: usize, gates: GateMode) -> Action {
+    let decide = |decision| Action::Decide { step: place, decision };
+    match gates {
+        GateMode::Ask => Action::Ask { step: place },
+        GateMode::Stop => decide(GateDecision::Stopped),
+        GateMode::Auto => {
+            let before = definition.steps[..place].iter().zip(&state.steps);
+            let clean = before.filter_map(|(_, s)| s.done()).all(|done| done.outcome == Outcome::Success);
+            decide(if clean { GateDecision::Approved } else { GateDecision::Stopped })
+        }
+    }
+}
+
+/// How much the last step that looked for something found.
+fn findings_before(state: &State, place: usize) -> Option<u64> {
+    state.steps[..place].iter().rev().find_map(|step| step.done()?.findings)
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complete => f.write_str("all steps are done"),
+            Self::Stopped { step } => write!(f, "stopped at the gate before {step}"),
+            Self::NeedsHuman { step } => write!(f, "the step {step} asks for a person"),
+            Self::Failed { step, .. } => write!(f, "the step {step} failed"),
+            Self::OutOfMoney { step } => write!(f, "all money is spent, so {step} was not started"),
+            Self::Cancelled => f.write_str("cancelled by request"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

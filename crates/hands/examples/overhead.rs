@@ -1,0 +1,102 @@
+//! What a call costs: `cargo run --release -p holon-hands --example overhead [FOLDER TO SEARCH]`.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+use std::os::unix::process::CommandExt;
+use std::pin::pin;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use holon_hands::{Deed, Done, HANDS_NAME, Hands, Local, Remote, Run, Search, become_hands_if_asked};
+
+const CALLS: usize = 200;
+
+fn main() {
+    become_hands_if_asked();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "content\n").unwrap();
+    let local = Local::new(folder.path());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .arg0(HANDS_NAME)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let remote = Remote::over(child.stdout.take().unwrap(), child.stdin.take().unwrap()).unwrap();
+    for line in ["true", "/bin/true", "ls / | wc -l"] {
+        println!("{line}: median of {CALLS}");
+        show("spawned from here, bash -c", || {
+            let mut command = Command::new("bash");
+            command.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::piped());
+            drop(command.output().unwrap());
+        });
+        show("local hands", || run(&local, line));
+        show("hands in a process", || run(&remote, line));
+    }
+    println!("reading a small file");
+    let read = || Deed::Read { path: "file".to_owned(), from_line: 1, lines: 10, max_bytes: 1000 };
+    show("local hands", || drop(wait(&local, read())));
+    show("hands in a process", || drop(wait(&remote, read())));
+    if let Some(path) = std::env::args().nth(1) {
+        search(&local, &path);
+    }
+    drop(remote);
+    child.wait().unwrap();
+}
+
+fn run(hands: &dyn Hands, line: &str) {
+    let run = Run { line: line.to_owned(), max_bytes: 10_000, ..Run::default() };
+    assert!(matches!(wait(hands, Deed::Run(run)), Done::Ran(_)));
+}
+
+fn search(hands: &dyn Hands, path: &str) {
+    for pattern in ["no such text anywhere at all", "fn "] {
+        let search =
+            Search { pattern: pattern.to_owned(), path: path.to_owned(), limit: 1000, ..Search::default() };
+        let begun = Instant::now();
+        let Done::Found(found) = wait(hands, Deed::Grep(search)) else { panic!() };
+        let (hits, files) = (found.hits.len(), found.searched);
+        println!("`{pattern}`: {hits} hits in {files} files, {:.1} ms", milliseconds(begun.elapsed()));
+    }
+}
+
+fn show(what: &str, mut call: impl FnMut()) {
+    let mut times: Vec<Duration> = (0..CALLS)
+        .map(|_| {
+            let begun = Instant::now();
+            call();
+            let took = begun.elapsed();
+            // A model takes a while between two calls.
+            std::thread::sleep(Duration::from_millis(3));
+            took
+        })
+        .collect();
+    times.sort_unstable();
+    println!("  {:.3} ms  {what}", milliseconds(times[CALLS / 2]));
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait(hands: &dyn Hands, deed: Deed) -> Done {
+    let mut doing = pin!(hands.carry_out(deed, None));
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    loop {
+        if let Poll::Ready(done) = doing.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return done.unwrap();
+        }
+        std::thread::park();
+    }
+}

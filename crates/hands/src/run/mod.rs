@@ -1,0 +1,12 @@
+//! Commands: a shell line to its end, jobs in the background, programs to converse with.
+
+pub(crate) mod command;
+mod ends;
+mod fold;
+mod follow;
+pub(crate) mod group;
+pub(crate) mod job;
+pub(crate) mod keep;
+mod legible;
+mod output;
+pub(crate) mod shell;

@@ -1,0 +1,25 @@
+//! `holon models`: which models there are, and which would be chosen.
+
+mod figures;
+mod list;
+mod select;
+
+use clap::Subcommand;
+
+use crate::Done;
+use crate::session::Session;
+
+/// List models, and see which one would be chosen and why
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Select(select::Args),
+}
+
+/// Carries out one of them.
+pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+    match command {
+        Command::List(args) => list::run(&args, session),
+        Command::Select(args) => select::run(&args, session),
+    }
+}

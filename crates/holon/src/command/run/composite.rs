@@ -1,0 +1,252 @@
+//! `holon run` with a mode of several steps: starting a flow, and going on with one.
+
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use holon_core::event::{Body, Event, Sink};
+use holon_core::spec;
+use holon_flow::gate::Nobody;
+use holon_flow::{Conductor, Definition, FlowError, GateMode, Gatekeeper, Order};
+use holon_host::{Cancel, Finished, RunRequest};
+use serde_json::{Value, json};
+
+use super::flags::Gate;
+use super::gatekeeper::AtTerminal;
+use super::{Args, host_in};
+use crate::Done;
+use crate::cli::{self, Asked, Command};
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::progress::Progress;
+use crate::show::{flow, plan};
+use crate::stop;
+use crate::terminal::{Style, Terminal};
+
+/// The flow that flags or spec ask for, if it is one.
+pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
+    let mode = match (&args.mode, &args.spec) {
+        (Some(mode), _) => Some(mode.clone()),
+        // What is wrong with a spec is said by the run itself.
+        (None, Some(path)) => std::fs::read_to_string(path)
+            .ok()
+            .and_then(|text| spec::parse(&text, &path.to_string_lossy()).ok())
+            .and_then(|(spec, _)| spec.constraints.mode),
+        (None, None) => None,
+    };
+    let found = mode.map(|mode| holon_flow::builtin::find(&mode)).transpose()?.flatten();
+    if found.is_none() && args.gate.is_some() {
+        let names: Vec<String> = holon_flow::builtin::all()?.into_iter().map(|flow| flow.name).collect();
+        return Err(Failure::user(
+            "--gate is for modes of several steps",
+            format!("these are: {}", names.join(", ")),
+        ));
+    }
+    Ok(found)
+}
+
+/// Starts a flow, or says what it would be.
+pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> Done {
+    let base = current_folder()?;
+    let saved = saved(&base);
+    let way = Way::of(&args, None, session)?;
+    let (dry_run, json) = (args.dry_run, args.json);
+    let request = RunRequest::from(args);
+    with_conductor(session, |conductor| {
+        if dry_run {
+            return say_plan(conductor, definition, request, &base, json, session);
+        }
+        let finished = way.go(request, base.clone(), session, |order| conductor.start(definition, saved, order))?;
+        super::report(&finished, json, session)
+    })
+}
+
+/// Goes on with a flow.
+pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
+    let store = session.store(args.workspace.as_deref())?;
+    let folder = store.find(name)?;
+    let Some(state) = holon_flow::load(&folder)? else {
+        let record = folder.record()?;
+        return Err(Failure::user(
+            format!("run {} is a single run in mode {}, and only flows can be resumed", record.id, record.mode),
+            "run it again; `holon modes list` shows the modes of several steps",
+        ));
+    };
+    let lost = || {
+        Failure::from(FlowError::resume(
+            "how the flow was started is not in its state",
+            "start it anew with the same flags",
+        ))
+    };
+    let (words, base) = restored(&state.asked).ok_or_else(lost)?;
+    let Asked::Command(Command::Run(before)) = cli::parse(words, session)? else { return Err(lost()) };
+    let way = Way::of(args, before.gate, session)?;
+    let mut request = RunRequest::from(*before);
+    request.apply |= args.apply;
+    let message = args.message.clone();
+    with_conductor(session, |conductor| {
+        let finished = way.go(request, base, session, |order| conductor.resume(folder, message, order))?;
+        super::report(&finished, args.json, session)
+    })
+}
+
+fn with_conductor(session: &Session, work: impl FnOnce(&Conductor<'_>) -> Done) -> Done {
+    work(&Conductor { places: session.places()?, host: &host_in })
+}
+
+/// How this time's flow is carried out and shown.
+struct Way {
+    gates: GateMode,
+    json: bool,
+    quiet: bool,
+}
+
+impl Way {
+    /// `before` is the rule the flow was started with.
+    fn of(args: &Args, before: Option<Gate>, session: &Session) -> Result<Self, Failure> {
+        // A person can be asked when one can read and write here, and nothing else is promised on the streams.
+        let person = std::io::stdin().is_terminal() && session.terminal.stderr.tty && !args.json;
+        let gates = match (args.gate, before) {
+            (Some(Gate::Ask), _) if !person => {
+                return Err(Failure::user(
+                    "--gate ask needs a terminal to ask at",
+                    "use --gate stop and go on later with --resume, or --gate auto",
+                ));
+            }
+            (Some(gate), _) => rule(gate),
+            (None, Some(gate)) if gate != Gate::Ask || person => rule(gate),
+            (None, _) if person => GateMode::Ask,
+            (None, _) => GateMode::Stop,
+        };
+        Ok(Self { gates, json: args.json, quiet: args.quiet })
+    }
+
+    fn go(
+        &self,
+        request: RunRequest,
+        base: PathBuf,
+        session: &Session,
+        work: impl FnOnce(Order<'_>) -> Result<Finished, FlowError>,
+    ) -> Result<Finished, Failure> {
+        let terminal = &session.terminal;
+        let cancel: Cancel = stop::on_signals()?;
+        let mut view = View { terminal, json: self.json, quiet: self.quiet, progress: None };
+        let mut nobody = Nobody;
+        let mut person = AtTerminal { terminal, cancel: &cancel };
+        let gatekeeper: &mut dyn Gatekeeper =
+            if self.gates == GateMode::Ask { &mut person } else { &mut nobody };
+        let order =
+            Order { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
+        let finished = work(order);
+        drop(view);
+        finished.map_err(|error| match error {
+            FlowError::Host(error) => flow::with_flows(error).into(),
+            other => other.into(),
+        })
+    }
+}
+
+fn rule(gate: Gate) -> GateMode {
+    match gate {
+        Gate::Ask => GateMode::Ask,
+        Gate::Auto => GateMode::Auto,
+        Gate::Stop => GateMode::Stop,
+    }
+}
+
+/// Shows the events of a flow and its steps; at a gate the status line makes room for the question.
+struct View<'a> {
+    terminal: &'a Terminal,
+    json: bool,
+    quiet: bool,
+    progress: Option<Progress>,
+}
+
+impl Sink for View<'_> {
+    fn emit(&mut self, event: &Event) {
+        let fresh = || Progress::new(self.terminal, self.json, self.quiet);
+        self.progress.get_or_insert_with(fresh).emit(event);
+        if matches!(event.body, Body::GateReached { .. }) {
+            self.progress = None;
+        }
+    }
+}
+
+fn say_plan(
+    conductor: &Conductor<'_>,
+    definition: &Definition,
+    request: RunRequest,
+    base: &Path,
+    json: bool,
+    session: &Session,
+) -> Done {
+    let terminal = &session.terminal;
+    let plans = conductor.plan(definition, request, base)?;
+    let text = if json {
+        let mut steps = Vec::new();
+        for (name, planned) in &plans {
+            let read: Value = serde_json::from_str(&plan::json(planned)?).unwrap_or_default();
+            steps.push(json!({ "step": name, "plan": read }));
+        }
+        format!("{:#}\n", json!({ "mode": definition.name, "steps": steps }))
+    } else {
+        let mut text = flow::definition(definition, terminal.stdout);
+        for (name, planned) in &plans {
+            let head = terminal.stdout.paint(Style::Bold, &format!("step {name}"));
+            text.push_str(&format!("\n{head}\n{}", plan::text(planned, terminal.stdout)?));
+        }
+        text
+    };
+    terminal.print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(Failure::io("find", Path::new(".")))
+}
+
+/// The command line as it was given, and where: enough to make the same request again.
+fn saved(base: &Path) -> Value {
+    let words: Vec<Value> = std::env::args_os().map(|word| as_json(&word)).collect();
+    json!({ "args": words, "folder": as_json(base.as_os_str()) })
+}
+
+fn restored(asked: &Value) -> Option<(Vec<OsString>, PathBuf)> {
+    let words = asked["args"].as_array()?.iter().map(from_json).collect::<Option<_>>()?;
+    Some((words, from_json(&asked["folder"])?.into()))
+}
+
+/// Text as text, other bytes as numbers.
+fn as_json(word: &OsStr) -> Value {
+    word.to_str().map_or_else(|| json!(word.as_bytes()), |text| json!(text))
+}
+
+fn from_json(value: &Value) -> Option<OsString> {
+    match value {
+        Value::String(text) => Some(text.into()),
+        Value::Array(bytes) => {
+            let byte = |n: &Value| n.as_u64().and_then(|n| u8::try_from(n).ok());
+            bytes.iter().map(byte).collect::<Option<_>>().map(OsString::from_vec)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_command_line_comes_back_as_it_was() {
+        for word in [&b"plain"[..], b"", "ä \u{1f600}".as_bytes(), b"\xff\xfe/x"] {
+            let word = OsStr::from_bytes(word);
+            assert_eq!(from_json(&as_json(word)).unwrap(), word);
+        }
+        let (words, folder) = restored(&saved(Path::new("/x"))).unwrap();
+        assert_eq!((words.len(), folder), (std::env::args_os().count(), PathBuf::from("/x")));
+        assert!(restored(&Value::Null).is_none());
+    }
+}

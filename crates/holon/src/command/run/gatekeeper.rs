@@ -1,0 +1,82 @@
+//! The person at the terminal, asked at a gate.
+
+use std::io::Write;
+use std::time::Duration;
+
+use holon_flow::{Answer, Gatekeeper, Question};
+use holon_host::Cancel;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::show::flow;
+use crate::terminal::{Style, Terminal};
+
+/// How often a request to stop is looked for while nobody types.
+const TICK: Duration = Duration::from_millis(200);
+/// The longest line that is read.
+const LONGEST: usize = 64 * 1024;
+
+/// Shows what a gate is about on standard error and reads the answer from standard input.
+pub(super) struct AtTerminal<'a> {
+    pub(super) terminal: &'a Terminal,
+    pub(super) cancel: &'a Cancel,
+}
+
+impl Gatekeeper for AtTerminal<'_> {
+    fn ask(&mut self, question: &Question) -> Answer {
+        self.terminal.say(flow::question(question, self.terminal.stderr).trim_end());
+        let mut comment: Option<String> = None;
+        loop {
+            let prompt = match &comment {
+                None => format!("Go on with {}? [y]es, [n]o, or words for its agent:", question.step),
+                Some(_) => format!("Noted. Go on with {}? [y]es, [n]o, or other words:", question.step),
+            };
+            let prompt = self.terminal.stderr.paint(Style::Bold, &prompt);
+            let _ = write!(std::io::stderr().lock(), "\n{prompt} ");
+            match self.line() {
+                Typed::Line(line) => match line.trim() {
+                    "y" | "Y" | "yes" => return Answer::Go { comment },
+                    "n" | "N" | "no" => return Answer::Stop,
+                    "" => {}
+                    words => comment = Some(words.to_owned()),
+                },
+                Typed::Closed => return Answer::Stop,
+                Typed::Cancelled => return Answer::Cancelled,
+            }
+        }
+    }
+}
+
+enum Typed {
+    Line(String),
+    Closed,
+    Cancelled,
+}
+
+impl AtTerminal<'_> {
+    /// One line, or that nobody will type one; a signal ends the waiting.
+    fn line(&self) -> Typed {
+        let stdin = rustix::stdio::stdin();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        let mut typed = Vec::new();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Typed::Cancelled;
+            }
+            match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(_) => return Typed::Closed,
+            }
+            let mut buffer = [0; 4096];
+            match rustix::io::read(stdin, &mut buffer) {
+                Ok(0) => return Typed::Closed,
+                Ok(count) => typed.extend_from_slice(&buffer[..count]),
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
+                Err(_) => return Typed::Closed,
+            }
+            if typed.ends_with(b"\n") || typed.len() > LONGEST {
+                return Typed::Line(String::from_utf8_lossy(&typed).into_owned());
+            }
+        }
+    }
+}

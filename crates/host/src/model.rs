@@ -1,0 +1,121 @@
+//! The model of a run: chosen, opened and recorded.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use holon_core::manifest::ModelInfo;
+use holon_core::redact::Redactor;
+use holon_model::choose::ThisMachine;
+use holon_model::{
+    Cassette, Chosen, ErrorKind, ModelError, Normaliser, Prices, Provider, Recorder, Replay, Timeouts, Wish,
+    resolve_endpoint,
+};
+
+use crate::error::HostError;
+use crate::run::{Environment, Plan};
+
+/// Tokens that fit into a model nobody knows the window of.
+const UNKNOWN_WINDOW: u64 = 128_000;
+/// What a cassette's model is called when nobody says.
+const REPLAYED: &str = "cassette";
+
+/// What answers in a run, ready to be asked.
+pub(crate) struct Mind {
+    /// Whoever answers; everything it says is recorded.
+    pub provider: Arc<dyn Provider>,
+    /// For the manifest.
+    pub info: ModelInfo,
+    /// Tokens it can take.
+    pub window: u64,
+    /// What it costs, where its provider does not tell.
+    pub prices: Option<Prices>,
+    /// The cassette, when one answers.
+    pub replay: Option<Arc<Replay>>,
+}
+
+/// Decides whom to ask, by what the plan wishes and the environment has.
+pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelError> {
+    let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
+    let intent = plan.profile.model.intent.parse().unwrap_or_default();
+    let wish =
+        Wish { provider: plan.provider.as_deref(), model: plan.model.as_deref(), intent, ..Wish::default() };
+    resolve_endpoint(&wish, &ThisMachine::new(&variable))
+}
+
+/// Answers from a cassette.
+pub(crate) fn from_cassette(
+    file: &Path,
+    model: Option<&str>,
+    tape: &Path,
+    normaliser: Normaliser,
+) -> Result<Mind, HostError> {
+    let text = fs::read_to_string(file).map_err(HostError::io("read", file))?;
+    let cassette: Cassette = text.parse().map_err(|e| {
+        HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
+    })?;
+    let replay = Arc::new(Replay::new(cassette, normaliser.clone()));
+    let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let id = model.unwrap_or(REPLAYED).to_owned();
+    Ok(Mind {
+        provider: recorded(Arc::clone(&replay), tape, normaliser)?,
+        info: ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}") },
+        window: UNKNOWN_WINDOW,
+        prices: None,
+        replay: Some(replay),
+    })
+}
+
+/// Answers over a network.
+pub(crate) fn over_network(chosen: &Chosen, tape: &Path, normaliser: Normaliser) -> Result<Mind, HostError> {
+    let info = ModelInfo {
+        provider: chosen.endpoint.name.clone(),
+        id: chosen.model.clone(),
+        why: chosen.why.clone(),
+    };
+    let row = chosen.row.as_ref();
+    Ok(Mind {
+        provider: recorded(chosen.connect(Timeouts::default())?, tape, normaliser)?,
+        info,
+        window: row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
+        prices: row.and_then(|row| row.prices),
+        replay: None,
+    })
+}
+
+/// Every turn is written down as it ends, redacted, so that a run that is killed leaves what it had.
+fn recorded<P: Provider + 'static>(
+    provider: P,
+    tape: &Path,
+    normaliser: Normaliser,
+) -> Result<Arc<dyn Provider>, HostError> {
+    let mut file =
+        File::options().create(true).append(true).open(tape).map_err(HostError::io("create", tape))?;
+    Ok(Arc::new(Recorder::new(provider, normaliser, move |text| file.write_all(text.as_bytes()))))
+}
+
+/// Folds what differs between two runs of the same thing.
+pub(crate) fn normaliser(redactor: &Redactor, folders: &[(&Path, &str)]) -> Normaliser {
+    let start = Normaliser::new(redactor.clone());
+    folders.iter().fold(start, |n, (path, label)| n.fold_path(path.to_string_lossy().into_owned(), *label))
+}
+
+/// What a person can do about a model that does not answer.
+pub(crate) fn hint(error: &ModelError) -> Option<String> {
+    let words = match error.kind {
+        ErrorKind::Setup | ErrorKind::Cancelled => return None,
+        ErrorKind::Auth => "check the key in the environment, or choose another --provider",
+        ErrorKind::Billing => "top up the provider's account, or choose another --provider",
+        ErrorKind::RateLimit | ErrorKind::Overloaded => "wait and run again, or choose another --model",
+        ErrorKind::ContextOverflow => "choose a model with a larger window, or a smaller goal",
+        ErrorKind::Refused => "rephrase the goal, or choose another --model",
+        ErrorKind::BadRequest => "check --model and --provider; `holon models list` shows what there is",
+        ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Cut => {
+            "check the network or the local server, and run again; nothing was lost"
+        }
+        ErrorKind::Malformed => "the server does not speak the protocol it should; check its address",
+        ErrorKind::Replay => "the run differs from the recording; record it anew, or run without --replay",
+    };
+    Some(words.to_owned())
+}

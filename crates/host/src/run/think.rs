@@ -1,0 +1,153 @@
+//! Execute, for the native agent: it thinks in a thread of the host while its hands work behind the walls.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use holon_agent::{Agent, Conversation, Ended, Person, Settings, Watcher};
+use holon_core::event::Body;
+use holon_hands::Remote;
+use holon_model::{Cancel, Provider};
+use holon_sandbox::backend::Payload;
+
+use crate::error::HostError;
+
+/// The agent at work.
+pub(super) struct Thinking {
+    bodies: Receiver<Body>,
+    cancel: Cancel,
+    thread: Option<JoinHandle<(Conversation, Ended)>>,
+}
+
+/// What the thread needs; everything in it is the host's.
+pub(super) struct Thought {
+    pub settings: Settings,
+    pub provider: Arc<dyn Provider>,
+    pub person: Option<Arc<dyn Person>>,
+    pub conversation: Conversation,
+    pub message: String,
+}
+
+impl Thinking {
+    /// Starts to think, with the hands at the other end of the payload's channel.
+    pub(super) fn start(payload: &mut dyn Payload, thought: Thought) -> Result<Self, HostError> {
+        let broken =
+            |message: String| HostError::Walls { message, hint: Some("this is a bug in Holon".into()) };
+        let channel_to =
+            payload.take_channel().ok_or_else(|| broken("the walls gave no channel to the hands".into()))?;
+        let hands = Remote::over_stream(channel_to).map_err(|e| broken(e.to_string()))?;
+        let cancel = Cancel::default();
+        let (sender, bodies) = channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| broken(format!("cannot prepare to think: {e}")))?;
+        let stop = cancel.clone();
+        let thread = std::thread::spawn(move || {
+            let Thought { settings, provider, person, mut conversation, message } = thought;
+            let watcher = Telling::new(sender);
+            let mut agent = Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher);
+            if let Some(person) = &person {
+                agent = agent.asking(person.as_ref());
+            }
+            let ended = runtime.block_on(agent.turn(&mut conversation, &message));
+            (conversation, ended)
+        });
+        Ok(Self { bodies, cancel, thread: Some(thread) })
+    }
+
+    /// What happened since the last look.
+    pub(super) fn news(&self) -> Vec<Body> {
+        self.bodies.try_iter().collect()
+    }
+
+    /// Asks it to stop.
+    pub(super) fn stop(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Waits for its end, which follows that of its hands at the latest.
+    pub(super) fn end(mut self, mut tell: impl FnMut(Body)) -> Option<(Conversation, Ended)> {
+        // Ends when the thread drops its sender.
+        self.bodies.iter().for_each(&mut tell);
+        self.thread.take()?.join().ok()
+    }
+}
+
+/// Passes on what happens, with pieces of text joined into lines: how they were cut on their way differs from run to run,
+/// and one event per word helps nobody. What a running command prints is left to its result, for the same reason.
+struct Telling(Mutex<Joined>);
+
+struct Joined {
+    sender: Sender<Body>,
+    text: String,
+    reasoning: String,
+}
+
+impl Telling {
+    fn new(sender: Sender<Body>) -> Self {
+        Self(Mutex::new(Joined { sender, text: String::new(), reasoning: String::new() }))
+    }
+}
+
+impl Watcher for Telling {
+    fn tell(&self, body: Body) {
+        let mut joined = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match body {
+            Body::MessageDelta { text } => joined.text(&text),
+            Body::ReasoningDelta { text } => joined.reasoning(&text),
+            Body::ToolOutput { .. } => {}
+            other => {
+                joined.flush();
+                joined.send(other);
+            }
+        }
+    }
+}
+
+impl Joined {
+    fn text(&mut self, piece: &str) {
+        if !self.reasoning.is_empty() {
+            self.flush();
+        }
+        self.text += piece;
+        while let Some(end) = self.text.find('\n') {
+            let rest = self.text.split_off(end + 1);
+            let line = std::mem::replace(&mut self.text, rest);
+            self.send(Body::MessageDelta { text: line });
+        }
+    }
+
+    fn reasoning(&mut self, piece: &str) {
+        if !self.text.is_empty() {
+            self.flush();
+        }
+        self.reasoning += piece;
+        while let Some(end) = self.reasoning.find('\n') {
+            let rest = self.reasoning.split_off(end + 1);
+            let line = std::mem::replace(&mut self.reasoning, rest);
+            self.send(Body::ReasoningDelta { text: line });
+        }
+    }
+
+    fn flush(&mut self) {
+        for (text, thought) in
+            [(std::mem::take(&mut self.reasoning), true), (std::mem::take(&mut self.text), false)]
+        {
+            if !text.is_empty() {
+                self.send(if thought { Body::ReasoningDelta { text } } else { Body::MessageDelta { text } });
+            }
+        }
+    }
+
+    fn send(&self, body: Body) {
+        // Nobody listens any more only when the run is being torn down.
+        let _ = self.sender.send(body);
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,171 @@
+//! The native agent's part of a run: what it is given, and what its end means.
+
+use holon_agent::{Ended, Finish, Limit, Reason, Settings};
+use holon_core::manifest::ErrorInfo;
+use holon_core::outcome::{Outcome, Status};
+use holon_sandbox::backend::Payload;
+
+use super::Run;
+use super::snapshot::Stage;
+use super::think::{Thinking, Thought};
+use super::verdict::Verdict;
+use crate::error::HostError;
+use crate::model;
+
+/// The conversation with the model, among the evidence.
+const TAPE: &str = "model.yaml";
+
+impl Run<'_> {
+    /// Opens the model before anything is started: without one there is nothing to start.
+    pub(super) fn open_mind(&mut self) -> Result<(), HostError> {
+        if !self.is_native() {
+            return Ok(());
+        }
+        let layers = self.folder.layers();
+        let normaliser = model::normaliser(
+            self.events.redactor(),
+            &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
+        );
+        let tape = self.folder.evidence().join(TAPE);
+        let mind = match &self.plan.replay {
+            Some(file) => model::from_cassette(file, self.plan.model.as_deref(), &tape, normaliser)?,
+            None => model::over_network(&model::choose(&self.plan, &*self.host.env)?, &tape, normaliser)?,
+        };
+        self.manifest.metadata.model = Some(mind.info.clone());
+        self.mind = Some(mind);
+        Ok(())
+    }
+
+    /// The recording goes where it was asked for; a cassette that was not played to its end is told.
+    pub(super) fn settle_tape(&mut self) {
+        if let Some(left) =
+            self.mind.as_ref().and_then(|m| m.replay.as_ref()).map(|r| r.left()).filter(|n| *n > 0)
+        {
+            self.warn(format!("{left} turns of the cassette were not asked for"));
+        }
+        let Some(target) = self.plan.record.clone() else { return };
+        let tape = self.folder.evidence().join(TAPE);
+        if let Err(e) = std::fs::copy(&tape, &target) {
+            self.warn(format!(
+                "the recording could not be written to {}: {e}; it is in {}",
+                target.display(),
+                tape.display()
+            ));
+        }
+    }
+
+    /// Lets the native agent think with its hands in `payload`; nothing for an agent that thinks inside.
+    pub(super) fn think(
+        &mut self,
+        stage: &mut Stage,
+        payload: &mut dyn Payload,
+        repair: Option<String>,
+    ) -> Result<Option<Thinking>, HostError> {
+        let Some(mind) = &self.mind else { return Ok(None) };
+        let read = |name: &str| {
+            let path = self.folder.input().join("prompts").join(name);
+            std::fs::read_to_string(&path).map_err(HostError::io("read", &path))
+        };
+        let mut settings =
+            Settings::for_run(self.plan.profile.clone(), read("system.md")?, mind.info.id.clone());
+        settings.window = mind.window;
+        settings.prices = mind.prices;
+        settings.output = self.output_as_seen(stage);
+        let before = stage.last.take().and_then(|last| last.thought);
+        if let Some((_, ended)) = &before {
+            settings.limits.rounds = settings.limits.rounds.saturating_sub(ended.rounds);
+            settings.limits.cost_usd -= ended.usage.cost_usd.unwrap_or_default();
+        }
+        let conversation = before.map(|(conversation, _)| conversation).unwrap_or_default();
+        let thought = Thought {
+            settings,
+            provider: mind.provider.clone(),
+            person: self.host.person.clone(),
+            conversation,
+            message: match repair {
+                Some(text) => text,
+                None => read("user.md")?,
+            },
+        };
+        Thinking::start(payload, thought).map(Some)
+    }
+}
+
+/// From how the agent's turn ended to status and outcome; `true` when what it left is worth judging.
+pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
+    let said =
+        |text: &str| if text.trim().is_empty() { String::new() } else { format!(": {}", first_line(text)) };
+    match &ended.reason {
+        Reason::Finished(Finish::Done) | Reason::TextOnly => true,
+        Reason::Finished(Finish::NeedsPerson) => {
+            let message = format!("the agent asks for a person{}", said(&ended.text));
+            verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("needs_human", message));
+            true
+        }
+        Reason::Finished(Finish::Failed) => {
+            let message = format!("the agent says that it failed{}", said(&ended.text));
+            verdict.worsen(Outcome::Failure, ErrorInfo::new("agent_failed", message));
+            false
+        }
+        Reason::Interrupted(_) => {
+            let error = ErrorInfo::new("needs_human", "the agent waits for an answer");
+            verdict.worsen(Outcome::NeedsHuman, error);
+            false
+        }
+        Reason::Stopped(why) => {
+            verdict.worsen(
+                Outcome::NeedsHuman,
+                ErrorInfo::new("checkpoint", format!("stopped to ask a person: {why}")),
+            );
+            false
+        }
+        Reason::Limit(limit) => {
+            let (flag, unit) = match limit {
+                Limit::Rounds => ("--max-rounds", "rounds"),
+                Limit::Tokens => ("--max-cost", "tokens"),
+                Limit::Cost => ("--max-cost", "money"),
+            };
+            let message = format!("the agent used up its {unit} ({} rounds were made)", ended.rounds);
+            let error = ErrorInfo::new(limit.name(), message);
+            verdict.ended(
+                Status::Timeout,
+                error.with_hint(format!("allow more with {flag}, or give a smaller goal")),
+            );
+            false
+        }
+        Reason::Denied { tool, decision } => {
+            let message = format!("`{tool}` was denied: {}", decision.reason);
+            verdict.worsen(Outcome::Failure, ErrorInfo::new("denied", message));
+            false
+        }
+        Reason::Refused(words) => {
+            let error = ErrorInfo::new("refused", format!("the model declines{}", said(words)));
+            verdict.worsen(Outcome::Failure, error.with_hint("rephrase the goal, or choose another --model"));
+            false
+        }
+        Reason::Cancelled => {
+            verdict.ended(Status::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
+            false
+        }
+        Reason::ModelFailed(error) => {
+            let kind = if error.kind == holon_model::ErrorKind::Auth { "credentials" } else { "model" };
+            let mut info = ErrorInfo::new(kind, error.to_string());
+            info.hint = model::hint(error);
+            verdict.ended(Status::Failed, info);
+            false
+        }
+        Reason::HandsGone(words) => {
+            let error =
+                ErrorInfo::new("hands_gone", format!("the hands inside the walls were ended{}", said(words)));
+            verdict.ended(
+                Status::Failed,
+                error.with_hint("a command of the agent may have killed them; see events.jsonl"),
+            );
+            false
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}

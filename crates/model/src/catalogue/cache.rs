@@ -1,0 +1,127 @@
+//! A fetched list on disk.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::CatalogueError;
+use super::row::ModelRow;
+
+/// Files of another version are left alone.
+const VERSION: u32 = 1;
+/// No list is longer than this.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Keeps one list in a folder. Whatever is wrong with the file counts as no list.
+#[derive(Debug, Clone)]
+pub struct CatalogueCache {
+    folder: PathBuf,
+}
+
+/// A list as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    version: u32,
+    /// The URL it is from.
+    pub source: String,
+    /// When it was last known to be true.
+    pub checked_at: Timestamp,
+    /// What the server called this state of it.
+    pub etag: Option<String>,
+    /// The models.
+    pub rows: Vec<ModelRow>,
+}
+
+impl Kept {
+    /// A list that was just fetched.
+    pub fn new(source: &str, checked_at: Timestamp, etag: Option<String>, rows: Vec<ModelRow>) -> Self {
+        Self { version: VERSION, source: source.to_owned(), checked_at, etag, rows }
+    }
+
+    /// How long ago it was last known to be true; one from the future is not trusted.
+    pub fn age(&self, now: Timestamp) -> Duration {
+        Duration::try_from(now.duration_since(self.checked_at)).unwrap_or(Duration::MAX)
+    }
+}
+
+impl CatalogueCache {
+    /// A cache in this folder, which is made when something is written.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join("models.json")
+    }
+
+    /// The list from this source, if a good one is there.
+    pub fn read(&self, source: &str) -> Option<Kept> {
+        let mut text = Vec::new();
+        File::open(self.path()).ok()?.take(MOST_BYTES).read_to_end(&mut text).ok()?;
+        let kept: Kept = serde_json::from_slice(&text).ok()?;
+        (kept.version == VERSION && kept.source == source && !kept.rows.is_empty()).then_some(kept)
+    }
+
+    /// Replaces the list; readers see the old one or the new one, never half of it.
+    pub fn write(&self, kept: &Kept) -> Result<(), CatalogueError> {
+        let path = self.path();
+        self.replace(&path, kept).map_err(|source| CatalogueError::Cache { path, source })
+    }
+
+    fn replace(&self, path: &Path, kept: &Kept) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let beside = self.folder.join(format!(".models.json.{}", std::process::id()));
+        // A process of the same number may have died here.
+        let _ = fs::remove_file(&beside);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let written =
+            serde_json::to_vec(kept).map_err(io::Error::other).and_then(|text| file.write_all(&text));
+        written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
+            let _ = fs::remove_file(&beside);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CatalogueCache::new(folder.path().join("deep/er"));
+        assert_eq!(cache.read("here"), None);
+        let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+        let kept = Kept::new("here", now, Some("\"a\"".into()), vec![ModelRow::new("openrouter", "a/b")]);
+        cache.write(&kept).unwrap();
+        cache.write(&kept).unwrap();
+        assert_eq!(cache.read("here"), Some(kept.clone()));
+        assert_eq!(cache.read("elsewhere"), None);
+        assert_eq!(fs::read_dir(folder.path().join("deep/er")).unwrap().count(), 1);
+        let text = fs::read_to_string(cache.path()).unwrap();
+        for broken in [text.replace("\"version\":1", "\"version\":2"), text[..40].to_owned(), String::new()] {
+            fs::write(cache.path(), broken).unwrap();
+            assert_eq!(cache.read("here"), None);
+        }
+        let hour = jiff::SignedDuration::from_hours(1);
+        assert_eq!(kept.age(now + hour), Duration::from_secs(3600));
+        assert_eq!(kept.age(now - hour), Duration::MAX);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let kept = Kept::new("here", Timestamp::UNIX_EPOCH, None, Vec::new());
+        let error = CatalogueCache::new(file.join("below")).write(&kept).unwrap_err().to_string();
+        assert!(error.contains("file/below/models.json"), "{error}");
+    }
+}

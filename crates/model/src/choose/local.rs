@@ -1,0 +1,132 @@
+//! Models on this machine.
+
+use super::tools::{self, ToolCalls};
+use super::{Chosen, Decider, set, setup, spelling};
+use crate::catalogue::{DataPolicy, ModelRow};
+use crate::detect::{DEFAULT_PORTS, Local};
+use crate::endpoint::Endpoint;
+use crate::error::ModelError;
+
+impl Decider<'_> {
+    /// A server found by its usual port; `local` is the first that has a model.
+    pub(super) fn on_this_machine(&self, name: &str, model: Option<&str>) -> Result<Chosen, ModelError> {
+        if name == "ollama"
+            && let Some(host) = set(self.around, "OLLAMA_HOST")
+        {
+            let endpoint = Endpoint::compatible("ollama", &spelling::ollama_base(&host), None);
+            endpoint.check()?;
+            return self.at_server(endpoint, model, "ollama at OLLAMA_HOST was asked for");
+        }
+        let servers = self.around.servers();
+        let mut fitting: Vec<&Local> =
+            servers.iter().filter(|server| name == "local" || server.endpoint.name == name).collect();
+        if let Some(model) = model.filter(|_| fitting.len() > 1) {
+            fitting.retain(|server| listed(&server.models, model).is_some());
+        } else if fitting.len() > 1 {
+            fitting.retain(|server| self.table.local.pick(&server.models).is_some());
+        }
+        let found = fitting.first().copied().or_else(|| servers.first().filter(|_| name == "local"));
+        match found {
+            Some(server) => {
+                let why =
+                    if name == "local" { "answers on this machine" } else { "was asked for and answers" };
+                let why = format!("{} {why}", server.endpoint.name);
+                self.at(server, model, &why)
+            }
+            None => Err(nothing_answers(name)),
+        }
+    }
+
+    /// The server that has this model, if one does.
+    pub(super) fn server_with(&self, model: &str) -> Result<Option<Chosen>, ModelError> {
+        let servers = self.around.servers();
+        let found = servers.iter().find(|server| listed(&server.models, model).is_some());
+        let why = |server: &Local| format!("{} on this machine has it", server.endpoint.name);
+        found.map(|server| self.at(server, Some(model), &why(server))).transpose()
+    }
+
+    /// A server that was named by its URL: on this machine it is asked what it has, elsewhere the model must be named.
+    pub(super) fn at_server(
+        &self,
+        endpoint: Endpoint,
+        model: Option<&str>,
+        why: &str,
+    ) -> Result<Chosen, ModelError> {
+        if let Some(server) = self.around.server_at(&endpoint) {
+            return self.at(&Local { endpoint, models: server.models }, model, why);
+        }
+        let Some(model) = model else {
+            return Err(setup(format!(
+                "nobody says which models are at {}: name one with --model or HOLON_MODEL",
+                endpoint.base
+            )));
+        };
+        // Somebody else's gateway; those call tools.
+        let (tools, note) = match endpoint.is_loopback() {
+            true => tools::on_this_machine(self.wish.tools, &endpoint.name, model, None),
+            false => (tools::in_cloud(self.wish.tools, None), ""),
+        };
+        let why = if note.is_empty() { why.to_owned() } else { format!("{why}; {note}") };
+        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row: None })
+    }
+
+    fn at(&self, server: &Local, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+        let endpoint = server.endpoint.clone();
+        let (name, base) = (&endpoint.name, &endpoint.base);
+        let model = match model {
+            Some(model) => {
+                listed(&server.models, model).ok_or_else(|| not_there(name, base, model, &server.models))?
+            }
+            None => self.table.local.pick(&server.models).map(str::to_owned).ok_or_else(|| {
+                let remedy = if name == "ollama" { "`ollama pull qwen3`" } else { "load one" };
+                setup(format!("{name} answers at {base} but has no model to talk to: {remedy}"))
+            })?,
+        };
+        let shown = self.around.shown(&endpoint, &model);
+        let (tools, note) = tools::on_this_machine(self.wish.tools, name, &model, shown.as_ref());
+        let row = ModelRow {
+            context: shown.as_ref().and_then(|shown| shown.context),
+            tools: Some(tools == ToolCalls::Native),
+            reasoning: shown.as_ref().map(|shown| shown.thinks),
+            data: DataPolicy::Local,
+            ..ModelRow::new(name, &model)
+        };
+        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row: Some(row) })
+    }
+}
+
+/// The model as the server lists it: Ollama's `qwen3` is `qwen3:latest`.
+fn listed(models: &[String], model: &str) -> Option<String> {
+    let latest = format!("{model}:latest");
+    models
+        .iter()
+        .find(|name| **name == model)
+        .or_else(|| models.iter().find(|name| **name == latest))
+        .cloned()
+}
+
+fn not_there(name: &str, base: &str, model: &str, models: &[String]) -> ModelError {
+    let list = match models {
+        [] => "it has none".to_owned(),
+        some => {
+            let more = if some.len() > 8 { ", …" } else { "" };
+            format!("it has {}{more}", some.iter().take(8).cloned().collect::<Vec<_>>().join(", "))
+        }
+    };
+    let remedy = if name == "ollama" { format!("; `ollama pull {model}` fetches it") } else { String::new() };
+    setup(format!("{name} at {base} does not have `{model}`: {list}{remedy}"))
+}
+
+fn nothing_answers(name: &str) -> ModelError {
+    let ports = DEFAULT_PORTS.iter().map(|(server, port)| format!("{server} on {port}")).collect::<Vec<_>>();
+    match DEFAULT_PORTS.iter().find(|(server, _)| *server == name) {
+        Some((_, port)) => {
+            let start = if name == "ollama" { "start it with `ollama serve`" } else { "start it" };
+            setup(format!("{name} does not answer on port {port}: {start}, or give its --base-url"))
+        }
+        None => setup(format!(
+            "set OPENROUTER_API_KEY (any model), ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a server on this machine ({}), or give the URL of one as HOLON_BASE_URL",
+            ports.join(", ")
+        )),
+    }
+}

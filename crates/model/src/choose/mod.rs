@@ -1,0 +1,289 @@
+//! Decides which endpoint and model are asked: what was named, else whoever there is a key for, else a server on this
+//! machine, else an error that says what to do.
+
+mod around;
+mod local;
+mod spelling;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub use around::{Surroundings, ThisMachine};
+pub use tools::{ToolCalls, ToolMode};
+
+use holon_core::suggest;
+
+use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Table, maker_of};
+use crate::endpoint::{Endpoint, KEY_VARIABLES};
+use crate::error::{ErrorKind, ModelError};
+use crate::key::Key;
+use crate::select::{Constraints, Intent, select};
+use crate::wire::Wire;
+
+/// Names of providers on this machine; `local` is any of them.
+pub const LOCAL_NAMES: [&str; 5] = ["ollama", "lm-studio", "vllm", "llama.cpp", "local"];
+
+/// What somebody asked for, with flags or in a configuration; all of it may be left open.
+#[derive(Debug, Clone, Default)]
+pub struct Wish<'a> {
+    /// The provider; else the variable `HOLON_PROVIDER`.
+    pub provider: Option<&'a str>,
+    /// The model, in anyone's spelling; else the variable `HOLON_MODEL`.
+    pub model: Option<&'a str>,
+    /// The base URL; else the variables `HOLON_BASE_URL` or `OPENAI_BASE_URL`.
+    pub base_url: Option<&'a str>,
+    /// How tools are called.
+    pub tools: ToolMode,
+    /// What the model is for, when one must be chosen.
+    pub intent: Intent,
+    /// What the choice must keep to.
+    pub constraints: Constraints,
+}
+
+/// Whom to ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// Where.
+    pub endpoint: Endpoint,
+    /// The model, as that provider spells it.
+    pub model: String,
+    /// How it calls tools.
+    pub tools: ToolCalls,
+    /// Why, in words for a log and a manifest.
+    pub why: String,
+    /// What is known about the model.
+    pub row: Option<ModelRow>,
+}
+
+/// Decides. Keys are only looked up, servers only looked for, and neither unless the decision hangs on it.
+pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, ModelError> {
+    let asked = Asked::gather(wish, around)?;
+    let decider = Decider { wish, around, table: Table::builtin() };
+    let mut chosen = match (&asked.base, &asked.provider, &asked.model) {
+        (Some(base), provider, model) => decider.at_base(base, provider.as_deref(), model.as_deref())?,
+        (None, Some(provider), model) => decider.at_provider(provider, model.as_deref(), "was asked for")?,
+        (None, None, Some(model)) => decider.by_model(model)?,
+        (None, None, None) => decider.by_keys()?,
+    };
+    if wish.constraints.data == DataPolicy::Local && !chosen.endpoint.is_loopback() {
+        return Err(setup(format!(
+            "nothing may leave this machine, and {} is elsewhere: choose a server on this machine",
+            chosen.endpoint.base
+        )));
+    }
+    if chosen.endpoint.name == OPENROUTER {
+        chosen.endpoint.extra.extend(wish.constraints.routing());
+    }
+    Ok(chosen)
+}
+
+/// A wish and the variables together.
+struct Asked {
+    provider: Option<String>,
+    model: Option<String>,
+    base: Option<Base>,
+}
+
+struct Base {
+    url: String,
+    /// The variable with the key that goes there.
+    key: &'static str,
+}
+
+impl Asked {
+    fn gather(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Self, ModelError> {
+        let pick = |flag: Option<&str>, variable: &str| {
+            let flag = flag.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+            flag.or_else(|| set(around, variable))
+        };
+        let from_env = set(around, "HOLON_PROVIDER").map(|name| spelling::provider(&name));
+        let mut provider = wish.provider.map(spelling::provider).or_else(|| from_env.clone());
+        let mut model = pick(wish.model, "HOLON_MODEL");
+        let split = model.as_deref().and_then(spelling::split);
+        let flagged = wish.provider.is_some() || (wish.model.is_some() && split.is_some());
+        if let Some((named, rest)) = split {
+            // A flag beats a variable; two that are said in the same breath must agree.
+            let outranked = wish.provider.is_none() && wish.model.is_some();
+            if let Some(provider) = provider.as_ref().filter(|provider| **provider != named && !outranked) {
+                return Err(setup(format!(
+                    "the provider is {provider}, but the model `{named}/{rest}` names {named}: leave one of them out"
+                )));
+            }
+            (provider, model) = (Some(named.to_owned()), Some(rest.to_owned()));
+        }
+        let known =
+            |name: &str| KEY_VARIABLES.iter().any(|(known, _)| *known == name) || LOCAL_NAMES.contains(&name);
+        let own = wish.base_url.map(str::to_owned).or_else(|| {
+            // The URL in the environment belongs to the provider there: another one's key must not go to it.
+            let other = flagged && provider != from_env && provider.as_deref().is_some_and(known);
+            set(around, "HOLON_BASE_URL").filter(|_| !other)
+        });
+        let own = own.map(|url| Base { url, key: "HOLON_API_KEY" });
+        // The variable of OpenAI's own clients says nothing about other providers.
+        let theirs = || {
+            let openai = provider.as_deref().is_none_or(|provider| provider == "openai");
+            let url = set(around, "OPENAI_BASE_URL").filter(|_| openai)?;
+            Some(Base { url, key: "OPENAI_API_KEY" })
+        };
+        Ok(Self { base: own.or_else(theirs), provider, model })
+    }
+}
+
+struct Decider<'a> {
+    wish: &'a Wish<'a>,
+    around: &'a dyn Surroundings,
+    table: &'static Table,
+}
+
+impl Decider<'_> {
+    fn at_base(
+        &self,
+        base: &Base,
+        provider: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<Chosen, ModelError> {
+        let url = spelling::base(&base.url);
+        let look_up = |name: &str| set(self.around, name);
+        if let Some(provider) = provider.or_else(|| spelling::provider_at(&url)) {
+            let mut endpoint = Endpoint::named(provider, Some(&url), look_up)?;
+            if provider == "openai" && spelling::provider_at(&url).is_none() {
+                // Whoever stands in for OpenAI speaks this one, and seldom the newer.
+                endpoint.wire = Wire::Chat;
+            }
+            if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
+                return self.in_cloud(endpoint, model, &format!("{provider} at {url} was asked for"));
+            }
+            return self.at_server(endpoint, model, &format!("{provider} at {url} was asked for"));
+        }
+        let key = look_up(base.key).map(|key| Key::new(&key));
+        let mut endpoint = Endpoint::compatible("", &url, key);
+        endpoint.name = endpoint.host().to_owned();
+        endpoint.check()?;
+        self.at_server(endpoint, model, &format!("{url} was asked for"))
+    }
+
+    fn at_provider(&self, provider: &str, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+        if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
+            let endpoint = Endpoint::named(provider, None, |name| set(self.around, name))?;
+            return self.in_cloud(endpoint, model, &format!("{provider} {why}"));
+        }
+        if LOCAL_NAMES.contains(&provider) {
+            return self.on_this_machine(provider, model);
+        }
+        let known = KEY_VARIABLES.iter().map(|(name, _)| *name).chain(LOCAL_NAMES);
+        let meant = suggest::hint(provider, known.clone());
+        let list = known.collect::<Vec<_>>().join(", ");
+        Err(setup(format!("unknown provider `{provider}`{meant}: use one of {list}, or give a base URL")))
+    }
+
+    /// A provider that needs a key, with the model named or chosen.
+    fn in_cloud(&self, endpoint: Endpoint, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+        let provider = endpoint.name.clone();
+        let rows = || self.around.rows(&provider);
+        let (model, why) = match model {
+            Some(model) => {
+                let spelled = self.table.spelled(&provider, model).ok_or_else(|| {
+                    setup(format!("{provider} does not offer `{model}`: name another model or provider"))
+                })?;
+                let as_spelled = if spelled == model {
+                    String::new()
+                } else {
+                    format!(", where `{model}` is `{spelled}`")
+                };
+                (spelled, format!("{why}{as_spelled}"))
+            }
+            None => {
+                let constraints =
+                    Constraints { provider: Some(provider.clone()), ..self.wish.constraints.clone() };
+                let selection =
+                    select(self.wish.intent, &constraints, &rows()).map_err(|no| setup(no.to_string()))?;
+                (selection.model, format!("{why}; the model is {}", selection.reason))
+            }
+        };
+        // Figures nobody asked for are not worth a look at the network.
+        let row = self.table.rows(&provider).into_iter().find(|row| row.id == model);
+        let tools = tools::in_cloud(self.wish.tools, row.as_ref());
+        Ok(Chosen { endpoint, model, tools, why, row })
+    }
+
+    fn by_model(&self, model: &str) -> Result<Chosen, ModelError> {
+        let has = |provider: &str| self.key_of(provider).is_some();
+        let maker = model.split_once('/').map(|(maker, _)| maker).or_else(|| maker_of(model));
+        let native = maker.filter(|maker| KEY_VARIABLES.iter().any(|(name, _)| name == maker));
+        // A model as its maker spells it is asked of its maker; with a folder before it, it is OpenRouter's spelling.
+        let order = if model.contains('/') {
+            [Some(OPENROUTER), native]
+        } else {
+            [native, maker.map(|_| OPENROUTER)]
+        };
+        for provider in order.into_iter().flatten() {
+            let offered = self.table.spelled(provider, model).is_some();
+            if let Some(variable) = self.key_of(provider).filter(|_| offered) {
+                return self.at_provider(provider, Some(model), &format!("has a key in {variable}"));
+            }
+        }
+        if let Some(found) = self.server_with(model)? {
+            return Ok(found);
+        }
+        // Own names (fine-tuned models) are known to the one provider there is a key for.
+        if maker.is_none() && !has(OPENROUTER) {
+            let mut there = ["anthropic", "openai"].into_iter().filter(|provider| has(provider));
+            if let (Some(only), None) = (there.next(), there.next()) {
+                return self.at_provider(only, Some(model), "is the only provider with a key");
+            }
+        }
+        Err(setup(self.nobody_has(model, native)))
+    }
+
+    fn nobody_has(&self, model: &str, native: Option<&str>) -> String {
+        let variable =
+            |provider: &str| KEY_VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, v)| *v);
+        let own = native.and_then(|maker| Some(format!("{} to ask {maker} itself", variable(maker)?)));
+        match own {
+            Some(own) => format!("`{model}` needs a key: set OPENROUTER_API_KEY, or {own}"),
+            None if model.contains('/') => format!(
+                "no server on this machine has `{model}`: set OPENROUTER_API_KEY to ask OpenRouter for it, or start the server that has it"
+            ),
+            None => format!(
+                "no server on this machine has `{model}`: start the one that has it, give its --base-url, or spell a model of OpenRouter as maker/model"
+            ),
+        }
+    }
+
+    fn by_keys(&self) -> Result<Chosen, ModelError> {
+        let private = self.wish.constraints.data == DataPolicy::Local;
+        for (provider, variable) in KEY_VARIABLES.into_iter().filter(|_| !private) {
+            if self.key_of(provider).is_some() {
+                return self.at_provider(provider, None, &format!("has a key in {variable}"));
+            }
+        }
+        self.on_this_machine("local", None)
+    }
+
+    /// The variable with a provider's key, when it is set.
+    fn key_of(&self, provider: &str) -> Option<&'static str> {
+        let (_, variable) = KEY_VARIABLES.into_iter().find(|(name, _)| *name == provider)?;
+        set(self.around, variable).map(|_| variable)
+    }
+}
+
+#[cfg(feature = "http")]
+impl Chosen {
+    /// A provider for it: patient, and with tools in words where the model needs that.
+    pub fn connect(&self, timeouts: crate::Timeouts) -> Result<Box<dyn crate::Provider>, ModelError> {
+        let patient = crate::Retrying::new(crate::Http::new(self.endpoint.clone(), timeouts)?);
+        Ok(match self.tools {
+            ToolCalls::Native => Box::new(patient),
+            ToolCalls::Text { constrain } => Box::new(crate::TextTools::new(patient, constrain)),
+        })
+    }
+}
+
+/// A variable that says something.
+fn set(around: &dyn Surroundings, name: &str) -> Option<String> {
+    around.variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn setup(message: impl Into<String>) -> ModelError {
+    ModelError::new(ErrorKind::Setup, message)
+}

@@ -1,0 +1,66 @@
+//! Fetches OpenRouter's list of models.
+
+use std::time::Duration;
+
+use super::{client, network, read_body, refused, within};
+use crate::Timeouts;
+use crate::catalogue::{Fetch, Fetched};
+use crate::endpoint::Endpoint;
+use crate::error::{ErrorKind, ModelError};
+
+/// The list is larger than any other answer, but not by much.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// The list below a base URL. It is public: no key is sent for it.
+#[derive(Debug, Clone)]
+pub struct HttpCatalogue {
+    endpoint: Endpoint,
+    timeouts: Timeouts,
+}
+
+impl HttpCatalogue {
+    /// The list of a server, such as `https://openrouter.ai/api/v1`.
+    pub fn new(base: &str) -> Self {
+        // A command that a person waits for must not wait as long as a model may think.
+        let seconds = Duration::from_secs;
+        let timeouts = Timeouts { connect: seconds(4), head: seconds(10), idle: seconds(10) };
+        Self { endpoint: Endpoint::compatible("openrouter", base, None), timeouts }
+    }
+
+    async fn get(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
+        let mut call = client(&self.endpoint, self.timeouts)?.get(self.source());
+        if let Some(value) = etag.and_then(|etag| reqwest::header::HeaderValue::from_str(etag).ok()) {
+            call = call.header("if-none-match", value);
+        }
+        let answer = within(self.timeouts.head, "the answer to begin", call.send()).await?;
+        let mut answer = answer.map_err(|error| network(&error))?;
+        let status = answer.status();
+        if status == reqwest::StatusCode::NOT_MODIFIED {
+            return Ok(Fetched::Unchanged);
+        }
+        if !status.is_success() {
+            return Err(refused(answer, self.timeouts.idle).await);
+        }
+        let etag = answer.headers().get("etag").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = read_body(&mut answer, MOST_BYTES, self.timeouts.idle).await?;
+        Ok(Fetched::List { body, etag })
+    }
+}
+
+impl Fetch for HttpCatalogue {
+    fn source(&self) -> String {
+        format!("{}/models", self.endpoint.base)
+    }
+
+    fn fetch(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let message = "a blocking request was made inside an asynchronous task";
+            return Err(ModelError::new(ErrorKind::BadRequest, message));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
+        })?;
+        runtime.block_on(self.get(etag))
+    }
+}

@@ -1,0 +1,7 @@
+//! Who publishes: a token from the environment, or an App that gets itself one.
+
+mod app;
+mod jwt;
+
+pub use app::{App, installation_token};
+pub use jwt::base64;

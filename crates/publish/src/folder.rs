@@ -1,0 +1,228 @@
+//! A finished output folder, read only after every digest was checked.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use holon_core::artifact::{Kind, read};
+use holon_core::digest::sha256;
+use holon_core::manifest::SCHEMA_VERSION;
+use holon_core::{Manifest, Outcome};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+
+use crate::error::Error;
+
+const LARGEST_MANIFEST: u64 = 16 << 20;
+
+/// An output folder whose files are the ones its manifest vouches for.
+#[derive(Debug)]
+pub struct Output {
+    dir: PathBuf,
+    manifest: Manifest,
+    digest: String,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Output {
+    /// Reads and verifies a folder; `expected` is the digest the manifest must have, when the caller knows it.
+    pub fn open(dir: &Path, expected: Option<&str>) -> Result<Self, Error> {
+        let folder = openat(CWD, dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|e| Error::folder(dir, format!("the folder cannot be opened: {e}")))?;
+        let text = bytes(&folder, "manifest.json", LARGEST_MANIFEST)
+            .map_err(|why| Error::folder(dir.join("manifest.json"), why))?;
+        let digest = sha256(&text);
+        let wanted = expected.map(|e| e.trim().trim_start_matches("sha256:").to_ascii_lowercase());
+        if let Some(expected) = wanted.filter(|e| *e != digest) {
+            return Err(Error::Tampered { path: "manifest.json".into(), expected, found: digest });
+        }
+        let manifest: Manifest = serde_json::from_slice(&text)
+            .map_err(|e| Error::folder(dir.join("manifest.json"), format!("not a manifest: {e}")))?;
+        if manifest.schema_version != SCHEMA_VERSION {
+            let why = format!("version {} of the manifest is not known", manifest.schema_version);
+            return Err(Error::folder(dir.join("manifest.json"), why));
+        }
+        let mut files = BTreeMap::new();
+        for artifact in &manifest.artifacts {
+            let Some(expected) = &artifact.sha256 else { continue };
+            let limit = Kind::of(&artifact.path).max_bytes() as u64;
+            let content = bytes(&folder, &artifact.path, limit)
+                .map_err(|why| Error::folder(dir.join(&artifact.path), why))?;
+            let found = sha256(&content);
+            if found != *expected {
+                return Err(Error::Tampered {
+                    path: artifact.path.clone(),
+                    expected: expected.clone(),
+                    found,
+                });
+            }
+            if artifact.valid {
+                files.insert(artifact.path.clone(), content);
+            }
+        }
+        Ok(Self { dir: dir.to_owned(), manifest, digest, files })
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What the host said about the run.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The digest of the manifest, which names this output as a whole.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The run's id as text.
+    pub fn run(&self) -> &str {
+        self.manifest.run_id.as_str()
+    }
+
+    /// A valid artifact's bytes.
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).map(Vec::as_slice)
+    }
+
+    /// A valid artifact's text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.bytes(name).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// A valid artifact's JSON as a type.
+    pub fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some(bytes) = self.bytes(name) else { return Ok(None) };
+        read(bytes).map(Some).map_err(|problems| {
+            let why = problems.first().map(ToString::to_string).unwrap_or_default();
+            Error::folder(self.dir.join(name), why)
+        })
+    }
+
+    /// Whether it may go out: success always, `needs_human` only where the caller accepts a draft.
+    pub fn gate(&self, draft_needs_human: bool) -> Result<Ready, Error> {
+        let refuse = |why: &str| {
+            Err(Error::NotPublishable {
+                run: self.run().to_owned(),
+                outcome: self.manifest.outcome,
+                why: why.to_owned(),
+            })
+        };
+        let missing = self.manifest.artifacts.iter().find(|a| a.required && !a.valid);
+        match self.manifest.outcome {
+            _ if !self.manifest.breaches.is_empty() => refuse("a wall did not hold"),
+            Outcome::Success if missing.is_some() => refuse("a required artifact is not valid"),
+            Outcome::Success => Ok(Ready::Final),
+            Outcome::NeedsHuman if draft_needs_human => Ok(Ready::Draft),
+            Outcome::NeedsHuman => refuse("a person has to look at it first"),
+            Outcome::Failure => refuse("it is not published"),
+        }
+    }
+}
+
+/// How something may go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// As it is.
+    Final,
+    /// Marked as something a person has to look at.
+    Draft,
+}
+
+/// A regular file below a folder, no link followed on the way, of at most `limit` bytes.
+fn bytes(folder: &impl AsFd, name: &str, limit: u64) -> Result<Vec<u8>, String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let fd =
+        openat2(folder, name, flags, Mode::empty(), resolve).map_err(|e| format!("cannot be opened: {e}"))?;
+    let kind = fstat(&fd).map_err(|e| format!("cannot be looked at: {e}"))?;
+    if !rustix::fs::FileType::from_raw_mode(kind.st_mode).is_file() {
+        return Err("is not a regular file".into());
+    }
+    let mut content = Vec::new();
+    File::from(fd).take(limit + 1).read_to_end(&mut content).map_err(|e| format!("cannot be read: {e}"))?;
+    if content.len() as u64 > limit {
+        return Err(format!("has more than {limit} bytes"));
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fs;
+
+    use holon_core::manifest::{Artifact, Breach};
+    use holon_core::{RunId, Status};
+
+    use super::*;
+
+    fn folder(outcome: Outcome, files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manifest = Manifest::begun(RunId::from_parts(0, [0; 4]), "plan", "1970-01-01T00:00:00Z");
+        for (path, text) in files {
+            fs::write(dir.path().join(path), text).unwrap();
+            manifest.artifacts.push(Artifact {
+                path: path.to_string(),
+                sha256: Some(sha256(text.as_bytes())),
+                bytes: text.len() as u64,
+                required: true,
+                valid: true,
+                problems: Vec::new(),
+            });
+        }
+        manifest.conclude(Status::Completed, outcome);
+        fs::write(dir.path().join("manifest.json"), manifest.to_json()).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_changed_file_is_refused() {
+        let dir = folder(Outcome::Success, &[("plan.md", "# Plan")]);
+        assert_eq!(Output::open(dir.path(), None).unwrap().text("plan.md").as_deref(), Some("# Plan"));
+        fs::write(dir.path().join("plan.md"), "# Plam").unwrap();
+        assert!(
+            matches!(Output::open(dir.path(), None), Err(Error::Tampered { path, .. }) if path == "plan.md")
+        );
+    }
+
+    #[test]
+    fn a_link_or_a_missing_file_is_refused() {
+        let dir = folder(Outcome::Success, &[("plan.md", "# Plan")]);
+        let other = dir.path().join("other");
+        fs::rename(dir.path().join("plan.md"), &other).unwrap();
+        assert!(matches!(Output::open(dir.path(), None), Err(Error::Folder { .. })));
+        std::os::unix::fs::symlink(&other, dir.path().join("plan.md")).unwrap();
+        assert!(matches!(Output::open(dir.path(), None), Err(Error::Folder { .. })));
+    }
+
+    #[test]
+    fn a_manifest_that_was_exchanged_is_refused_when_its_digest_is_known() {
+        let dir = folder(Outcome::Success, &[]);
+        let digest = Output::open(dir.path(), None).unwrap().digest().to_owned();
+        assert!(Output::open(dir.path(), Some(&format!("sha256:{digest}"))).is_ok());
+        let other = folder(Outcome::Failure, &[]);
+        assert!(matches!(Output::open(other.path(), Some(&digest)), Err(Error::Tampered { .. })));
+    }
+
+    #[test]
+    fn only_success_goes_out_as_it_is() {
+        let check = |outcome, draft, expect: Option<Ready>| {
+            let dir = folder(outcome, &[]);
+            assert_eq!(Output::open(dir.path(), None).unwrap().gate(draft).ok(), expect, "{outcome} {draft}");
+        };
+        check(Outcome::Success, false, Some(Ready::Final));
+        check(Outcome::Success, true, Some(Ready::Final));
+        check(Outcome::NeedsHuman, false, None);
+        check(Outcome::NeedsHuman, true, Some(Ready::Draft));
+        check(Outcome::Failure, true, None);
+        let dir = folder(Outcome::Success, &[]);
+        let mut output = Output::open(dir.path(), None).unwrap();
+        output.manifest.breaches.push(Breach { kind: "x".into(), detail: String::new(), paths: Vec::new() });
+        assert!(output.gate(true).is_err());
+    }
+}

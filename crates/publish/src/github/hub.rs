@@ -1,0 +1,139 @@
+//! What GitHub says about a repository, an issue, a pull request, and about us.
+
+use serde_json::Value;
+
+use super::options::Own;
+use crate::api::{Api, Bound, Request, json, pages};
+use crate::error::Error;
+use crate::target::Repo;
+
+/// Longest list that is read: comments of a pull request, for example.
+const LONGEST: Bound = Bound { entries: 5_000 };
+
+/// A repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RepoFacts {
+    pub default_branch: String,
+    pub clone_url: String,
+    pub html_url: String,
+    /// Whether the token may push; not known for some tokens.
+    pub may_push: Option<bool>,
+    pub archived: bool,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PullFacts {
+    pub number: u64,
+    pub author: String,
+    pub head_sha: String,
+    pub head_ref: String,
+    /// Gone when the fork was deleted.
+    pub head_repo: Option<Repo>,
+    pub head_clone_url: Option<String>,
+    pub base_ref: String,
+    pub open: bool,
+    pub url: String,
+    pub title: String,
+    pub body: String,
+}
+
+/// What a number names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Thread {
+    Issue { url: String },
+    Pull(Box<PullFacts>),
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn need(request: &Request, value: &Value, what: &str) -> Result<String, Error> {
+    let found = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    found.ok_or_else(|| Error::Answer { call: request.shown(), why: format!("{what} is missing") })
+}
+
+pub(crate) fn repo(api: &mut dyn Api, repo: &Repo) -> Result<RepoFacts, Error> {
+    let request = Request::get(repo.path(""));
+    let found = json(api, &request)?;
+    Ok(RepoFacts {
+        default_branch: need(&request, &found["default_branch"], "the default branch")?,
+        clone_url: need(&request, &found["clone_url"], "the address for git")?,
+        html_url: text(&found["html_url"]),
+        may_push: found["permissions"]["push"].as_bool(),
+        archived: found["archived"].as_bool().unwrap_or(false),
+    })
+}
+
+pub(crate) fn pull_of(request: &Request, found: &Value) -> Result<PullFacts, Error> {
+    let number = found["number"].as_u64();
+    let head = &found["head"];
+    let head_repo = head["repo"]["full_name"].as_str().and_then(|name| name.parse().ok());
+    Ok(PullFacts {
+        number: number.ok_or_else(|| Error::Answer { call: request.shown(), why: "no number".into() })?,
+        author: text(&found["user"]["login"]),
+        head_sha: need(request, &head["sha"], "the head's commit")?,
+        head_ref: need(request, &head["ref"], "the head's branch")?,
+        head_repo,
+        head_clone_url: head["repo"]["clone_url"].as_str().map(str::to_owned),
+        base_ref: need(request, &found["base"]["ref"], "the base's branch")?,
+        open: found["state"] == "open",
+        url: text(&found["html_url"]),
+        title: text(&found["title"]),
+        body: text(&found["body"]),
+    })
+}
+
+pub(crate) fn pull(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<PullFacts, Error> {
+    let request = Request::get(repo.path(&format!("/pulls/{number}")));
+    pull_of(&request, &json(api, &request)?)
+}
+
+pub(crate) fn thread(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<Thread, Error> {
+    let issue = json(api, &Request::get(repo.path(&format!("/issues/{number}"))))?;
+    if issue["pull_request"].is_object() {
+        return Ok(Thread::Pull(Box::new(pull(api, repo, number)?)));
+    }
+    Ok(Thread::Issue { url: text(&issue["html_url"]) })
+}
+
+/// Who we are on the forge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Me {
+    /// This account.
+    Login(String),
+    /// Some App: its tokens cannot ask who they are, and no outsider can write as one.
+    SomeApp,
+}
+
+impl Me {
+    /// Whether something was written by us.
+    pub(crate) fn wrote(&self, user: &Value) -> bool {
+        match self {
+            Self::Login(login) => user["login"].as_str().is_some_and(|name| name.eq_ignore_ascii_case(login)),
+            Self::SomeApp => user["type"] == "Bot",
+        }
+    }
+}
+
+pub(crate) fn me(api: &mut dyn Api, own: &Own) -> Result<Me, Error> {
+    if let Own::Login(login) = own {
+        return Ok(Me::Login(login.clone()));
+    }
+    match json(api, &Request::get("/user")) {
+        Ok(found) => Ok(Me::Login(text(&found["login"]))),
+        Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Me::SomeApp),
+        Err(error) => Err(error),
+    }
+}
+
+/// Every entry of a list.
+pub(crate) fn list(api: &mut dyn Api, path: String) -> Result<Vec<Value>, Error> {
+    Ok(pages(api, Request::get(path), None, LONGEST)?.entries)
+}
+
+/// Every entry of a list that stands in a field.
+pub(crate) fn list_in(api: &mut dyn Api, request: Request, field: &str) -> Result<Vec<Value>, Error> {
+    Ok(pages(api, request, Some(field), LONGEST)?.entries)
+}

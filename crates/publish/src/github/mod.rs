@@ -1,0 +1,312 @@
+//! A finished output to GitHub: comments, reviews, pull requests, checks.
+//!
+//! Each part is decided from the output and from what GitHub holds, and carried out afterwards. Nothing is remembered
+//! between runs but what stands on GitHub itself.
+
+mod carry;
+mod check;
+mod comment;
+pub(crate) mod hub;
+mod judge;
+mod options;
+mod pull;
+mod report;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use holon_core::artifact::{ethics::Ethics, review::Review};
+use holon_core::ids::TaskId;
+use holon_core::redact::Redactor;
+use holon_core::secrets;
+use holon_git::Git;
+
+use crate::api::{Api, Reach, Request};
+use crate::error::Error;
+use crate::facts::Facts;
+use crate::folder::Output;
+use crate::text::Cleaner;
+use crate::token::Token;
+use carry::{Action, Decision, carry};
+use hub::{Me, RepoFacts, Thread};
+
+pub use options::{EthicsAs, Options, Own, Part};
+pub use report::{Call, Outcome, PartReport, Report, Step};
+
+/// What publishing works with.
+pub struct Tools<'a> {
+    /// The forge.
+    pub api: &'a mut dyn Api,
+    /// Where it is, which decides where the token may go.
+    pub reach: &'a Reach,
+    /// The token for git.
+    pub token: Option<Token>,
+    /// Git.
+    pub git: &'a Git,
+    /// A place for temporary files.
+    pub temp: &'a Path,
+    /// The `objects` folder of a local clone, which helps to merge a patch on commits that were never pushed.
+    pub local: Option<PathBuf>,
+    /// Variables of the network that git shall see.
+    pub network: Vec<(&'static str, String)>,
+    /// Knows what must never be published.
+    pub redactor: Redactor,
+}
+
+/// Publishes what an output holds; an error means that nothing was begun, a failed part is in the report.
+pub fn publish(output: &Output, options: &Options, tools: &mut Tools<'_>) -> Result<Report, Error> {
+    let ready = output.gate(options.draft_needs_human)?;
+    let clean = Cleaner::new(tools.redactor.clone());
+    let parts = parts(output, options)?;
+    let target = &options.target;
+    let repo = hub::repo(tools.api, &target.repo)?;
+    if repo.archived {
+        return Err(Error::usage(format!("{} is archived", target.repo), "nothing can be published there"));
+    }
+    let thread = target.number.map(|number| hub::thread(tools.api, &target.repo, number)).transpose()?;
+    let task = task(output, options, thread.as_ref())?;
+    let facts = Facts::of(output, task, ready, &clean);
+    let mut run =
+        Run { output, options, clean: &clean, facts: &facts, repo: &repo, thread, me: None, opened: None };
+    let mut report = Report {
+        run: facts.run.clone(),
+        target: target.to_string(),
+        task: facts.task.to_string(),
+        dry_run: options.dry_run,
+        parts: Vec::new(),
+    };
+    for part in parts {
+        report.parts.push(run.part(part, tools));
+    }
+    Ok(report)
+}
+
+/// What to publish: what was asked for, or everything there is.
+fn parts(output: &Output, options: &Options) -> Result<Vec<Part>, Error> {
+    let file = |part: Part| match part {
+        Part::Pull => "diff.patch",
+        Part::Review => "review.json",
+        Part::Plan => "plan.md",
+        Part::Ethics => "ethics.json",
+        Part::Summary => "summary.md",
+    };
+    let has = |part: &Part| output.bytes(file(*part)).is_some();
+    if let Some(part) = options.only.iter().find(|part| !has(part)) {
+        let message = format!("run {} left no valid {}", output.run(), file(*part));
+        return Err(Error::usage(message, "leave --only out to publish what there is"));
+    }
+    let mut parts = options.only.clone();
+    if parts.is_empty() {
+        parts = [Part::Pull, Part::Review, Part::Plan, Part::Ethics].into_iter().filter(has).collect();
+        if parts.is_empty() && has(&Part::Summary) {
+            parts.push(Part::Summary);
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    if parts.is_empty() {
+        return Err(Error::folder(output.dir(), "there is nothing in it that can be published"));
+    }
+    Ok(parts)
+}
+
+/// The task's name: given, else from the number, else from the run.
+fn task(output: &Output, options: &Options, thread: Option<&Thread>) -> Result<TaskId, Error> {
+    if let Some(task) = &options.task {
+        // What git takes for the end of a branch's name.
+        let text = task.as_str();
+        if text.ends_with(['.', '-']) || text.ends_with(".lock") || text.contains("..") {
+            return Err(Error::usage(
+                format!("task `{text}` cannot name a branch"),
+                "use letters, digits and dashes",
+            ));
+        }
+        return Ok(task.clone());
+    }
+    let name = match (options.target.number, thread) {
+        (Some(number), Some(Thread::Pull(_))) => format!("pr-{number}"),
+        (Some(number), _) => format!("issue-{number}"),
+        (None, _) => output.run().to_owned(),
+    };
+    name.parse().map_err(|e| Error::usage(format!("{e}"), "name the task with --task"))
+}
+
+/// One publication in progress.
+struct Run<'a> {
+    output: &'a Output,
+    options: &'a Options,
+    clean: &'a Cleaner,
+    facts: &'a Facts,
+    repo: &'a RepoFacts,
+    thread: Option<Thread>,
+    me: Option<Me>,
+    /// The pull request that was opened for the patch: number and head.
+    opened: Option<(u64, String)>,
+}
+
+impl Run<'_> {
+    fn part(&mut self, part: Part, tools: &mut Tools<'_>) -> PartReport {
+        let done = match part {
+            Part::Pull => self.pull(tools),
+            Part::Review => self.review(tools),
+            Part::Plan => self.comment(tools, Part::Plan, "Plan", "plan.md"),
+            Part::Summary => self.comment(tools, Part::Summary, "Summary", "summary.md"),
+            Part::Ethics => self.ethics(tools),
+        };
+        done.unwrap_or_else(|error| PartReport::new(part.name()).fail(&error))
+    }
+
+    fn pull_facts(&self) -> Option<&hub::PullFacts> {
+        match &self.thread {
+            Some(Thread::Pull(pull)) => Some(pull),
+            _ => None,
+        }
+    }
+
+    /// The issue or pull request that comments go to.
+    fn number(&self) -> Option<u64> {
+        self.options.target.number.or(self.opened.as_ref().map(|(number, _)| *number))
+    }
+
+    fn me(&mut self, tools: &mut Tools<'_>) -> Result<Me, Error> {
+        if self.me.is_none() {
+            self.me = Some(hub::me(tools.api, &self.options.own)?);
+        }
+        Ok(self.me.clone().unwrap_or(Me::SomeApp))
+    }
+
+    fn pull(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
+        let name = Part::Pull.name();
+        let patch = self.output.bytes("diff.patch").unwrap_or_default();
+        if patch.is_empty() || self.output.manifest().no_changes {
+            return Ok(PartReport::skipped(name, "the run changed nothing"));
+        }
+        if let Some(hit) = secrets::scan_added_lines_with(&tools.redactor, patch).into_iter().next() {
+            return Err(Error::Secret { path: hit.path, line: hit.line, rule: hit.rule });
+        }
+        if let Some(ethics) = self.output.json::<Ethics>("ethics.json")?
+            && ethics.blocks()
+            && !self.facts.draft
+        {
+            return Err(Error::NotPublishable {
+                run: self.facts.run.clone(),
+                outcome: holon_core::Outcome::NeedsHuman,
+                why: "its ethics report does not approve the change".into(),
+            });
+        }
+        let ask = pull::Ask {
+            output: self.output,
+            options: self.options,
+            facts: self.facts,
+            clean: self.clean,
+            repo: self.repo,
+            pull: self.pull_facts(),
+            patch,
+        };
+        let (report, answers) =
+            carry(tools, self.options.dry_run, PartReport::new(name), |tools, _| pull::decide(&ask, tools));
+        let opened = answers
+            .iter()
+            .rev()
+            .find_map(|a| Some((a["number"].as_u64()?, a["head"]["sha"].as_str()?.to_owned())));
+        self.opened = opened;
+        Ok(report)
+    }
+
+    fn review(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
+        let name = Part::Review.name();
+        let Some(review) = self.output.json::<Review>("review.json")? else {
+            return Ok(PartReport::skipped(name, "there is no review.json"));
+        };
+        let Some(number) = self.pull_facts().map(|pull| pull.number) else {
+            return Err(Error::usage(
+                "a review needs a pull request",
+                "name one as OWNER/REPO#NUMBER, or use `holon publish summary`, `sarif`, `junit` or `markdown`",
+            ));
+        };
+        let me = self.me(tools)?;
+        let ask = judge::Ask {
+            output: self.output,
+            review: &review,
+            options: self.options,
+            facts: self.facts,
+            clean: self.clean,
+            repo: self.repo,
+            me: &me,
+            number,
+        };
+        Ok(carry(tools, self.options.dry_run, PartReport::new(name), |tools, before| {
+            judge::decide(&ask, tools, before)
+        })
+        .0)
+    }
+
+    fn comment(
+        &mut self,
+        tools: &mut Tools<'_>,
+        part: Part,
+        heading: &str,
+        file: &str,
+    ) -> Result<PartReport, Error> {
+        let Some(number) = self.number() else {
+            let why = "no issue or pull request is given to comment on; `holon publish summary` writes a job summary";
+            return Ok(PartReport::skipped(part.name(), why));
+        };
+        let me = self.me(tools)?;
+        let text = self.output.text(file).unwrap_or_default();
+        let said = comment::Said { kind: part.name(), heading, file, text: &text };
+        let (repo, facts, clean) = (&self.options.target.repo, self.facts, self.clean);
+        let decide = |tools: &mut Tools<'_>| {
+            let present = hub::list(tools.api, repo.path(&format!("/issues/{number}/comments")))?;
+            let (request, url) = comment::decide(repo, number, &present, &me, &said, facts, clean);
+            let actions = request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
+            Ok(Decision { actions, url, ..Decision::default() })
+        };
+        Ok(carry(tools, self.options.dry_run, PartReport::new(part.name()), |tools, _| decide(tools)).0)
+    }
+
+    fn ethics(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
+        let Some(ethics) = self.output.json::<Ethics>("ethics.json")? else {
+            return Ok(PartReport::skipped(Part::Ethics.name(), "there is no ethics.json"));
+        };
+        let head = self
+            .pull_facts()
+            .map(|pull| pull.head_sha.clone())
+            .or(self.opened.as_ref().map(|(_, sha)| sha.clone()));
+        let file = if self.output.bytes("ethics.md").is_some() { "ethics.md" } else { "ethics.json" };
+        let head = match (head, self.options.ethics) {
+            (_, EthicsAs::Comment) | (None, EthicsAs::Auto) => {
+                return self.comment(tools, Part::Ethics, "Ethics report", file);
+            }
+            (None, EthicsAs::Check) => {
+                return Err(Error::usage(
+                    "a check run needs a pull request",
+                    "name one as OWNER/REPO#NUMBER",
+                ));
+            }
+            (Some(head), _) => head,
+        };
+        let text = self.output.text("ethics.md").unwrap_or_else(|| ethics.approval_justification.clone());
+        let (repo, facts, clean) = (&self.options.target.repo, self.facts, self.clean);
+        let mut forbidden = false;
+        let (report, _) =
+            carry(tools, self.options.dry_run, PartReport::new(Part::Ethics.name()), |tools, _| {
+                let request = Request::get(repo.path(&format!("/commits/{head}/check-runs")));
+                let request = request.query("check_name", check::NAME).query("filter", "all");
+                let present = hub::list_in(tools.api, request, "check_runs");
+                forbidden = present.as_ref().is_err_and(|error| error.status() == Some(403));
+                let request = check::decide(repo, &head, &present?, &ethics, &text, facts, clean);
+                let actions =
+                    request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
+                Ok(Decision { actions, ..Decision::default() })
+            });
+        // Only Apps may make check runs; everyone may say the same in a comment.
+        let refused = forbidden || report.error.as_deref().is_some_and(|error| error.contains("(403)"));
+        if refused && self.options.ethics == EthicsAs::Auto {
+            let mut report = self.comment(tools, Part::Ethics, "Ethics report", file)?;
+            report.notes.push("the token may not make check runs, so it is a comment".into());
+            return Ok(report);
+        }
+        Ok(report)
+    }
+}

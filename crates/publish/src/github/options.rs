@@ -1,0 +1,116 @@
+//! What a caller decides about publishing to GitHub.
+
+use holon_core::ids::TaskId;
+
+use crate::review::Verdicts;
+use crate::target::{Repo, Target};
+
+/// One thing an output can become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// diff.patch as branch and pull request.
+    Pull,
+    /// review.json as a pull request review.
+    Review,
+    /// plan.md as a comment.
+    Plan,
+    /// ethics.json as a check run or comment.
+    Ethics,
+    /// summary.md as a comment.
+    Summary,
+}
+
+impl Part {
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Review => "review",
+            Self::Plan => "plan",
+            Self::Ethics => "ethics",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// Who the publisher is, so that only its own marks count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// This account.
+    Login(String),
+    /// Not known yet: the forge is asked.
+    Ask,
+}
+
+/// Where an ethics report goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EthicsAs {
+    /// A check run where the token may make one, else a comment.
+    #[default]
+    Auto,
+    /// A check run.
+    Check,
+    /// A comment.
+    Comment,
+}
+
+/// Everything a caller decides.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The repository, and maybe an issue or pull request.
+    pub target: Target,
+    /// Only these; empty for everything the output holds.
+    pub only: Vec<Part>,
+    /// The name of the work, which names the branch `holon/TASK`; made from the number or the run when not given.
+    pub task: Option<TaskId>,
+    /// The branch a pull request goes to; the repository's default one when not given.
+    pub base: Option<String>,
+    /// The repository to push to, when it is not the target's own.
+    pub push_to: Option<Repo>,
+    /// Add the change to the target pull request's own branch instead of opening one.
+    pub into_pull: bool,
+    /// The title of a pull request; the first line of summary.md when not given.
+    pub title: Option<String>,
+    /// Name and address of the commit's author.
+    pub author: Option<(String, String)>,
+    /// The folder of the repository that the run's workspace was, when it was not its root.
+    pub directory: Option<String>,
+    /// Publish what needs a person, as a draft.
+    pub draft_needs_human: bool,
+    /// Open a pull request as a draft in any case.
+    pub draft: bool,
+    /// The most findings posted at once.
+    pub limit: usize,
+    /// How far a verdict goes.
+    pub verdicts: Verdicts,
+    /// Where an ethics report goes.
+    pub ethics: EthicsAs,
+    /// Who publishes.
+    pub own: Own,
+    /// Say what would be done and change nothing.
+    pub dry_run: bool,
+}
+
+impl Options {
+    /// The defaults for a target.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            only: Vec::new(),
+            task: None,
+            base: None,
+            push_to: None,
+            into_pull: false,
+            title: None,
+            author: None,
+            directory: None,
+            draft_needs_human: false,
+            draft: false,
+            limit: 50,
+            verdicts: Verdicts::default(),
+            ethics: EthicsAs::default(),
+            own: Own::Ask,
+            dry_run: false,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! diff.patch as a branch and one pull request.
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::carry::{Action, Decision};
+use super::hub::{self, PullFacts, RepoFacts};
+use super::{Tools, words};
+use crate::api::{Bound, Method, Request, pages};
+use crate::branch::{Bench, Commit, Remote, Stamp, Standing, standing};
+use crate::error::Error;
+use crate::facts::Facts;
+use crate::folder::Output;
+use crate::github::options::Options;
+use crate::marker::Marker;
+use crate::target::Repo;
+use crate::text::Cleaner;
+
+/// Everything the decision needs that does not change while it is made.
+#[derive(Debug)]
+pub(super) struct Ask<'a> {
+    pub output: &'a Output,
+    pub options: &'a Options,
+    pub facts: &'a Facts,
+    pub clean: &'a Cleaner,
+    pub repo: &'a RepoFacts,
+    /// The target, when it is a pull request.
+    pub pull: Option<&'a PullFacts>,
+    pub patch: &'a [u8],
+}
+
+/// Where the change goes.
+struct Way {
+    /// The repository that is pushed to.
+    repo: Repo,
+    clone_url: String,
+    branch: String,
+    /// The branch and, when it is already known, the commit the change is put on.
+    onto: (String, Option<String>),
+    /// The repository that `onto` is in.
+    onto_url: String,
+    /// Whether a pull request is opened for it.
+    opens: bool,
+}
+
+pub(super) fn decide(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Decision, Error> {
+    let way = way(ask, tools)?;
+    let title = words::title(
+        ask.options.title.as_deref(),
+        ask.output.text("summary.md").as_deref(),
+        &ask.output.manifest().mode,
+        ask.clean,
+    );
+    let mut decision = Decision::default();
+    decision.actions.extend(push(ask, tools, &way, &title)?);
+    if way.opens {
+        open(ask, tools, &way, &title, &mut decision)?;
+    } else {
+        decision.url = ask.pull.map(|pull| pull.url.clone());
+    }
+    Ok(decision)
+}
+
+fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
+    let target = &ask.options.target;
+    let branch = format!("holon/{}", ask.facts.task);
+    if ask.options.into_pull {
+        let pull = ask.pull.ok_or_else(|| {
+            Error::usage("there is no pull request to add the change to", "name it as OWNER/REPO#NUMBER")
+        })?;
+        let (Some(repo), Some(url)) = (pull.head_repo.clone(), pull.head_clone_url.clone()) else {
+            return Err(Error::usage(
+                "the repository of the pull request is gone",
+                "open a new one, without --into-pull",
+            ));
+        };
+        return Ok(Way {
+            repo,
+            onto: (pull.head_ref.clone(), Some(pull.head_sha.clone())),
+            onto_url: url.clone(),
+            clone_url: url,
+            branch: pull.head_ref.clone(),
+            opens: false,
+        });
+    }
+    let base = match (&ask.options.base, ask.pull) {
+        (Some(base), _) => base.clone(),
+        (None, Some(pull)) if pull.head_repo.as_ref() == Some(&target.repo) => pull.head_ref.clone(),
+        (None, Some(_)) => {
+            return Err(Error::usage(
+                "the pull request comes from another repository, so no pull request can be opened onto its branch",
+                "add the change to it with --into-pull, or choose a branch with --base",
+            ));
+        }
+        (None, None) => ask.repo.default_branch.clone(),
+    };
+    let (repo, clone_url) = match &ask.options.push_to {
+        Some(fork) if *fork != target.repo => (fork.clone(), hub::repo(tools.api, fork)?.clone_url),
+        _ if ask.repo.may_push == Some(false) => {
+            return Err(Error::usage(
+                format!("the token may not push to {}", target.repo),
+                "push to a fork with --push-to OWNER/REPO, or use a token that may write contents",
+            ));
+        }
+        _ => (target.repo.clone(), ask.repo.clone_url.clone()),
+    };
+    if branch == base {
+        return Err(Error::usage(
+            format!("{branch} cannot be put onto itself"),
+            "choose another --task or --base",
+        ));
+    }
+    Ok(Way { repo, clone_url, branch, onto: (base, None), onto_url: ask.repo.clone_url.clone(), opens: true })
+}
+
+fn remote(tools: &Tools<'_>, url: &str) -> Remote {
+    let token = tools.token.clone().filter(|_| tools.reach.owns(url));
+    Remote { url: url.to_owned(), token, network: tools.network.clone() }
+}
+
+/// The push that brings the branch to this output; nothing when it is there.
+fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Option<Action>, Error> {
+    let bench = Bench::new(tools.git.clone(), tools.temp, tools.local.as_deref())?;
+    let (source, sink) = (remote(tools, &way.onto_url), remote(tools, &way.clone_url));
+    let onto = bench.branches(&source, &[&way.onto.0])?.remove(&way.onto.0);
+    let Some(onto) = onto else {
+        return Err(Error::usage(format!("there is no branch {}", way.onto.0), "choose one with --base"));
+    };
+    let tip = bench.branches(&sink, &[&way.branch])?.remove(&way.branch);
+    if let Some(tip) = &tip {
+        bench.fetch(&sink, &[tip])?;
+        let found = bench.look(tip)?;
+        match standing(Some(&found), ask.facts) {
+            Standing::Current(_) => return Ok(None),
+            Standing::Foreign(commit, why) if way.opens => {
+                return Err(Error::Foreign { branch: way.branch.clone(), commit, why });
+            }
+            // On someone's own branch the change goes on top of what is there.
+            _ => {}
+        }
+    }
+    let onto = if way.opens { onto } else { tip.clone().unwrap_or(onto) };
+    fetch_all(&bench, &source, ask, &onto, &way.onto.0)?;
+    let tree = match bench.apply(ask.patch, &onto, ask.options.directory.as_deref())? {
+        Ok(tree) => tree,
+        Err(conflicts) => {
+            let onto = format!("{} ({})", way.onto.0, onto.chars().take(12).collect::<String>());
+            return Err(Error::Conflicts { onto, conflicts });
+        }
+    };
+    let stamp = Stamp::new(ask.facts, &onto, &tree);
+    let manifest = ask.output.manifest();
+    let (name, email) = ask.options.author.clone().unwrap_or_else(|| identity(ask));
+    let commit = bench.commit(&Commit {
+        tree: &tree,
+        parent: &onto,
+        message: &words::message(title, ask.facts, &stamp),
+        name: &name,
+        email: &email,
+        date: &words::date(&manifest.started_at),
+    })?;
+    Ok(Some(Action::Push {
+        bench: Rc::new(bench),
+        remote: sink,
+        commit,
+        branch: way.branch.clone(),
+        lease: tip,
+    }))
+}
+
+/// The run's own identity; `.invalid` is a domain nobody can have.
+fn identity(ask: &Ask<'_>) -> (String, String) {
+    let agent: String = ask
+        .output
+        .manifest()
+        .metadata
+        .agent
+        .name
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " ._-".contains(*c))
+        .collect();
+    let name = if agent.trim().is_empty() { "Holon".to_owned() } else { format!("Holon ({})", agent.trim()) };
+    (name, format!("{}@holon.invalid", ask.facts.run))
+}
+
+/// Fetches the commit to build on, and the one the run saw: merging needs its files.
+fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str, branch: &str) -> Result<(), Error> {
+    if bench.fetch(source, &[onto]).is_err() {
+        // Some servers give no single commit.
+        bench.fetch_branch(source, branch)?;
+    }
+    let saw =
+        ask.output.manifest().metadata.snapshot.as_ref().and_then(|snapshot| snapshot.base_commit.clone());
+    if let Some(saw) = saw.filter(|saw| saw != onto && !bench.has(saw)) {
+        // Without it a patch that fits still applies, so a commit that was never pushed is no error.
+        let _ = bench.fetch(source, &[&saw]);
+    }
+    Ok(())
+}
+
+/// Finds, makes or updates the one pull request.
+fn open(
+    ask: &Ask<'_>,
+    tools: &mut Tools<'_>,
+    way: &Way,
+    title: &str,
+    decision: &mut Decision,
+) -> Result<(), Error> {
+    let target = &ask.options.target.repo;
+    let head = format!("{}:{}", way.repo.owner, way.branch);
+    let request = Request::get(target.path("/pulls")).query("head", head.clone()).query("state", "all");
+    let found = pages(tools.api, request, None, Bound { entries: 300 })?.entries;
+    let ours = |pull: &&Value| {
+        let repo = pull["head"]["repo"]["full_name"].as_str().unwrap_or_default();
+        pull["head"]["ref"] == way.branch.as_str() && repo.eq_ignore_ascii_case(&way.repo.to_string())
+    };
+    let ours: Vec<&Value> = found.iter().filter(ours).collect();
+    let url = |pull: &Value| pull["html_url"].as_str().map(str::to_owned);
+    let about = ask.options.target.number;
+    let summary = ask.output.text("summary.md");
+    let region = words::region(summary.as_deref(), about, title, ask.facts, ask.clean);
+    if let Some(pull) = ours.iter().find(|pull| pull["state"] == "open") {
+        decision.url = url(pull);
+        decision.actions.extend(update(target, pull, &region, title, ask.facts, &mut decision.notes));
+        return Ok(());
+    }
+    let same = |pull: &&&Value| {
+        Marker::find(pull["body"].as_str().unwrap_or_default(), "pull")
+            .is_some_and(|m| m.has("digest", &ask.facts.digest))
+    };
+    if let Some(pull) = ours.iter().find(same) {
+        decision.url = url(pull);
+        decision.notes.push("its pull request was closed, and is left closed".into());
+        // A branch that was deleted after merging must not come back.
+        decision.actions.clear();
+        return Ok(());
+    }
+    let mut body = json!({
+        "title": title,
+        "head": if way.repo == *target { way.branch.clone() } else { head },
+        "base": way.onto.0,
+        "body": region,
+        "draft": ask.facts.draft || ask.options.draft,
+    });
+    if way.repo != *target {
+        body["maintainer_can_modify"] = true.into();
+        if way.repo.owner == target.owner {
+            body["head_repo"] = way.repo.to_string().into();
+        }
+    }
+    let what = format!("open a pull request from {} to {}", way.branch, way.onto.0);
+    decision.actions.push(Action::Call(what, Request::send(Method::Post, target.path("/pulls"), body)));
+    Ok(())
+}
+
+/// The request that brings an open pull request up to date, if one is needed.
+fn update(
+    target: &Repo,
+    pull: &Value,
+    region: &str,
+    title: &str,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Option<Action> {
+    let text = pull["body"].as_str().unwrap_or_default();
+    let marker = Marker::find(text, "pull");
+    if marker.as_ref().is_some_and(|m| m.has("digest", &facts.digest)) {
+        return None;
+    }
+    let Some(body) = words::with_region(text, region) else {
+        notes.push("the text of the pull request was rewritten by hand, and is left as it is".into());
+        return None;
+    };
+    let mut change = json!({"body": body});
+    let current = pull["title"].as_str().unwrap_or_default();
+    // A title that someone changed is theirs.
+    if marker.is_some_and(|m| m.has("title", &Facts::text_digest(current))) && current != title {
+        change["title"] = title.into();
+    }
+    let number = pull["number"].as_u64().unwrap_or_default();
+    let path = target.path(&format!("/pulls/{number}"));
+    Some(Action::Call(format!("update pull request #{number}"), Request::send(Method::Patch, path, change)))
+}

@@ -1,0 +1,28 @@
+//! Finished output folders to GitHub, code scanning, test reports and plain Markdown; and context the other way.
+//!
+//! The agent never holds a publishing token. A separate step takes the folder that a run left, checks that it is the folder
+//! the host sealed, decides in pure functions what belongs where, and carries that out. Everything can be repeated: state
+//! is read back from the forge through markers, and what is already there is left alone.
+
+pub mod api;
+pub mod auth;
+pub mod branch;
+pub mod context;
+pub mod diff;
+mod error;
+mod facts;
+pub mod folder;
+pub mod github;
+mod marker;
+pub mod report;
+pub mod review;
+mod target;
+pub mod text;
+mod token;
+
+pub use error::Error;
+pub use facts::Facts;
+pub use folder::{Output, Ready};
+pub use marker::Marker;
+pub use target::{Repo, Target};
+pub use token::Token;

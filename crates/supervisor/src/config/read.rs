@@ -1,0 +1,202 @@
+//! From a TOML table to [`Config`], key by key, so that every refusal names the key.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use toml::{Table, Value};
+
+use super::{Config, ConfigError};
+use crate::level::Level;
+
+const PRESETS: &str = include_str!("../../../../rules/supervisor/presets.toml");
+
+static PRESET_TABLES: LazyLock<BTreeMap<String, Table>> =
+    LazyLock::new(|| toml::from_str(PRESETS).unwrap_or_default());
+
+impl Config {
+    /// Reads a text whose `[supervisor]` section counts; without one the defaults hold.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        let whole: Table =
+            text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()))?;
+        match whole.get("supervisor") {
+            None => Ok(Self::default()),
+            Some(Value::Table(section)) => Self::from_table(section),
+            Some(other) => Err(wrong("supervisor", other, "a table")),
+        }
+    }
+
+    /// Reads the section itself: the preset first, then what is written beside it.
+    pub fn from_table(section: &Table) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        match section.get("preset") {
+            None => {}
+            Some(Value::String(name)) => config = Self::preset(name)?,
+            Some(other) => return Err(wrong("supervisor.preset", other, &preset_names())),
+        }
+        config.overlay(section)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The values of a preset; an empty name stands for the defaults.
+    pub fn preset(name: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        if name.is_empty() {
+            return Ok(config);
+        }
+        let Some(table) = PRESET_TABLES.get(name) else {
+            return Err(wrong("supervisor.preset", &Value::String(name.to_owned()), &preset_names()));
+        };
+        config.overlay(table)?;
+        Ok(config)
+    }
+
+    /// Every key that can be written, sections first.
+    pub fn keys() -> Vec<String> {
+        fields(&mut Self::default()).into_iter().map(|(key, _)| format!("supervisor.{key}")).collect()
+    }
+
+    /// Sets one key, e.g. `supervisor.mode.lock_rounds`, as flags and environment do.
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), ConfigError> {
+        let short = key.strip_prefix("supervisor.").unwrap_or(key);
+        if short == "preset" {
+            let Value::String(name) = value else { return Err(wrong(key, value, &preset_names())) };
+            *self = Self::preset(name)?;
+            return Ok(());
+        }
+        let mut fields = fields(self);
+        match fields.iter_mut().find(|(name, _)| *name == short) {
+            Some((name, field)) => field.set(&format!("supervisor.{name}"), value),
+            None => Err(unknown(short)),
+        }
+    }
+
+    fn overlay(&mut self, section: &Table) -> Result<(), ConfigError> {
+        for (key, value) in section.iter().filter(|(key, _)| *key != "preset") {
+            match value {
+                Value::Table(inner) if is_section(key) => {
+                    for (name, value) in inner {
+                        self.set(&format!("supervisor.{key}.{name}"), value)?;
+                    }
+                }
+                _ => self.set(&format!("supervisor.{key}"), value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Contradictions between keys.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.shadow && !self.level.can_shadow() {
+            return Err(ConfigError::Contradiction {
+                key: "supervisor.shadow".to_owned(),
+                why: "level `off` has nothing to watch with; set supervisor.level to adaptive or strict".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Where a value goes, and what it may be.
+enum Field<'a> {
+    Level(&'a mut Level),
+    Flag(&'a mut bool),
+    /// A count from the given least value on.
+    Count(&'a mut u32, u32),
+    /// A number between two others.
+    Number(&'a mut f64, f64, f64),
+}
+
+impl Field<'_> {
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), ConfigError> {
+        match self {
+            Self::Level(level) => match value.as_str().and_then(Level::from_name) {
+                Some(found) => **level = found,
+                None => return Err(wrong(key, value, "off, adaptive or strict")),
+            },
+            Self::Flag(flag) => match value.as_bool() {
+                Some(found) => **flag = found,
+                None => return Err(wrong(key, value, "true or false")),
+            },
+            Self::Count(count, least) => match value.as_integer().and_then(|n| u32::try_from(n).ok()) {
+                Some(found) if (*least..=MOST).contains(&found) => **count = found,
+                _ => return Err(wrong(key, value, &format!("a whole number from {least} to {MOST}"))),
+            },
+            Self::Number(number, low, high) => {
+                let found = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+                match found.filter(|n| (*low..=*high).contains(n)) {
+                    Some(found) => **number = found,
+                    None => return Err(wrong(key, value, &format!("a number from {low} to {high}"))),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Larger counts would switch a rule off by another name.
+const MOST: u32 = 100_000;
+
+fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
+    use Field::{Count, Flag, Number};
+    let Config { level, shadow, mode, adaptive_free, strict, triggers, takeover, budget, snapshot, hints } =
+        config;
+    vec![
+        ("level", Field::Level(level)),
+        ("shadow", Flag(shadow)),
+        ("mode.pending_steps", Count(&mut mode.pending_steps, 1)),
+        ("mode.write_targets", Count(&mut mode.write_targets, 1)),
+        ("mode.diff_lines", Count(&mut mode.diff_lines, 1)),
+        ("mode.stable_rounds", Count(&mut mode.stable_rounds, 0)),
+        ("mode.lock_rounds", Count(&mut mode.lock_rounds, 1)),
+        ("mode.forced_min_dwell_rounds", Count(&mut mode.forced_min_dwell_rounds, 0)),
+        ("adaptive_free.risk_threshold", Number(&mut adaptive_free.risk_threshold, 0.0, 1.0)),
+        ("strict.first_round_graph", Flag(&mut strict.first_round_graph)),
+        ("triggers.tool_repeat_fail", Count(&mut triggers.tool_repeat_fail, 1)),
+        ("triggers.no_progress", Count(&mut triggers.no_progress, 1)),
+        ("triggers.file_loop", Count(&mut triggers.file_loop, 1)),
+        ("triggers.alternation", Count(&mut triggers.alternation, 1)),
+        ("triggers.goal_drift_rounds", Count(&mut triggers.goal_drift_rounds, 1)),
+        ("triggers.scope_creep_factor", Number(&mut triggers.scope_creep_factor, 1.0, 1000.0)),
+        ("takeover.stability_window", Count(&mut takeover.stability_window, 1)),
+        ("takeover.cooldown_rounds", Count(&mut takeover.cooldown_rounds, 1)),
+        ("takeover.max_rounds", Count(&mut takeover.max_rounds, 1)),
+        ("takeover.token_ratio", Number(&mut takeover.token_ratio, 0.01, 1.0)),
+        ("takeover.extension", Number(&mut takeover.extension, 0.0, 1.0)),
+        ("budget.file_edits", Count(&mut budget.file_edits, 1)),
+        ("budget.command_retries", Count(&mut budget.command_retries, 1)),
+        ("budget.error_repeats", Count(&mut budget.error_repeats, 1)),
+        ("snapshot.template_graph_min", Number(&mut snapshot.template_graph_min, 0.0, 1.0)),
+        ("hints.free_max_per_run", Count(&mut hints.free_max_per_run, 0)),
+    ]
+}
+
+fn is_section(key: &str) -> bool {
+    let prefix = format!("{key}.");
+    fields(&mut Config::default()).iter().any(|(name, _)| name.starts_with(&prefix))
+}
+
+fn unknown(short: &str) -> ConfigError {
+    let mut config = Config::default();
+    let all = fields(&mut config);
+    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+    let section = short.rsplit_once('.').map(|(section, _)| format!("{section}."));
+    let near: Vec<&str> = names
+        .iter()
+        .filter(|name| section.as_deref().is_some_and(|section| name.starts_with(section)))
+        .copied()
+        .collect();
+    let known = if near.is_empty() { names.clone() } else { near };
+    let hint = holon_core::suggest::hint(short, names.iter().copied());
+    ConfigError::Unknown { key: format!("supervisor.{short}"), hint, known: known.join(", ") }
+}
+
+fn wrong(key: &str, value: &Value, expected: &str) -> ConfigError {
+    let found = crate::key::clip(value.to_string().trim(), 60);
+    ConfigError::Value { key: key.to_owned(), found, expected: expected.to_owned() }
+}
+
+fn preset_names() -> String {
+    let names: Vec<&str> = PRESET_TABLES.keys().map(String::as_str).collect();
+    format!("one of {} (or nothing)", names.join(", "))
+}

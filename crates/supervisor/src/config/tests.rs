@@ -1,0 +1,101 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use proptest::prelude::*;
+use toml::Value;
+
+use super::{Config, ConfigError};
+use crate::level::Level;
+
+#[track_caller]
+fn refuse(text: &str, key: &str, part: &str) {
+    let error = Config::from_toml(text).expect_err("refused");
+    assert_eq!(error.key(), Some(key), "{error}");
+    assert!(error.to_string().contains(key), "{error}");
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+#[test]
+fn nothing_written_means_the_documented_defaults() {
+    let config = Config::from_toml("").unwrap();
+    assert_eq!(config, Config::from_toml("[supervisor]\npreset = \"\"\n").unwrap());
+    assert_eq!(config.level, Level::Adaptive);
+    assert!(!config.shadow && config.strict.first_round_graph);
+    let m = &config.mode;
+    assert_eq!([m.pending_steps, m.write_targets, m.diff_lines], [2, 1, 200]);
+    assert_eq!([m.stable_rounds, m.lock_rounds, m.forced_min_dwell_rounds], [2, 2, 1]);
+    let t = &config.triggers;
+    assert_eq!([t.tool_repeat_fail, t.no_progress, t.file_loop, t.alternation, t.goal_drift_rounds], [3, 4, 4, 3, 3]);
+    let k = &config.takeover;
+    assert_eq!([k.stability_window, k.cooldown_rounds, k.max_rounds], [3, 3, 8]);
+    let b = &config.budget;
+    assert_eq!([b.file_edits, b.command_retries, b.error_repeats, config.hints.free_max_per_run], [3, 2, 3, 3]);
+    let numbers = [
+        config.adaptive_free.risk_threshold,
+        t.scope_creep_factor,
+        k.token_ratio,
+        k.extension,
+        config.snapshot.template_graph_min,
+    ];
+    assert_eq!(numbers, [0.5, 2.0, 0.3, 0.5, 0.65]);
+}
+
+#[test]
+fn each_key_can_be_written_and_changes_exactly_itself() {
+    let before = Config::default();
+    let mut seen = Vec::new();
+    for key in Config::keys() {
+        let mut config = before.clone();
+        let values =
+            [Value::Integer(7), Value::Float(0.9), Value::Boolean(true), Value::Boolean(false), "strict".into()];
+        let changed = values.iter().any(|value| config.set(&key, value).is_ok() && config != before);
+        assert!(changed, "{key}");
+        assert!(!seen.contains(&config), "{key} writes where another key does");
+        seen.push(config);
+    }
+    assert_eq!(seen.len(), 26);
+}
+
+#[test]
+fn refusals_name_the_key() {
+    refuse("[supervisor]\nlevel = \"of\"\n", "supervisor.level", "off, adaptive or strict");
+    refuse("[supervisor]\nlevel = false\n", "supervisor.level", "off, adaptive or strict");
+    refuse("[supervisor]\nlevle = \"off\"\n", "supervisor.levle", "did you mean `level`");
+    refuse("[supervisor]\nshadow = 1\n", "supervisor.shadow", "true or false");
+    refuse("[supervisor]\npreset = \"wild\"\n", "supervisor.preset", "aggressive, lenient, strict-ci");
+    refuse("[supervisor]\npreset = 3\n", "supervisor.preset", "lenient");
+    refuse("[supervisor.mode]\nlock = 2\n", "supervisor.mode.lock", "mode.lock_rounds");
+    refuse("[supervisor.mode]\nlock_rounds = -1\n", "supervisor.mode.lock_rounds", "from 1");
+    refuse("[supervisor.mode]\nlock_rounds = 0\n", "supervisor.mode.lock_rounds", "from 1");
+    refuse("[supervisor.triggers]\nno_progress = \"4\"\n", "supervisor.triggers.no_progress", "whole number");
+    refuse("[supervisor.takeover]\ntoken_ratio = 1.5\n", "supervisor.takeover.token_ratio", "to 1");
+    refuse("[supervisor.adaptive_free]\nrisk_threshold = nan\n", "supervisor.adaptive_free.risk_threshold", "from 0");
+    refuse("[supervisor.zones]\na = 1\n", "supervisor.zones", "known: level");
+    refuse("[supervisor]\nmode = 3\n", "supervisor.mode", "not a key");
+    refuse("supervisor = 3\n", "supervisor", "a table");
+    refuse("[supervisor]\nlevel = \"off\"\nshadow = true\n", "supervisor.shadow", "adaptive or strict");
+    assert!(matches!(Config::from_toml("[supervisor"), Err(ConfigError::Syntax(_))));
+}
+
+#[test]
+fn presets_come_first_and_single_keys_win() {
+    for name in ["lenient", "aggressive", "strict-ci"] {
+        assert_ne!(Config::preset(name).unwrap(), Config::default(), "{name}");
+    }
+    assert_eq!(Config::preset("strict-ci").unwrap().level, Level::Strict);
+    let text = "[supervisor]\npreset = \"aggressive\"\n[supervisor.triggers]\nno_progress = 9\n";
+    let config = Config::from_toml(text).unwrap();
+    let preset = Config::preset("aggressive").unwrap();
+    assert_eq!(config.triggers.no_progress, 9);
+    assert_eq!(config.triggers.tool_repeat_fail, preset.triggers.tool_repeat_fail);
+    assert!(preset.triggers.tool_repeat_fail < Config::preset("lenient").unwrap().triggers.tool_repeat_fail);
+    let mut by_flag = Config::default();
+    by_flag.set("preset", &"aggressive".into()).unwrap();
+    assert_eq!(by_flag, preset);
+}
+
+proptest! {
+    #[test]
+    fn reading_never_panics(text in "(\\[supervisor(\\.[a-z]{1,6})?\\]\n)?([a-z_]{1,12} = [-0-9a-z\".]{1,6}\n){0,4}") {
+        let _ = Config::from_toml(&text);
+    }
+}

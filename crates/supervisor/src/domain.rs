@@ -1,0 +1,235 @@
+//! What kind of work a run is: intent, complexity, and whether the supervisor may ever take over.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// Change or add code.
+    #[default]
+    Edit,
+    /// Find and remove a fault.
+    Debug,
+    /// Write or repair tests.
+    Test,
+    /// Change the form and not the behaviour.
+    Refactor,
+    /// Write for people.
+    Docs,
+    /// Look and report.
+    Inspect,
+    /// Answer.
+    Question,
+}
+
+impl Intent {
+    /// Whether such work follows a graph.
+    pub const fn uses_graph(self) -> bool {
+        matches!(self, Self::Edit | Self::Debug | Self::Test | Self::Refactor)
+    }
+
+    /// The name, as in template files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Debug => "debug",
+            Self::Test => "test",
+            Self::Refactor => "refactor",
+            Self::Docs => "docs",
+            Self::Inspect => "inspect",
+            Self::Question => "question",
+        }
+    }
+}
+
+/// The area of work, for the decision to take over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the explanation")]
+pub enum Domain {
+    #[default]
+    CriticalEdit,
+    CriticalDebug,
+    CriticalTest,
+    CriticalRefactor,
+    NonCriticalDocs,
+    NonCriticalRead,
+    NonCriticalExplain,
+}
+
+impl Domain {
+    /// Whether a takeover may ever happen here.
+    pub const fn is_critical(self) -> bool {
+        matches!(self, Self::CriticalEdit | Self::CriticalDebug | Self::CriticalTest | Self::CriticalRefactor)
+    }
+}
+
+/// How much there is to do; decides the template and the number of fallback branches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the explanation")]
+pub enum Complexity {
+    Trivial,
+    #[default]
+    Simple,
+    Moderate,
+    Complex,
+    Hard,
+}
+
+impl Complexity {
+    /// How many fallback branches a graph gets.
+    pub const fn fallbacks(self) -> usize {
+        match self {
+            Self::Trivial | Self::Simple => 0,
+            Self::Moderate => 1,
+            Self::Complex => 2,
+            Self::Hard => 3,
+        }
+    }
+
+    /// From the size of what was asked.
+    pub fn of(goal: &str, files: usize, steps: u32) -> Self {
+        let words = goal.split_whitespace().take(600).count();
+        let steps = steps as usize;
+        let size = files.max(steps);
+        match size {
+            0 | 1 if words <= 12 => Self::Trivial,
+            0 | 1 if words <= 60 => Self::Simple,
+            0..=3 if words <= 150 => Self::Moderate,
+            0..=7 if words <= 500 => Self::Complex,
+            _ => Self::Hard,
+        }
+    }
+}
+
+/// Several named steps or files make a long implementation goal.
+const LONG: usize = 3;
+
+/// Intent and domain: by the mode first, and only then by the goal's words.
+pub fn classify(mode: &str, goal: &str, files: usize, steps: u32) -> (Intent, Domain) {
+    let long = files.max(steps as usize) >= LONG;
+    match mode {
+        "execute" => {
+            let intent = by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]).unwrap_or(Intent::Edit);
+            (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
+        }
+        "debug" => (Intent::Debug, Domain::CriticalDebug),
+        "plan" | "architect" | "review" | "ethical" | "orchestrate" => (Intent::Inspect, Domain::NonCriticalRead),
+        _ => {
+            let intent = by_words(goal, &ALL).unwrap_or(Intent::Edit);
+            let intent = if long && !intent.uses_graph() { Intent::Edit } else { intent };
+            (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
+        }
+    }
+}
+
+const ALL: [Intent; 6] =
+    [Intent::Debug, Intent::Test, Intent::Refactor, Intent::Docs, Intent::Inspect, Intent::Question];
+
+const fn domain_of(intent: Intent) -> Domain {
+    match intent {
+        Intent::Edit => Domain::CriticalEdit,
+        Intent::Debug => Domain::CriticalDebug,
+        Intent::Test => Domain::CriticalTest,
+        Intent::Refactor => Domain::CriticalRefactor,
+        Intent::Docs => Domain::NonCriticalDocs,
+        Intent::Inspect => Domain::NonCriticalRead,
+        Intent::Question => Domain::NonCriticalExplain,
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    debug: Vec<String>,
+    test: Vec<String>,
+    refactor: Vec<String>,
+    docs: Vec<String>,
+    inspect: Vec<String>,
+    question: Vec<String>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../rules/supervisor/intents.toml")).unwrap_or_default()
+});
+
+/// The intent whose word comes first in the goal.
+fn by_words(goal: &str, among: &[Intent]) -> Option<Intent> {
+    let words = |intent: Intent| -> &[String] {
+        match intent {
+            Intent::Edit => &[],
+            Intent::Debug => &WORDS.debug,
+            Intent::Test => &WORDS.test,
+            Intent::Refactor => &WORDS.refactor,
+            Intent::Docs => &WORDS.docs,
+            Intent::Inspect => &WORDS.inspect,
+            Intent::Question => &WORDS.question,
+        }
+    };
+    goal.split(|c: char| !c.is_alphanumeric()).take(400).find_map(|word| {
+        let word = word.to_lowercase();
+        among.iter().find(|intent| words(**intent).contains(&word)).copied()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_decides_before_words() {
+        let check = |mode: &str, goal: &str, files: usize, steps: u32, intent: Intent, domain: Domain| {
+            assert_eq!(classify(mode, goal, files, steps), (intent, domain), "{mode}: {goal}");
+        };
+        check("execute", "add a flag", 0, 0, Intent::Edit, Domain::CriticalEdit);
+        check("execute", "Fix the crash", 0, 0, Intent::Debug, Domain::CriticalDebug);
+        check("execute", "write tests for x", 0, 0, Intent::Test, Domain::CriticalTest);
+        check("execute", "rename foo", 0, 0, Intent::Refactor, Domain::CriticalRefactor);
+        check("execute", "document the flag", 0, 0, Intent::Edit, Domain::CriticalEdit);
+        check("execute", "fix these", 3, 0, Intent::Debug, Domain::CriticalEdit);
+        check("debug", "explain why", 0, 0, Intent::Debug, Domain::CriticalDebug);
+        check("plan", "fix the crash", 9, 9, Intent::Inspect, Domain::NonCriticalRead);
+        check("review", "fix it", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
+        check("ethical", "fix it", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
+        check("docs", "document the flag", 0, 0, Intent::Docs, Domain::NonCriticalDocs);
+        check("chat", "explain this", 0, 0, Intent::Question, Domain::NonCriticalExplain);
+        check("chat", "inspect this", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
+        check("chat", "document these", 0, 3, Intent::Edit, Domain::CriticalEdit);
+        check("chat", "document these", 0, 2, Intent::Docs, Domain::NonCriticalDocs);
+    }
+
+    #[test]
+    fn size_decides_complexity() {
+        let check = |words: usize, files: usize, steps: u32, expect: Complexity, fallbacks: usize| {
+            let goal = "word ".repeat(words);
+            let found = Complexity::of(&goal, files, steps);
+            assert_eq!((found, found.fallbacks()), (expect, fallbacks), "{words} {files} {steps}");
+        };
+        check(12, 1, 0, Complexity::Trivial, 0);
+        check(13, 1, 0, Complexity::Simple, 0);
+        check(60, 0, 1, Complexity::Simple, 0);
+        check(61, 0, 0, Complexity::Moderate, 1);
+        check(5, 2, 0, Complexity::Moderate, 1);
+        check(5, 0, 3, Complexity::Moderate, 1);
+        check(151, 0, 3, Complexity::Complex, 2);
+        check(5, 4, 0, Complexity::Complex, 2);
+        check(5, 7, 0, Complexity::Complex, 2);
+        check(5, 8, 0, Complexity::Hard, 3);
+        check(501, 0, 0, Complexity::Hard, 3);
+    }
+
+    #[test]
+    fn the_words_are_read() {
+        assert!(!WORDS.debug.is_empty() && !WORDS.question.is_empty());
+        for intent in [Intent::Edit, Intent::Debug, Intent::Test, Intent::Refactor] {
+            assert!(intent.uses_graph() && domain_of(intent).is_critical());
+        }
+        for intent in [Intent::Docs, Intent::Inspect, Intent::Question] {
+            assert!(!intent.uses_graph() && !domain_of(intent).is_critical());
+        }
+    }
+}

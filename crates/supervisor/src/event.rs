@@ -1,0 +1,276 @@
+//! Facts in: everything the supervisor is ever told. Times, ids and texts come with them, already redacted.
+
+use holon_core::ids::{CallId, RunId};
+use holon_core::policy::ToolClass;
+use serde::{Deserialize, Serialize};
+
+/// One fact and when it was true.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Milliseconds since 1970 by the caller's clock; only carried into the timeline, never compared.
+    pub ts: u64,
+    /// The fact.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// What happened, told apart by `fact`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum Fact {
+    /// A run begins: always the first fact, once.
+    RunStarted(Box<Setup>),
+    /// The model is about to be asked.
+    RoundStarted {
+        /// Counts from 1.
+        round: u32,
+    },
+    /// The model wants a call; answered by one gate decision before anything is executed.
+    ToolProposed(Proposal),
+    /// A call that was let through came back.
+    ToolFinished(Finished),
+    /// A check ran: by the model, whose call then has `check` set, or by the host.
+    CheckRan(CheckRan),
+    /// The round is over.
+    RoundEnded(RoundEnd),
+    /// The model says that it is done; answered by one gate decision. Comes before the end of its round.
+    ModelDone,
+    /// A person asks the supervisor to take over.
+    UserForceTakeover {
+        /// Who asked, for the timeline.
+        by: String,
+    },
+    /// A stored state goes on.
+    CheckpointResumed,
+    /// The loop around the supervisor could not do its part.
+    EngineError {
+        /// What went wrong.
+        what: String,
+    },
+}
+
+/// What is known when a run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The run.
+    pub run: RunId,
+    /// Canonical name of the mode.
+    pub mode: String,
+    /// What was asked.
+    pub goal: String,
+    /// Files a plan names; those in the goal's own words are found without help.
+    #[serde(default)]
+    pub plan_files: Vec<String>,
+    /// How many steps a plan names.
+    #[serde(default)]
+    pub plan_steps: u32,
+    /// Checks that can be run: found in the repository, asked for by spec or user.
+    #[serde(default)]
+    pub checks: Vec<KnownCheck>,
+    /// Whether the workspace holds several packages.
+    #[serde(default)]
+    pub monorepo: bool,
+    /// Most tokens the run may use; 0 when there is no such limit.
+    #[serde(default)]
+    pub token_limit: u64,
+}
+
+/// A command that says whether the work is good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownCheck {
+    /// The command line.
+    pub command: String,
+    /// Whether the user or the spec asked for it, so that it must pass.
+    #[serde(default)]
+    pub asked: bool,
+}
+
+/// A call the model wants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The call.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// What kind of tool it is.
+    pub class: ToolClass,
+    /// Paths it would touch, relative to the workspace.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Digest of its arguments: two calls with the same tool and digest are the same call.
+    pub arguments: String,
+    /// The command line, for commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// What a call left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The call.
+    pub call: CallId,
+    /// Whether it did what was asked.
+    pub ok: bool,
+    /// Exit code of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Whether it was a check: then its result is the [`Fact::CheckRan`] that follows, not a failed call.
+    #[serde(default)]
+    pub check: bool,
+    /// The first lines of what went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Its wall time.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// What is now known for certain.
+    #[serde(default)]
+    pub evidence: Evidence,
+}
+
+/// What a call proved, by content and not by what it said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Files whose content the model has now seen.
+    #[serde(default)]
+    pub read: Vec<FileHash>,
+    /// Files whose content is now another.
+    #[serde(default)]
+    pub changed: Vec<FileChange>,
+    /// How many results a search gave.
+    #[serde(default)]
+    pub results: u32,
+    /// Whether a child agent gave its result.
+    #[serde(default)]
+    pub child: bool,
+}
+
+/// A file at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileHash {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// Digest of its content; empty when it is gone.
+    pub hash: String,
+}
+
+/// A file before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// Digest of what was there; empty for nothing.
+    pub before: String,
+    /// Digest of what is there now; empty for nothing.
+    pub after: String,
+}
+
+impl FileChange {
+    /// Whether the content is really another one.
+    pub fn is_real(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// A check and what came out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRan {
+    /// The call of the model that ran it, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// The command line.
+    pub command: String,
+    /// Its exit code; nothing when it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// How many cases passed.
+    #[serde(default)]
+    pub passed: u32,
+    /// How many failed.
+    #[serde(default)]
+    pub failed: u32,
+    /// How many were left out.
+    #[serde(default)]
+    pub skipped: u32,
+    /// The names of those that failed.
+    #[serde(default)]
+    pub failing: Vec<String>,
+    /// How many errors a compiler or linter reported.
+    #[serde(default)]
+    pub diagnostics: u32,
+    /// Its wall time.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+impl CheckRan {
+    /// Whether it passed.
+    pub fn passed_whole(&self) -> bool {
+        self.exit == Some(0)
+    }
+}
+
+/// What a round amounted to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundEnd {
+    /// Tokens of this round, both ways.
+    #[serde(default)]
+    pub tokens: u64,
+    /// Whether the model wrote any text.
+    #[serde(default)]
+    pub text: bool,
+    /// Whether it made no call at all.
+    #[serde(default)]
+    pub text_only: bool,
+    /// Lines changed since the run began, from the real diff.
+    #[serde(default)]
+    pub diff_lines: u32,
+    /// The workspace as it is, when the caller has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Workspace>,
+}
+
+/// The workspace, as found by looking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    /// What git says.
+    pub git: GitState,
+    /// Whether the hashes below were made from the bytes just now.
+    pub verified: bool,
+    /// Every file that differs from the base, with its content now.
+    #[serde(default)]
+    pub changed: Vec<FileHash>,
+}
+
+/// The repository's own state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GitState {
+    /// Nobody looked.
+    #[default]
+    Unknown,
+    /// There is no repository.
+    None,
+    /// On a branch, nothing under way.
+    Normal,
+    /// On no branch.
+    Detached,
+    /// A rebase or merge is under way.
+    Rebase,
+    /// Files hold conflict markers git knows of.
+    Conflict,
+    /// The tree or the index cannot be read.
+    Corrupt,
+}
+
+impl GitState {
+    /// Whether anything is known at all.
+    pub const fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
+
+    /// Whether no plan may be built on it.
+    pub const fn is_unsafe(self) -> bool {
+        matches!(self, Self::Conflict | Self::Corrupt)
+    }
+}

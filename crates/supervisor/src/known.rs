@@ -1,0 +1,479 @@
+//! What the state remembers of the evidence: enough to decide on, never more than a fixed size.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{CheckRan, Fact};
+use crate::goal::{self, PATH};
+use crate::key::{clip, key, push_bounded};
+use crate::ledger::{EntryId, Found, for_each};
+
+const READS: usize = 128;
+const CHANGED: usize = 96;
+const CONTENTS: usize = 256;
+const CHECKS: usize = 8;
+const FAILING: usize = 10;
+const CASE: usize = 100;
+pub(crate) const COMMAND: usize = 160;
+/// Reading new files is new evidence for so many rounds of a run.
+const READING_ROUNDS: u32 = 8;
+/// Calls whose success is remembered, for the trend.
+const OUTCOMES: u32 = 8;
+
+/// Evidence as the reducer sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    version: u64,
+    entries: u64,
+    reads: Vec<ReadMark>,
+    changed: Vec<ChangedFile>,
+    contents: Vec<u64>,
+    checks: Vec<CheckState>,
+    searched: Option<(EntryId, u64)>,
+    child: Option<EntryId>,
+    said: Option<(EntryId, u32)>,
+    green_at: Option<u64>,
+    outcomes: u32,
+    calls: u32,
+    /// How often something was asked for that cannot be undone.
+    pub(crate) irreversible: u32,
+    /// Changed files that were forgotten to stay bounded.
+    forgotten: u32,
+    /// What the round under way has brought.
+    pub(crate) round: RoundEvidence,
+}
+
+/// A file that was read: path, content, entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct ReadMark(u64, u64, EntryId);
+
+/// A file that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// Its path.
+    pub path: String,
+    /// The last change.
+    pub entry: EntryId,
+    content: u64,
+}
+
+/// The last result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckState {
+    /// The command.
+    pub command: String,
+    /// The result's entry.
+    pub entry: EntryId,
+    /// The version it speaks of.
+    pub version: u64,
+    /// Whether it passed.
+    pub ok: bool,
+    /// The cases that failed, the first ones.
+    pub failing: Vec<String>,
+    /// How many failed.
+    pub failed: u32,
+    /// How bad it is: 0 when it passed.
+    score: u64,
+}
+
+/// What one round brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundEvidence {
+    /// A file not read before.
+    pub read: bool,
+    /// A named file got a content it never had.
+    pub named_change: bool,
+    /// A failing set or the diagnostics shrank.
+    pub greener: bool,
+    /// A check passed on a version no check had passed on.
+    pub verified: bool,
+    /// Files inside and outside of the named area were changed.
+    pub inside: bool,
+    /// See `inside`.
+    pub outside: bool,
+    /// A call succeeded.
+    pub succeeded: bool,
+    /// The distinct files written.
+    pub written: Vec<u64>,
+}
+
+/// What a single fact brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Brought {
+    pub mutations: u32,
+    pub greener: bool,
+    pub verified: bool,
+}
+
+impl Known {
+    /// Takes in what a fact proves.
+    pub(crate) fn absorb(&mut self, fact: &Fact, round: u32, named: &[String]) -> Brought {
+        let mut brought = Brought::default();
+        for_each(fact, |found| {
+            self.entries += 1;
+            let entry = EntryId(self.entries);
+            match found {
+                Found::Read { path, hash } => self.read(path, hash, entry),
+                Found::Changed { path, before, after } => {
+                    self.version += 1;
+                    brought.mutations += 1;
+                    self.change(path, before, after, entry, named);
+                }
+                Found::Searched(_) => self.searched = Some((entry, self.version)),
+                Found::Child => {
+                    self.child = Some(entry);
+                    self.round.read = true;
+                }
+                Found::Command { .. } => {}
+                Found::Check(check) => (brought.greener, brought.verified) = self.check(check, entry),
+                Found::Said => self.said = Some((entry, round)),
+            }
+        });
+        brought
+    }
+
+    fn read(&mut self, path: &str, hash: &str, entry: EntryId) {
+        let (path_key, content) = (key([path]), key([hash]));
+        let old = self.reads.iter().position(|mark| mark.0 == path_key);
+        let short = shorten(path);
+        if let Some(file) = self.changed.iter_mut().find(|file| file.path == short) {
+            if file.content != content {
+                // Somebody else changed it since: what was proven about it no longer is.
+                file.content = content;
+                file.entry = EntryId(0);
+            }
+        } else if old.is_none() {
+            self.round.read = true;
+        }
+        if let Some(old) = old {
+            self.reads.remove(old);
+        }
+        push_bounded(&mut self.reads, ReadMark(path_key, content, entry), READS);
+    }
+
+    fn change(&mut self, path: &str, before: &str, after: &str, entry: EntryId, named: &[String]) {
+        let (path_key, content) = (key([path]), key([after]));
+        for hash in [before, after] {
+            let both = key([path, hash]);
+            let novel = !self.contents.contains(&both);
+            if novel {
+                push_bounded(&mut self.contents, both, CONTENTS);
+            }
+            if hash == after && novel && (named.is_empty() || goal::is_named(path, named)) {
+                self.round.named_change = true;
+            }
+        }
+        let inside = named.is_empty() || goal::is_in_area(path, named);
+        self.round.inside |= inside;
+        self.round.outside |= !inside;
+        if !self.round.written.contains(&path_key) && self.round.written.len() < 64 {
+            self.round.written.push(path_key);
+        }
+        if let Some(mark) = self.reads.iter_mut().find(|mark| mark.0 == path_key) {
+            // The read stays remembered as a path, and no longer proves anything.
+            if mark.1 != content {
+                mark.1 = content;
+                mark.2 = EntryId(0);
+            }
+        }
+        let path = shorten(path);
+        let old = self.changed.iter().position(|file| file.path == path).map(|at| self.changed.remove(at));
+        let path = old.map_or_else(|| path.into_owned(), |old| old.path);
+        if self.changed.len() >= CHANGED {
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+        push_bounded(&mut self.changed, ChangedFile { path, entry, content }, CHANGED);
+    }
+
+    fn check(&mut self, check: &CheckRan, entry: EntryId) -> (bool, bool) {
+        let command = clip(&check.command, COMMAND);
+        let ok = check.passed_whole();
+        let failed = check.failed.max(check.failing.len().try_into().unwrap_or(u32::MAX));
+        // A tree that does not build is worse than any number of failing cases.
+        let score = if ok { 0 } else { (u64::from(check.diagnostics) << 32 | u64::from(failed)).max(1) };
+        let before = self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
+        // Without a change in between, another result is luck.
+        let greener = before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
+        let verified = ok && self.green_at != Some(self.version);
+        if ok {
+            self.green_at = Some(self.version);
+        }
+        let failing = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
+        let state = CheckState { command, entry, version: self.version, ok, failing, failed, score };
+        push_bounded(&mut self.checks, state, CHECKS);
+        self.round.greener |= greener;
+        self.round.verified |= verified;
+        self.outcome(ok);
+        (greener, verified)
+    }
+
+    /// Remembers whether a call or check succeeded.
+    pub(crate) fn outcome(&mut self, ok: bool) {
+        self.outcomes = (self.outcomes << 1 | u32::from(!ok)) & ((1 << OUTCOMES) - 1);
+        self.calls = self.calls.saturating_add(1);
+        self.round.succeeded |= ok;
+    }
+
+    /// Share of failures among the last calls, of 1000; 0 until there are enough to speak of a trend.
+    pub(crate) fn failure_trend(&self) -> u32 {
+        let calls = self.calls.min(OUTCOMES);
+        if calls < 4 { 0 } else { self.outcomes.count_ones() * 1000 / calls }
+    }
+
+    /// Closes the round's account and opens the next.
+    pub(crate) fn end_round(&mut self) -> RoundEvidence {
+        std::mem::take(&mut self.round)
+    }
+
+    /// The workspace's version: every mutation counts one.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// How many ledger entries there are.
+    pub const fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The last result of every check.
+    pub fn checks(&self) -> &[CheckState] {
+        &self.checks
+    }
+
+    /// Files that were changed, the last ones first to be remembered.
+    pub fn changed(&self) -> &[ChangedFile] {
+        &self.changed
+    }
+
+    /// How many files were changed.
+    pub fn changed_count(&self) -> u32 {
+        u32::try_from(self.changed.len()).unwrap_or(u32::MAX).saturating_add(self.forgotten)
+    }
+
+    /// Whether a check speaks of the workspace as it is.
+    pub fn is_fresh(&self, check: &CheckState) -> bool {
+        check.version == self.version
+    }
+
+    /// A fresh passing check, if there is one and no fresh one fails.
+    pub fn fresh_green(&self) -> Option<&CheckState> {
+        if self.fresh_red().is_some() {
+            return None;
+        }
+        self.checks.iter().rev().find(|check| check.ok && self.is_fresh(check))
+    }
+
+    /// A fresh failing check.
+    pub fn fresh_red(&self) -> Option<&CheckState> {
+        self.checks.iter().rev().find(|check| !check.ok && self.is_fresh(check))
+    }
+
+    /// Fresh reads of named files, or of any when none is named.
+    pub(crate) fn fresh_reads(&self, named: &[String], most: usize) -> Vec<EntryId> {
+        let keys: Vec<u64> = named.iter().map(|path| key([path.as_str()])).collect();
+        let wanted = |mark: &&ReadMark| mark.2.0 > 0 && (keys.is_empty() || keys.contains(&mark.0));
+        let found: Vec<EntryId> = self.reads.iter().rev().filter(wanted).map(|mark| mark.2).take(most).collect();
+        let any = |mark: &&ReadMark| mark.2.0 > 0;
+        if found.is_empty() && !named.iter().any(|name| goal::is_file(name)) {
+            return self.reads.iter().rev().filter(any).map(|mark| mark.2).take(most).collect();
+        }
+        found
+    }
+
+    /// The entry of a search whose results still hold.
+    pub(crate) fn fresh_search(&self) -> Option<EntryId> {
+        self.searched.filter(|(_, version)| *version == self.version).map(|(entry, _)| entry)
+    }
+
+    pub(crate) const fn child(&self) -> Option<EntryId> {
+        self.child
+    }
+
+    /// The last text, and in which round it was written.
+    pub(crate) const fn said(&self) -> Option<(EntryId, u32)> {
+        self.said
+    }
+
+    /// What the workspace was found to hold takes the place of what the calls told.
+    pub(crate) fn adopt(&mut self, path: &str, hash: &str) {
+        let content = key([hash]);
+        let path = shorten(path);
+        if let Some(file) = self.changed.iter_mut().find(|file| file.path == path)
+            && file.content != content
+        {
+            file.content = content;
+            file.entry = EntryId(0);
+        }
+    }
+}
+
+/// A path as it is remembered.
+fn shorten(path: &str) -> Cow<'_, str> {
+    if path.len() <= PATH && !path.contains(char::is_control) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(clip(path, PATH))
+    }
+}
+
+impl RoundEvidence {
+    /// Whether anything new is known.
+    pub fn is_new(&self, round: u32) -> bool {
+        self.named_change || self.greener || self.verified || (self.read && round <= READING_ROUNDS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{check_ran, read, search, write};
+
+    fn named(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(ToString::to_string).collect()
+    }
+
+    fn round_of(facts: &[Fact], names: &[&str]) -> RoundEvidence {
+        let mut known = Known::default();
+        for fact in facts {
+            known.absorb(fact, 1, &named(names));
+        }
+        known.end_round()
+    }
+
+    #[test]
+    fn a_new_file_read_is_evidence_for_eight_rounds() {
+        let evidence = round_of(&[read("c1", "a.rs", "h")], &[]);
+        assert!(evidence.is_new(1) && evidence.is_new(8) && !evidence.is_new(9));
+        let mut known = Known::default();
+        known.absorb(&read("c1", "a.rs", "h"), 1, &[]);
+        known.end_round();
+        known.absorb(&read("c2", "a.rs", "h"), 2, &[]);
+        assert!(!known.end_round().is_new(2), "the same file again");
+        known.absorb(&write("c3", "b.rs", "", "x"), 3, &[]);
+        known.end_round();
+        known.absorb(&read("c4", "b.rs", "x"), 3, &[]);
+        assert!(!known.end_round().is_new(3), "one's own work");
+    }
+
+    #[test]
+    fn a_named_file_must_get_a_content_it_never_had() {
+        assert!(round_of(&[write("c1", "a.rs", "1", "2")], &["a.rs"]).is_new(20));
+        assert!(round_of(&[write("c1", "a.rs", "1", "2")], &[]).is_new(20), "nothing is named");
+        assert!(!round_of(&[write("c1", "b.rs", "1", "2")], &["a.rs"]).is_new(20));
+        let mut known = Known::default();
+        let names = named(&["a.rs"]);
+        known.absorb(&write("c1", "a.rs", "1", "2"), 1, &names);
+        known.end_round();
+        known.absorb(&write("c2", "a.rs", "2", "1"), 2, &names);
+        known.absorb(&write("c3", "a.rs", "1", "2"), 2, &names);
+        assert!(!known.end_round().is_new(2), "to and fro");
+    }
+
+    #[test]
+    fn inside_and_outside_of_the_area_are_told_apart() {
+        let of = |path: &str| {
+            let evidence = round_of(&[write("c1", path, "1", "2")], &["src/a.rs"]);
+            (evidence.inside, evidence.outside)
+        };
+        assert_eq!(of("src/b.rs"), (true, false));
+        assert_eq!(of("docs/b.md"), (false, true));
+    }
+
+    #[test]
+    fn greener_needs_fewer_failures_and_a_change_in_between() {
+        let check = |first: Fact, change: bool, second: Fact, expect: bool| {
+            let mut known = Known::default();
+            known.absorb(&first, 1, &[]);
+            if change {
+                known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+            }
+            let brought = known.absorb(&second, 1, &[]);
+            assert_eq!((brought.greener, known.end_round().greener), (expect, expect), "{second:?}");
+        };
+        let red = |cases: &[&str]| check_ran("t", 1, cases);
+        let broken = |errors: u32| {
+            let Fact::CheckRan(mut ran) = check_ran("t", 1, &[]) else { return Fact::ModelDone };
+            ran.diagnostics = errors;
+            Fact::CheckRan(ran)
+        };
+        check(red(&["a", "b"]), true, red(&["a"]), true);
+        check(red(&["a", "b"]), false, red(&["a"]), false);
+        check(red(&["a"]), true, red(&["b"]), false);
+        check(red(&["a"]), true, red(&["a", "b"]), false);
+        check(red(&["a"]), true, check_ran("t", 0, &[]), true);
+        check(check_ran("t", 0, &[]), true, check_ran("t", 0, &[]), false);
+        check(red(&["a"]), true, check_ran("other", 0, &[]), false);
+        check(broken(3), true, broken(2), true);
+        check(broken(1), true, red(&["a", "b", "c"]), true);
+        check(red(&["a"]), true, broken(1), false);
+    }
+
+    #[test]
+    fn one_success_per_version() {
+        let mut known = Known::default();
+        let green = check_ran("t", 0, &[]);
+        assert!(known.absorb(&green, 1, &[]).verified);
+        assert!(!known.absorb(&green, 1, &[]).verified);
+        known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+        assert!(!known.absorb(&check_ran("t", 1, &["x"]), 1, &[]).verified);
+        assert!(known.absorb(&green, 1, &[]).verified);
+    }
+
+    #[test]
+    fn green_is_fresh_until_something_changes_or_fails() {
+        let mut known = Known::default();
+        known.absorb(&check_ran("t", 0, &[]), 1, &[]);
+        assert!(known.fresh_green().is_some());
+        known.absorb(&check_ran("lint", 1, &[]), 1, &[]);
+        assert!(known.fresh_green().is_none() && known.fresh_red().is_some());
+        known.absorb(&check_ran("lint", 0, &[]), 1, &[]);
+        assert!(known.fresh_green().is_some());
+        known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+        assert!(known.fresh_green().is_none() && known.fresh_red().is_none());
+    }
+
+    #[test]
+    fn reads_prove_what_has_not_changed() {
+        let mut known = Known::default();
+        known.absorb(&read("c1", "a.rs", "1"), 1, &[]);
+        known.absorb(&read("c2", "b.rs", "1"), 1, &[]);
+        assert_eq!(known.fresh_reads(&named(&["a.rs"]), 8), [EntryId(1)]);
+        assert_eq!(known.fresh_reads(&named(&["c.rs"]), 8), []);
+        assert_eq!(known.fresh_reads(&named(&["src/"]), 8).len(), 2, "a folder is not one file");
+        assert_eq!(known.fresh_reads(&[], 8), [EntryId(2), EntryId(1)]);
+        known.absorb(&write("c3", "a.rs", "1", "2"), 1, &[]);
+        assert_eq!(known.fresh_reads(&[], 8), [EntryId(2)]);
+        known.absorb(&search("c4", 3), 1, &[]);
+        assert_eq!(known.fresh_search(), Some(EntryId(4)));
+        known.absorb(&write("c5", "a.rs", "2", "3"), 1, &[]);
+        assert_eq!(known.fresh_search(), None);
+    }
+
+    #[test]
+    fn the_trend_speaks_of_the_last_eight() {
+        let mut known = Known::default();
+        (0..3).for_each(|_| known.outcome(false));
+        assert_eq!(known.failure_trend(), 0);
+        known.outcome(true);
+        assert_eq!(known.failure_trend(), 750);
+        (0..8).for_each(|_| known.outcome(true));
+        assert_eq!(known.failure_trend(), 0);
+        (0..4).for_each(|_| known.outcome(false));
+        assert_eq!(known.failure_trend(), 500);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut known = Known::default();
+        for i in 0..2000 {
+            let path = format!("{}/{i}", "deep".repeat(100));
+            known.absorb(&read("c", &path, "1"), 1, &[]);
+            known.absorb(&write("c", &path, "1", "2"), 1, &[]);
+            known.absorb(&check_ran(&path, 1, &[path.as_str(); 40]), 1, &[]);
+        }
+        let size = serde_json::to_string(&known).map(|text| text.len()).unwrap_or(usize::MAX);
+        assert!(size < 50_000, "{size}");
+        assert_eq!(known.changed_count(), 2000);
+    }
+}

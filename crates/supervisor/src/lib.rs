@@ -1,0 +1,102 @@
+//! Elastic trust as a pure state machine: facts in, decisions out. No clock, no I/O, no randomness, no logging.
+//!
+//! The loop tells what happens as [`Event`]s, in order, and does what the [`Effect`]s say:
+//!
+//! ```
+//! # use holon_supervisor::*;
+//! # use holon_supervisor::event::*;
+//! # use holon_core::{ids::RunId, policy::ToolClass};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config::from_toml("[supervisor]\nlevel = \"adaptive\"\n")?;
+//! let mut supervisor = Supervisor::new(config)?;
+//! let mut now = 0; // the caller's clock
+//! let mut tell = |fact| {
+//!     now += 1;
+//!     supervisor.feed(&Event { ts: now, fact })
+//! };
+//! tell(Fact::RunStarted(Box::new(Setup {
+//!     run: RunId::from_parts(0, [0; 4]),
+//!     mode: "execute".into(),
+//!     goal: "Fix the parser in src/parse.rs".into(),
+//!     plan_files: vec![], plan_steps: 0,
+//!     checks: vec![KnownCheck { command: "cargo test".into(), asked: true }],
+//!     monorepo: false, token_limit: 200_000,
+//! })));
+//! tell(Fact::RoundStarted { round: 1 }); // then ask the model; Effect::Correct goes into the request
+//! let answer = tell(Fact::ToolProposed(Proposal {
+//!     call: "call-1".parse()?, tool: "read_file".into(), class: ToolClass::Read,
+//!     targets: vec!["src/parse.rs".into()], arguments: "digest of the arguments".into(), command: None,
+//! }));
+//! for effect in answer {
+//!     if let Effect::Gate(gate) = effect {
+//!         match gate.permit() {
+//!             Some(permit) => assert_eq!(permit.call().as_str(), "call-1"), // execute it, with `gate.why` as a note
+//!             None => unreachable!("blocked: `gate.why` is the tool's result, nothing is executed"),
+//!         }
+//!     }
+//! }
+//! let read = vec![FileHash { path: "src/parse.rs".into(), hash: "sha256 of its content".into() }];
+//! tell(Fact::ToolFinished(Finished {
+//!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3,
+//!     evidence: Evidence { read, ..Evidence::default() },
+//! }));
+//! // A command that `checks::recognise` knows: ToolFinished { check: true, .. }, then CheckRan with its counts.
+//! tell(Fact::RoundEnded(RoundEnd { tokens: 900, text: true, ..RoundEnd::default() }));
+//! // When the model stops asking for tools: Fact::ModelDone, answered by a gate too; Effect::Stop ends the run.
+//! let checkpoint = serde_json::to_string(supervisor.state())?; // survives kill -9; resume with `Supervisor::resume`
+//! # assert!(checkpoint.len() < 64 * 1024);
+//! # Ok(()) }
+//! ```
+//!
+//! [`step`] is the whole of it; [`Supervisor`] adds the ledger and, when asked for, a shadow.
+
+pub mod budget;
+pub mod checks;
+pub mod config;
+pub mod correction;
+pub mod deviation;
+pub mod domain;
+pub mod effect;
+pub mod event;
+pub mod gate;
+pub mod goal;
+pub mod graph;
+mod key;
+pub mod known;
+pub mod ledger;
+pub mod level;
+pub mod mode;
+pub mod phase;
+mod reducer;
+pub mod replay;
+mod retrospective;
+mod risk;
+#[cfg(test)]
+mod scene;
+mod session;
+pub mod shadow;
+pub mod shape;
+mod signature;
+mod state;
+#[cfg(test)]
+mod tests;
+pub mod tier;
+pub mod timeline;
+pub mod verification;
+mod wording;
+
+pub use config::{Config, ConfigError};
+pub use correction::{Correction, CorrectionKind};
+pub use effect::{Effect, Gate, Permit, Rule, Stop, StopKind, Subject, Verdict};
+pub use event::{Event, Fact};
+pub use ledger::{EntryId, Ledger};
+pub use level::Level;
+pub use mode::{Mode, Signal};
+pub use phase::Phase;
+pub use reducer::step;
+pub use session::Supervisor;
+pub use signature::signature;
+pub use state::State;
+pub use tier::Tier;
+pub use timeline::Record;
+pub use wording::{GRAPH_TAG, RECOVERY_TAG};

@@ -1,0 +1,172 @@
+//! The reducer: one fact in, the next state and its decisions out.
+
+mod plan;
+mod round;
+mod takeover;
+mod tool;
+
+use serde_json::{Value, json};
+
+use crate::correction::{CorrectionKind, Moment};
+use crate::domain::{Complexity, classify};
+use crate::effect::{Effect, Gate, Rule, Stop, StopKind, Subject, Verdict};
+use crate::event::{Event, Fact, Setup};
+use crate::goal::{PATH, named_paths, named_steps};
+use crate::key::clip;
+use crate::known::COMMAND;
+use crate::mode::{Conditions, Mode, RoundFacts, Signal};
+use crate::state::State;
+use crate::timeline::{Kind, Record};
+use crate::verification::Word;
+
+/// Longest goal kept.
+const GOAL: usize = 1200;
+/// Most paths and checks kept.
+const NAMED: usize = 32;
+const CHECKS: usize = 8;
+
+/// Decides: the state moves, and what has to be done comes out, in order.
+///
+/// The same state and event give the same result, byte for byte, on every machine.
+pub fn step(mut state: State, event: &Event) -> (State, Vec<Effect>) {
+    let mut step = Step { s: &mut state, ts: event.ts, out: Vec::new() };
+    step.take(&event.fact);
+    let out = step.out;
+    (state, out)
+}
+
+/// One step under way.
+struct Step<'a> {
+    s: &'a mut State,
+    ts: u64,
+    out: Vec<Effect>,
+}
+
+impl Step<'_> {
+    fn take(&mut self, fact: &Fact) {
+        match fact {
+            Fact::RunStarted(setup) => self.run_started(setup),
+            Fact::RoundStarted { round } => self.round_started(*round),
+            Fact::ToolProposed(proposal) => self.tool_proposed(proposal),
+            Fact::ToolFinished(done) => self.tool_finished(fact, done),
+            Fact::CheckRan(check) => self.check_ran(fact, check),
+            Fact::RoundEnded(end) => self.round_ended(fact, end),
+            Fact::ModelDone => self.model_done(),
+            Fact::UserForceTakeover { by } => self.user_takeover(by),
+            Fact::CheckpointResumed => self.resumed(),
+            Fact::EngineError { what } => self.engine_error(what),
+        }
+    }
+
+    fn run_started(&mut self, setup: &Setup) {
+        let s = &mut *self.s;
+        s.run = Some(setup.run.clone());
+        s.goal = clip(&setup.goal, GOAL);
+        let mut named: Vec<String> = setup.plan_files.iter().map(|path| clip(path, PATH)).collect();
+        named.extend(named_paths(&setup.goal));
+        let mut once: Vec<String> = Vec::with_capacity(named.len().min(NAMED));
+        for path in named {
+            if once.len() < NAMED && !once.contains(&path) {
+                once.push(path);
+            }
+        }
+        s.named = once;
+        let steps = setup.plan_steps.max(named_steps(&setup.goal));
+        (s.intent, s.domain) = classify(&setup.mode, &setup.goal, s.named.len(), steps);
+        s.complexity = Complexity::of(&setup.goal, s.named.len(), steps);
+        s.checks = setup.checks.iter().take(CHECKS).cloned().collect();
+        s.checks.iter_mut().for_each(|check| check.command = clip(&check.command, COMMAND));
+        s.monorepo = setup.monorepo;
+        s.token_limit = setup.token_limit;
+        self.decide_mode(None);
+    }
+
+    fn model_done(&mut self) {
+        let s = &mut *self.s;
+        if !s.config.level.decides_mode() {
+            return self.answer_done(Verdict::Allow, Rule::Trust, String::new());
+        }
+        match s.verification.done(&s.known, &s.checks) {
+            Word::Accepted => self.answer_done(Verdict::Allow, Rule::Verification, String::new()),
+            Word::NotYet(why) => {
+                self.log(Kind::Failure, "verification:not_yet", json!({"why": why}));
+                self.answer_done(Verdict::Block, Rule::Verification, why);
+            }
+            Word::Ends(kind, why) => {
+                self.answer_done(Verdict::Block, Rule::Verification, why.clone());
+                self.stop(kind, why, Kind::Failure, "verification:unverified");
+            }
+        }
+    }
+
+    fn answer_done(&mut self, verdict: Verdict, rule: Rule, why: String) {
+        self.out.push(Effect::Gate(Gate { subject: Subject::Done, verdict, rule, why }));
+    }
+
+    fn engine_error(&mut self, what: &str) {
+        self.log(Kind::Failure, "engine_fail_safe", json!({"what": clip(what, 300)}));
+        self.s.mode.raise(Signal::EngineFailSafe);
+        self.decide_mode(None);
+    }
+
+    /// The only caller of the one decider.
+    fn decide_mode(&mut self, round: Option<RoundFacts>) {
+        let s = &mut *self.s;
+        let open_edit = s.graph.as_ref().is_some_and(|graph| graph.open_edit());
+        let now = Conditions {
+            level: s.config.level,
+            graph_active: s.graph_active(),
+            open_steps: s.graph.as_ref().map_or(0, |graph| graph.open_steps()),
+            planned_writes: open_edit,
+            open_edit,
+            takeover: s.phase.phase() == crate::phase::Phase::Takeover,
+            recovering: s.phase.is_recovering(),
+            debt: s.budget.debt(),
+            diff_lines: s.diff_lines,
+            round,
+        };
+        if let Some(switch) = s.mode.decide(&now, &s.config.mode) {
+            let payload = json!({"entered_by": switch.entered_by});
+            self.log(Kind::Switch, &format!("mode:{}", switch.reason), payload);
+            self.out.push(Effect::Mode(switch));
+        }
+    }
+
+    fn stop(&mut self, kind: StopKind, reason: String, event: Kind, cause: &str) {
+        if self.s.stopped.is_some() {
+            return;
+        }
+        let stop = Stop::new(kind, reason);
+        self.log(event, cause, json!({"stop": stop.kind, "reason": stop.reason}));
+        self.s.stopped = Some(stop.clone());
+        self.out.push(Effect::Stop(stop));
+    }
+
+    /// The only way to the model.
+    fn say(&mut self, kind: CorrectionKind, text: String) {
+        let s = &mut *self.s;
+        let bound = s.mode.is_forced() && s.graph_active();
+        let now = Moment { phase: s.phase.phase(), bound };
+        if let Some(correction) = s.port.say(kind, text, now, &s.config.hints) {
+            self.out.push(Effect::Correct(correction));
+        }
+    }
+
+    fn log(&mut self, event: Kind, reason: &str, payload: Value) {
+        self.out.push(Effect::Log(Record {
+            ts: self.ts,
+            run: self.s.run.clone(),
+            round: self.s.round,
+            level: self.s.config.level,
+            mode: self.s.mode.mode(),
+            phase: self.s.phase.phase(),
+            event,
+            reason: reason.to_owned(),
+            payload,
+        }));
+    }
+
+    fn is_forced(&self) -> bool {
+        self.s.mode.mode() == Mode::Forced
+    }
+}

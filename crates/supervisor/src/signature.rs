@@ -1,0 +1,135 @@
+//! Error signatures: the same failure looks the same, whatever its numbers, times, addresses and lines are.
+
+use crate::key::clip;
+
+/// Longest signature kept.
+const MOST: usize = 160;
+
+/// The first telling line of a failure with numbers, times, digests and `line:column` folded into `#`.
+///
+/// Folding a signature again changes nothing.
+pub fn signature(text: &str) -> String {
+    let folded = fold(telling_line(text));
+    if folded.len() <= MOST { folded } else { fold(&clip(&folded, MOST)) }
+}
+
+fn fold(line: &str) -> String {
+    let mut out = String::with_capacity(line.len().min(MOST) + 8);
+    let mut rest = line;
+    let mut in_word = false;
+    while let Some(c) = rest.chars().next() {
+        let length = if in_word { 0 } else { foldable(rest) };
+        if length > 0 {
+            out.push('#');
+            rest = &rest[length..];
+            in_word = false;
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        // Digits that end a word belong to it: `u8`, `test_2`; a second test is not the first one.
+        in_word = c.is_alphanumeric() || c == '_';
+        if !c.is_whitespace() && !c.is_control() {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
+        }
+        if out.len() > MOST * 4 {
+            break;
+        }
+    }
+    join_places(out.trim_end())
+}
+
+/// The first line that says something: one about an error before any other.
+fn telling_line(text: &str) -> &str {
+    const WORDS: [&str; 7] = ["error", "panicked", "exception", "failed", "fatal", "cannot", "not found"];
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200);
+    let tells = |line: &&str| {
+        let start: String = line.chars().take(300).collect::<String>().to_lowercase();
+        WORDS.iter().any(|word| start.contains(word))
+    };
+    lines().find(tells).or_else(|| lines().next()).unwrap_or("")
+}
+
+/// How many bytes from here on are a number, a time, an address or a digest.
+fn foldable(text: &str) -> usize {
+    let run = |accept: fn(u8) -> bool| text.bytes().take_while(|b| accept(*b)).count();
+    if text.starts_with("0x") {
+        return 2 + text[2..].bytes().take_while(u8::is_ascii_hexdigit).count();
+    }
+    let hex = run(|b| b.is_ascii_hexdigit());
+    let ends = |length: usize| !text[length..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    if hex >= 7 && ends(hex) && text[..hex].bytes().any(|b| b.is_ascii_digit()) {
+        return hex;
+    }
+    let digits = run(|b| b.is_ascii_digit());
+    if digits == 0 {
+        return 0;
+    }
+    // 12:03:04.123, 2026-01-31T12:00, 1,024, 3.5: one number to whoever reads it.
+    let whole = run(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b',' | b'-' | b'T' | b'Z' | b'+'));
+    let kept = text[..whole].trim_end_matches(|c: char| !c.is_ascii_digit() && c != 'Z').len();
+    // Units stay: `3ms` and `5ms` are `#ms`.
+    kept.max(digits)
+}
+
+/// `file.rs:#:#` and `file.rs:#` name the same place.
+fn join_places(text: &str) -> String {
+    let mut out = text.to_owned();
+    for pair in ["#:#", "#.#", "# #", "#,#", "#-#"] {
+        while out.contains(pair) {
+            out = out.replace(pair, "#");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signature;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn same(a: &str, b: &str) {
+        assert_eq!(signature(a), signature(b));
+    }
+
+    #[test]
+    fn what_differs_by_chance_is_folded() {
+        same("error at src/a.rs:10:5: no x", "error at src/a.rs:411:17: no x");
+        same("error at src/a.rs:10: no x", "error at src/a.rs:10:5: no x");
+        same("timeout after 31ms (error)", "timeout after 7ms (error)");
+        same("2026-01-02T10:11:12.5Z error: x", "2025-11-30T00:00:01Z error: x");
+        same("12:00:01 error: x", "23:59:59.123 error: x");
+        same("error: object 0xdeadbeef leaked", "error: object 0x7f12 leaked");
+        same("error: commit 3f2a9c1d not there", "error: commit 99aa00bb11cc not there");
+        same("error:  many   spaces", "error: many spaces");
+        same("expected 1,024 got 3.5 error", "expected 7 got 99 error");
+        same("compiling\nnote\nerror[E0308]: mismatched", "error[E0308]: mismatched\nlater");
+    }
+
+    #[test]
+    fn what_differs_in_kind_stays_apart() {
+        for (a, b) in [
+            ("error in src/a.rs:1", "error in src/b.rs:1"),
+            ("error: no x", "error: no y"),
+            ("test_1 failed", "test_2 failed"),
+            ("u8 error", "u16 error"),
+            ("exit status", "signal"),
+        ] {
+            assert_ne!(signature(a), signature(b));
+        }
+        assert_eq!(signature("  \n first\nerror: second"), "error: second");
+        assert_eq!(signature(""), "");
+        assert_eq!(signature("error at src/a.rs:10:5"), "error at src/a.rs:#");
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(text in "[a-z0-9:., #x\\-TZ\n]{0,60}|\\PC{0,300}") {
+            let once = signature(&text);
+            prop_assert!(once.len() <= 160);
+            prop_assert_eq!(signature(&once), once);
+        }
+    }
+}
