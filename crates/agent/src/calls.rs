@@ -45,10 +45,8 @@ impl Turn<'_> {
         pending: Pending,
         answers: Vec<Answer>,
     ) -> Flow {
-        let none = || Answer::Rejected("nobody answered".to_owned());
-        let answers = answers.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
-        let answers = pending.about.iter().copied().zip(answers.map(|answer| answer.unwrap_or_else(none)));
-        self.answer_from(conversation, pending.results, answers.collect(), false).await
+        let answers = assigned(&pending.about, answers);
+        self.answer_from(conversation, pending.results, answers, false).await
     }
 
     async fn answer_from(
@@ -64,25 +62,15 @@ impl Turn<'_> {
             let at = results.len();
             if self.needs_person(&calls[at]) && !answers.contains_key(&at) {
                 let pending = self.interrupt(conversation.rounds, &calls, results);
-                let given = match self.agent.person {
-                    // Someone who is waited for must not keep a cancelled turn from ending.
-                    Some(person) => {
-                        self.agent.cancel.race(person.ask(&pending.interrupt)).await.ok().flatten()
+                let given = match self.ask_person(&pending.interrupt).await {
+                    Ok(given) => given,
+                    Err(reason) => {
+                        conversation.pending = Some(pending);
+                        return Break(reason);
                     }
-                    None => None,
-                };
-                let Some(given) = given else {
-                    let interrupt = pending.interrupt.clone();
-                    conversation.pending = Some(pending);
-                    return Break(Reason::Interrupted(interrupt));
                 };
                 results = pending.results;
-                let mut given = given.into_iter();
-                for index in pending.about {
-                    let answer =
-                        given.next().unwrap_or_else(|| Answer::Rejected("nobody answered".to_owned()));
-                    answers.insert(index, answer);
-                }
+                answers.extend(assigned(&pending.about, given));
                 continue;
             }
             let end = self.group_end(&calls, at);
@@ -101,6 +89,15 @@ impl Turn<'_> {
             Some(reason) => Break(reason),
             None => ended,
         }
+    }
+
+    /// Asks whoever is there, or says how the turn ends without an answer.
+    async fn ask_person(&self, interrupt: &Interrupt) -> Result<Vec<Answer>, Reason> {
+        let later = || Reason::Interrupted(interrupt.clone());
+        let person = self.agent.person.ok_or_else(later)?;
+        // Someone who is waited for must not keep a cancelled turn from ending.
+        let given = self.agent.cancel.race(person.ask(interrupt)).await.map_err(|_| Reason::Cancelled)?;
+        given.ok_or_else(later)
     }
 
     /// Everything in the reply, from the first unanswered call on, that a person must be asked about.
@@ -283,4 +280,10 @@ impl Turn<'_> {
             _ => verdict == Verdict::Ask,
         }
     }
+}
+
+/// Answers by the calls they are about; what is not answered is a no.
+fn assigned(about: &[usize], answers: Vec<Answer>) -> BTreeMap<usize, Answer> {
+    let missing = std::iter::repeat_with(|| Answer::Rejected("nobody answered".to_owned()));
+    about.iter().copied().zip(answers.into_iter().chain(missing)).collect()
 }

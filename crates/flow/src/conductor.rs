@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
-use holon_core::manifest::{ErrorInfo, Manifest};
+use holon_core::manifest::{DecidedBy, ErrorInfo, Manifest};
 use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::record::now;
@@ -23,7 +23,7 @@ use crate::folder::{FlowFolder, load, steps_state};
 use crate::gate::{GateMode, Gatekeeper};
 use crate::journal::Journal;
 use crate::live::Live;
-use crate::state::State;
+use crate::state::{Gate, Progress, State};
 use crate::step::{Asked, Extra, profile};
 
 /// Makes a host whose state is where the given places say.
@@ -163,6 +163,9 @@ impl Conductor<'_> {
             goal: record.goal.clone(),
             agent: record.agent.clone(),
         });
+        for body in opened_by_resuming(&state) {
+            journal.emit(body);
+        }
         let mut live = Live {
             definition,
             asked,
@@ -179,6 +182,19 @@ impl Conductor<'_> {
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         Ok(seal(definition, &state, folder, &record, asked.request.apply, journal, failure))
     }
+}
+
+/// The decision that resuming was, if a step waits behind a gate it opened.
+fn opened_by_resuming(state: &State) -> Option<Body> {
+    state.steps.iter().filter(|step| step.progress == Progress::Waiting && step.runs.is_empty()).find_map(|step| {
+        let Gate::Decided(gate) = &step.gate else { return None };
+        (gate.by == DecidedBy::Resume).then(|| Body::GateDecided {
+            step: step.name.clone(),
+            decision: gate.decision,
+            by: gate.by,
+            comment: gate.comment.clone(),
+        })
+    })
 }
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.

@@ -27,19 +27,23 @@ fn main() {
         .unwrap();
     let remote = Remote::over(child.stdout.take().unwrap(), child.stdin.take().unwrap()).unwrap();
     for line in ["true", "/bin/true", "ls / | wc -l"] {
-        println!("{line}: median of {CALLS}");
-        show("spawned from here, bash -c", || {
-            let mut command = Command::new("bash");
-            command.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::piped());
-            drop(command.output().unwrap());
-        });
-        show("local hands", || run(&local, line));
-        show("hands in a process", || run(&remote, line));
+        println!("{line}: median of {CALLS}, by turns");
+        show(&mut [
+            ("spawned from here, bash -c", &mut || {
+                let mut command = Command::new("bash");
+                command.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::piped());
+                drop(command.output().unwrap());
+            }),
+            ("local hands", &mut || run(&local, line)),
+            ("hands in a process", &mut || run(&remote, line)),
+        ]);
     }
     println!("reading a small file");
     let read = || Deed::Read { path: "file".to_owned(), from_line: 1, lines: 10, max_bytes: 1000 };
-    show("local hands", || drop(wait(&local, read())));
-    show("hands in a process", || drop(wait(&remote, read())));
+    show(&mut [
+        ("local hands", &mut || drop(wait(&local, read()))),
+        ("hands in a process", &mut || drop(wait(&remote, read()))),
+    ]);
     if let Some(path) = std::env::args().nth(1) {
         search(&local, &path);
     }
@@ -63,19 +67,21 @@ fn search(hands: &dyn Hands, path: &str) {
     }
 }
 
-fn show(what: &str, mut call: impl FnMut()) {
-    let mut times: Vec<Duration> = (0..CALLS)
-        .map(|_| {
+fn show(calls: &mut [(&str, &mut dyn FnMut())]) {
+    let mut times = vec![Vec::new(); calls.len()];
+    for _ in 0..CALLS {
+        for ((_, call), times) in calls.iter_mut().zip(&mut times) {
             let begun = Instant::now();
             call();
-            let took = begun.elapsed();
+            times.push(begun.elapsed());
             // A model takes a while between two calls.
             std::thread::sleep(Duration::from_millis(3));
-            took
-        })
-        .collect();
-    times.sort_unstable();
-    println!("  {:.3} ms  {what}", milliseconds(times[CALLS / 2]));
+        }
+    }
+    for ((what, _), times) in calls.iter().zip(&mut times) {
+        times.sort_unstable();
+        println!("  {:.3} ms  {what}", milliseconds(times[CALLS / 2]));
+    }
 }
 
 fn milliseconds(time: Duration) -> f64 {

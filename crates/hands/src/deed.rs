@@ -68,7 +68,7 @@ pub enum Deed {
     },
     /// Files whose path matches a glob, sorted by path. Answer: [`Done::Listing`].
     Glob {
-        /// The pattern, relative to `path`.
+        /// The pattern, relative to `path`: `*` stays within one folder, `**` does not.
         pattern: String,
         /// Where to look.
         path: String,
@@ -107,7 +107,7 @@ pub enum Deed {
         job: JobId,
     },
     /// Starts a program whose standard input and output are a conversation (a tool server). Answer: [`Done::Started`];
-    /// then [`Deed::Feed`] writes to it and [`Deed::Hear`] reads from it.
+    /// then [`Deed::Feed`] writes to it and [`Deed::Hear`] reads from it. Its standard error is for [`Deed::Look`].
     Open(Program),
     /// The next bytes of a program's standard output; empty at its end. Answer: [`Done::Heard`].
     Hear {
@@ -137,7 +137,7 @@ pub struct Search {
     pub pattern: String,
     /// File or folder to look in; empty for the workspace.
     pub path: String,
-    /// Only files whose path matches this glob.
+    /// Only files whose path matches this glob; without a slash it is about names in any folder.
     pub glob: Option<String>,
     /// Whether the pattern is plain text.
     pub literal: bool,
@@ -164,7 +164,8 @@ pub struct Run {
     pub env: BTreeMap<String, String>,
     /// It is ended, with everything it started, after this time; 0 for never.
     pub timeout_ms: u64,
-    /// Most bytes of output given back: half from its beginning, half from its end. All of it is kept in a file.
+    /// Most bytes of output given back: half from its beginning, half from its end, and a line between them that is not
+    /// counted. All of it is kept in a file.
     pub max_bytes: u64,
 }
 

@@ -65,10 +65,9 @@ impl Place {
         if given.starts_with('~') {
             return Some("`~` is not expanded here: give an absolute path.".to_owned());
         }
-        if let Some(relative) = given.strip_prefix('/') {
-            if !relative.is_empty() && self.root.join(relative).exists() {
-                return Some(format!("Relative to the workspace there is {relative}."));
-            }
+        let relative = given.trim_start_matches('/');
+        if relative != given && !relative.is_empty() && self.root.join(relative).exists() {
+            return Some(format!("Relative to the workspace there is {relative}."));
         }
         let folder = path.parent()?;
         if !folder.is_dir() {

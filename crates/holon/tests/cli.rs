@@ -549,7 +549,7 @@ fn doctor_says_what_this_machine_can_do() {
 fn the_demo_shows_red_then_green_and_leaves_nothing() {
     for_each_identity(BIN, |env| {
         let output = env.holon(["demo"]).run();
-        output.assert_code(0).assert_stdout("scripts written by hand");
+        output.assert_code(0).assert_stdout("cassettes written by hand");
         output
             .assert_stdout("FAILED  \"Hello, World!\"")
             .assert_stdout("ok      \"Hello, World!\" is hello-world");
@@ -563,6 +563,21 @@ fn the_demo_shows_red_then_green_and_leaves_nothing() {
         assert!(left.is_empty(), "{left:?}");
         env.assert_nothing_left();
     });
+}
+
+#[test]
+fn the_demo_believes_the_test_and_not_the_cassette() {
+    let env = TestEnv::new(BIN);
+    let bundled = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/cassettes");
+    for mode in ["plan", "execute", "review"] {
+        let text = fs::read_to_string(bundled.join(format!("{mode}.yaml"))).unwrap();
+        // The same words, and a fix that does not fix it.
+        let spoiled = text.replace("| sed 's/^-//; s/-$//'", "| sed 's/^_//'");
+        env.write(format!("work/cassettes/{mode}.yaml"), spoiled);
+    }
+    let output = env.holon(["demo", "--cassettes"]).arg(env.work().join("cassettes")).run();
+    output.assert_code(1).assert_stdout("the check `sh test.sh` exited with 1");
+    output.assert_stdout("not what should have happened");
 }
 
 #[test]

@@ -6,9 +6,11 @@ use holon_core::Span;
 use holon_core::mode::Network;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
+use serde::{Deserialize, Serialize};
 
 /// One run, as requested; everything not given comes from the spec, the mode or the defaults.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunRequest {
     /// `--mode`
     pub mode: Option<String>,

@@ -1,6 +1,6 @@
 //! What a goal names: files, steps, and the area they lie in.
 
-use crate::key::clip;
+use crate::key::clip_path;
 
 /// Longest path kept.
 pub(crate) const PATH: usize = 120;
@@ -16,7 +16,7 @@ pub fn named_paths(text: &str) -> Vec<String> {
         // A place in a file names the file.
         let word = word.split(':').next().unwrap_or(word);
         if is_path(word) && found.len() < PATHS && !found.iter().any(|seen| seen == word) {
-            found.push(clip(word, PATH));
+            found.push(clip_path(word, PATH));
         }
     }
     found

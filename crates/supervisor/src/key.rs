@@ -56,6 +56,18 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     out
 }
 
+/// The same for a path: its end tells it apart from others.
+pub(crate) fn clip_path(path: &str, most: usize) -> String {
+    if path.len() <= most {
+        return clip(path, most);
+    }
+    let mut start = path.len() - most.saturating_sub(3);
+    while !path.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("…{}", clip(&path[start..], most))
+}
+
 /// Adds to the end of a list that keeps only its newest `most` entries.
 pub(crate) fn push_bounded<T>(list: &mut Vec<T>, item: T, most: usize) {
     if list.len() >= most {
@@ -88,6 +100,9 @@ mod tests {
         #[test]
         fn clipped_texts_fit_and_stay_on_one_line(text in "\\PC{0,40}|[\\n\\t\u{0}é…]{0,30}", most in 3usize..30) {
             let out = clip(&text, most);
+            prop_assert!(out.len() <= most.max(3));
+            prop_assert!(!out.contains(char::is_control));
+            let out = clip_path(&text, most);
             prop_assert!(out.len() <= most.max(3));
             prop_assert!(!out.contains(char::is_control));
         }

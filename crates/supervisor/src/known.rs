@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{CheckRan, Fact};
 use crate::goal::{self, PATH};
-use crate::key::{clip, key, push_bounded};
+use crate::key::{clip, clip_path, key, push_bounded};
 use crate::ledger::{EntryId, Found, for_each};
 
 const READS: usize = 128;
@@ -313,7 +313,7 @@ fn shorten(path: &str) -> Cow<'_, str> {
     if path.len() <= PATH && !path.contains(char::is_control) {
         Cow::Borrowed(path)
     } else {
-        Cow::Owned(clip(path, PATH))
+        Cow::Owned(clip_path(path, PATH))
     }
 }
 

@@ -373,9 +373,8 @@ mod tests {
         ] {
             let mut state = forced(Signal::ToolFailure);
             assert_eq!(rounds_to_leave(&mut state, &now, &config), None, "{now:?}");
-            let expect = if now.level == Level::Strict || now.round.is_none() { 2 } else { 1 };
             let left = rounds_to_leave(&mut state, &calm(), &config);
-            assert!(left.is_some_and(|rounds| rounds <= expect), "{now:?}: {left:?}");
+            assert!(left.is_some_and(|rounds| rounds <= 2), "{now:?}: {left:?}");
         }
     }
 

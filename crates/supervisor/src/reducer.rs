@@ -12,7 +12,7 @@ use crate::domain::{Complexity, classify};
 use crate::effect::{Effect, Gate, Rule, Stop, StopKind, Subject, Verdict};
 use crate::event::{Event, Fact, Setup};
 use crate::goal::{PATH, named_paths, named_steps};
-use crate::key::clip;
+use crate::key::{clip, clip_path};
 use crate::known::COMMAND;
 use crate::mode::{Conditions, Mode, RoundFacts, Signal};
 use crate::state::State;
@@ -62,7 +62,7 @@ impl Step<'_> {
         let s = &mut *self.s;
         s.run = Some(setup.run.clone());
         s.goal = clip(&setup.goal, GOAL);
-        let mut named: Vec<String> = setup.plan_files.iter().map(|path| clip(path, PATH)).collect();
+        let mut named: Vec<String> = setup.plan_files.iter().map(|path| clip_path(path, PATH)).collect();
         named.extend(named_paths(&setup.goal));
         let mut once: Vec<String> = Vec::with_capacity(named.len().min(NAMED));
         for path in named {

@@ -79,7 +79,8 @@ mod tests {
         assert_eq!(risk(&Known::default()), 0);
         assert_eq!(risk(&known(&[check_ran("t", 1, &["a"])])), 400);
         assert_eq!(risk(&known(&[check_ran("t", 1, &["a"]), check_ran("u", 0, &[])])), 200);
-        let mut asked = Known { irreversible: 1, ..Known::default() };
+        let mut asked = Known::default();
+        asked.irreversible = 1;
         assert_eq!(risk(&asked), 200);
         asked.irreversible = 5;
         assert_eq!(risk(&asked), 200);

@@ -252,6 +252,16 @@ impl Scene {
         self.state.phase()
     }
 
+    pub(crate) fn tier(&self) -> crate::tier::Tier {
+        self.state.tier()
+    }
+
+    /// The rule behind the last answer.
+    pub(crate) fn gate_rule(&self) -> crate::effect::Rule {
+        let rule = |effect: &Effect| if let Effect::Gate(gate) = effect { Some(gate.rule) } else { None };
+        self.effects.iter().rev().find_map(rule).expect("an answer")
+    }
+
     pub(crate) fn logs(&self) -> Vec<&Record> {
         let log = |effect| if let &Effect::Log(ref record) = effect { Some(record) } else { None };
         self.effects.iter().filter_map(log).collect()
@@ -259,6 +269,11 @@ impl Scene {
 
     pub(crate) fn logged(&self, event: Kind, reason: &str) -> bool {
         self.logs().iter().any(|record| record.event == event && record.reason.starts_with(reason))
+    }
+
+    /// Whether the last event led to a record of that reason.
+    pub(crate) fn logged_last(&self, reason: &str) -> bool {
+        self.last.iter().any(|effect| matches!(effect, Effect::Log(record) if record.reason == reason))
     }
 
     pub(crate) fn stops(&self) -> Vec<StopKind> {

@@ -72,7 +72,15 @@ fn place(before: usize, count: usize) -> Place {
 fn exact(text: &str, old: &str, new: &str, all: bool) -> Attempt {
     let starts = occurrences(text, old, all);
     let ranges: Vec<_> = starts.iter().map(|start| (*start, start + old.len())).collect();
+    // Half of a CRLF is no place to begin or end at; the next way to look takes it whole.
+    if ranges.iter().any(|(start, end)| splits_an_end(text, *start) || splits_an_end(text, *end)) {
+        return None;
+    }
     passages(text, &ranges, new, all, None)
+}
+
+fn splits_an_end(text: &str, at: usize) -> bool {
+    text[..at].ends_with('\r') && text[at..].starts_with('\n')
 }
 
 /// With line ends folded, places are found in another text and counted back.
@@ -141,7 +149,6 @@ fn passages(text: &str, ranges: &[(usize, usize)], new: &str, all: bool, how: Op
 /// The line end used around a passage: its own, else that of the file.
 fn style_at(text: &str, (start, end): (usize, usize)) -> &'static str {
     match text[start..end].find('\n') {
-        Some(0) if text[..start].ends_with('\r') => "\r\n",
         Some(at) if text[start..start + at].ends_with('\r') => "\r\n",
         Some(_) => "\n",
         None => lines::style(text),

@@ -17,7 +17,7 @@ pub(super) struct Served<'a> {
 
 impl Tool for Served<'_> {
     fn name(&self) -> &str {
-        &self.tool.wire
+        self.tool.wire.as_str()
     }
 
     fn describe(&self, _settings: &Settings) -> Described {

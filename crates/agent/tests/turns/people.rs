@@ -110,6 +110,15 @@ fn calls_that_need_approval_are_asked_about_together() {
     );
     assert_eq!(resumed.results()[0], "exit code 0\nmade");
     assert_eq!(resumed.verdicts(), [Verdict::Allow, Verdict::Allow, Verdict::Deny]);
+    // The answers count whoever is there when they arrive.
+    let alone = Stage::new(stage.settings.clone(), &hands);
+    let resumed = alone.go_on(
+        "- text: Ok.",
+        played.conversation.clone(),
+        None,
+        vec![Answer::Approved, Answer::Approved],
+    );
+    assert_eq!(resumed.verdicts(), [Verdict::Allow; 3]);
     // No answer is a no.
     let resumed = stage.go_on("- text: Ok.", played.conversation, None, vec![]);
     assert_eq!(resumed.verdicts(), [Verdict::Deny, Verdict::Allow, Verdict::Deny]);
@@ -121,4 +130,22 @@ fn questions_that_make_no_sense_reach_nobody() {
     let stage = Stage { person: Some(&Later), ..Stage::new(chat("build"), &hands) };
     let played = stage.play("- tools: [{ ask_user: { questions: [] } }]\n- text: Oh.");
     assert_eq!(played.ended.reason, Reason::TextOnly);
+}
+
+#[test]
+fn a_cancelled_turn_does_not_wait_for_a_person() {
+    struct Silent(holon_model::Cancel);
+    impl Person for Silent {
+        fn ask<'a>(&'a self, _interrupt: &'a Interrupt) -> Answering<'a> {
+            self.0.cancel();
+            Box::pin(std::future::pending())
+        }
+    }
+    let hands = Memory::with(&[("a.txt", "one\n")]);
+    let mut stage = Stage::new(chat("build"), &hands);
+    let silent = Silent(stage.cancel.clone());
+    stage.person = Some(&silent);
+    let played = stage.play(ASK);
+    assert_eq!(played.ended.reason, Reason::Cancelled);
+    assert!(played.conversation.pending.is_some());
 }

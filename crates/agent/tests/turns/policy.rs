@@ -42,6 +42,38 @@ fn inv_10_a_blocked_call_is_never_executed() {
 }
 
 #[test]
+fn inv_10_a_blocked_call_of_an_allowed_tool_is_never_executed() {
+    let careful = "name = 'own'\nextends = 'execute'\n[tools]\nexecute_background = 'deny'\nedit_file = 'ask'\n\
+                   [commands]\ndeny = ['rm *', 'git push *']\n";
+    let mut settings = settings("execute");
+    settings.profile = own_profile(careful);
+    let hands = Memory::with(&[("a.txt", "one\n")]).knowing("true", 0, "");
+    let played = Stage::new(settings, &hands).play(
+        "
+- tools:
+    - execute: { command: rm a.txt }
+    - execute: { command: 'true; sh -c \"rm a.txt\"' }
+    - execute: { command: env git push origin }
+    - execute: { command: 'true', background: true }
+    - edit_file: { path: a.txt, old: one, new: pwned }
+    - execute: { command: 'true' }
+- { tool: finish, args: { summary: x } }
+",
+    );
+    assert_eq!(played.verdicts()[..5], [Verdict::Deny; 5]);
+    assert_eq!(hands.file("a.txt").unwrap(), "one\n");
+    let ran: Vec<String> = hands
+        .deeds()
+        .into_iter()
+        .filter_map(|deed| match deed {
+            Deed::Run(run) | Deed::Start(run) => Some(run.line),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((ran.as_slice(), played.finished()), (["true".to_owned()].as_slice(), 2));
+}
+
+#[test]
 fn as_many_decisions_as_calls_each_before_its_execution() {
     let hands = Memory::with(&[("a.txt", "one\n")]);
     let played = Stage::new(settings("plan"), &hands).play(

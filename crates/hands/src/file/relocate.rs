@@ -14,7 +14,7 @@ use crate::{HandsError, Trouble};
 
 /// [`crate::Deed::Remove`].
 pub(crate) fn remove(place: &Place, given: &str, recursive: bool) -> Result<(), HandsError> {
-    let path = place.resolve(given)?;
+    let path = place.resolve(itself(given))?;
     let metadata = fs::symlink_metadata(&path).map_err(|error| not_there("remove", place, given, &error))?;
     let gone = match metadata.is_dir() {
         true if place.holds_root(&path) => {
@@ -34,7 +34,7 @@ pub(crate) fn remove(place: &Place, given: &str, recursive: bool) -> Result<(), 
 
 /// [`crate::Deed::Rename`].
 pub(crate) fn rename(place: &Place, from: &str, to: &str) -> Result<(), HandsError> {
-    let (source, target) = (place.resolve(from)?, place.resolve(to)?);
+    let (source, target) = (place.resolve(itself(from))?, place.resolve(itself(to))?);
     fs::symlink_metadata(&source).map_err(|error| not_there("move", place, from, &error))?;
     if place.holds_root(&source) && source.is_dir() && !source.is_symlink() {
         return Err(HandsError::new(Trouble::Invalid, "the workspace itself cannot be moved"));
@@ -60,6 +60,14 @@ pub(crate) fn rename(place: &Place, from: &str, to: &str) -> Result<(), HandsErr
             discard(&source).map_err(|error| refused("remove", from, &error))
         }
         Err(error) => Err(refused("move", from, &error)),
+    }
+}
+
+/// Without slashes behind it: with them a link would be what it leads to.
+fn itself(given: &str) -> &str {
+    match given.trim_end_matches('/') {
+        "" => given,
+        name => name,
     }
 }
 

@@ -42,8 +42,8 @@ impl Process {
         Self { child, group, groups: Arc::clone(groups), output: Some(output.into()), end }
     }
 
-    pub(super) fn group(&self) -> Pid {
-        self.group
+    pub(super) fn group(&self) -> (Pid, Arc<Groups>) {
+        (self.group, Arc::clone(&self.groups))
     }
 
     /// Whether it has not ended.

@@ -104,8 +104,9 @@ impl Jobs {
         // A job that does not read must not make anybody wait for ever.
         let _ = rustix::fs::fcntl_setfl(&input, OFlags::NONBLOCK);
         let output = Output::new(MOST_UNSEEN as u64, keep.clone()).keep_all();
+        let (group, groups) = process.group();
         let job = Arc::new(Job {
-            group: process.group(),
+            group,
             stop: Stop::default(),
             input: Mutex::new(Some(input.into())),
             says: says.map(|says| Mutex::new(says.into())),
@@ -126,6 +127,7 @@ impl Jobs {
         match std::thread::Builder::new().name("hands-job".to_owned()).spawn(follow) {
             Ok(_) => Ok(id),
             Err(error) => {
+                groups.signal(group, Signal::KILL);
                 job.progress().outcome = Some(Outcome::Signal(9));
                 Err(refused("follow", "the command", &error))
             }

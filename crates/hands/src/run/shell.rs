@@ -79,10 +79,8 @@ impl Shell {
     pub(super) fn start(&self, run: &Run) -> Result<Process, HandsError> {
         check(run)?;
         let here = run.env.is_empty() && self.folder(run)? == self.place.root();
-        if here {
-            if let Some(process) = self.hand_over(&run.line) {
-                return Ok(process);
-            }
+        if here && let Some(process) = self.hand_over(&run.line) {
+            return Ok(process);
         }
         if run.line.len() > LONGEST_ARGUMENT && !self.no_bash.load(Ordering::Relaxed) {
             return self.start_long(run);

@@ -52,9 +52,10 @@ fn obey<W: Write + Send + 'static>(
                 let stop = Arc::new(Stop::default());
                 channel.under_way().insert(id, Arc::clone(&stop));
                 let (pieces, answer) = (Arc::clone(channel), Arc::clone(channel));
-                let pieces = move |piece: &str| match watched {
-                    true => pieces.report(&Report::Piece { id }, piece.as_bytes()),
-                    false => {}
+                let pieces = move |piece: &str| {
+                    if watched {
+                        pieces.report(&Report::Piece { id }, piece.as_bytes());
+                    }
                 };
                 local.begin(deed, stop, Box::new(pieces), Box::new(move |result| answer.answer(id, result)));
             }

@@ -224,8 +224,8 @@ fn files_and_folders_are_removed() {
     let world = World::new();
     world.write("d/e/f", "1").write("g", "1");
     symlink("d", world.path("link")).unwrap();
-    world.doing(remove("link", false)).unwrap();
-    assert!(world.path("d/e/f").exists());
+    world.doing(remove("link/", true)).unwrap();
+    assert!(world.path("d/e/f").exists() && !world.path("link").is_symlink());
     world.refused(remove("d", false), Trouble::WrongKind, &["folder", "recursively"]);
     world.doing(remove("d", true)).unwrap();
     world.doing(remove("g", false)).unwrap();

@@ -214,7 +214,7 @@ fn the_waiting_shell_may_be_killed() {
     let world = World::new();
     for _ in 0..3 {
         // Ends every other shell of these hands, the waiting one among them.
-        world.run("for p in $(pgrep -P $PPID); do [ $p = $$ ] || kill -9 $p; done");
+        world.run("for p in $(cat /proc/$PPID/task/*/children); do [ $p = $$ ] || kill -9 $p; done");
         assert_eq!(world.run("echo still here").output, "still here\n");
     }
 }
@@ -354,12 +354,12 @@ fn listening_can_be_given_up() {
 #[test]
 fn the_end_of_the_hands_ends_everything() {
     let mut world = World::new();
-    ["job", "left", "program"].map(|name| world.fifo(name));
+    ["job", "left", "program"].iter().for_each(|name| world.fifo(name));
     world.start(&lives("job"));
     world.run(&format!("({}) &", lives("left")));
     let argv = ["sh", "-c", &lives("program")].map(str::to_owned).to_vec();
     world.doing(Deed::Open(Program { argv, ..Program::default() })).unwrap();
     let all = ["job", "left", "program"].map(|name| world.life(name));
     world.hands = Box::new(local(world.dir.path()));
-    all.map(Life::wait_for_end);
+    all.into_iter().for_each(Life::wait_for_end);
 }

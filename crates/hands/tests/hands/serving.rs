@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -126,6 +127,27 @@ fn commands_cannot_reach_the_channel() {
 }
 
 #[test]
+fn a_file_in_a_locked_folder_is_written_in_place() {
+    let Far { world, .. } = far();
+    let lock =
+        |mode| std::fs::set_permissions(world.path("locked"), PermissionsExt::from_mode(mode)).unwrap();
+    world.write("locked/file", "a longer text than what comes");
+    std::fs::set_permissions(world.path("locked/file"), PermissionsExt::from_mode(0o666)).unwrap();
+    lock(0o555);
+    let store = |path: &str| Deed::Store {
+        path: path.to_owned(),
+        bytes: b"short".to_vec(),
+        expect: Expectation::Any,
+        executable: None,
+    };
+    world.doing(store("locked/file")).unwrap();
+    world.refused(store("locked/new"), Trouble::Denied, &["locked/new"]);
+    lock(0o755);
+    assert_eq!(world.content("locked/file"), "short");
+    assert_eq!(std::fs::read_dir(world.path("locked")).unwrap().count(), 1);
+}
+
+#[test]
 fn a_command_that_kills_the_hands_is_the_end_of_them() {
     let Far { world, mut child } = far();
     world.refused(run("kill -9 $PPID; sleep 1000"), Trouble::Gone, &["gone"]);
@@ -136,14 +158,14 @@ fn a_command_that_kills_the_hands_is_the_end_of_them() {
 #[test]
 fn the_end_of_the_channel_ends_commands_and_jobs() {
     let Far { mut world, mut child } = far();
-    ["job", "command"].map(|name| world.fifo(name));
+    ["job", "command"].iter().for_each(|name| world.fifo(name));
     world.start(&lives("job"));
     let mut doing = world.hands.carry_out(run(&lives("command")), None);
     begin(doing.as_mut());
     let all = ["job", "command"].map(|name| world.life(name));
     drop(doing);
     world.hands = Box::new(local(world.dir.path()));
-    all.map(Life::wait_for_end);
+    all.into_iter().for_each(Life::wait_for_end);
     assert!(child.wait().unwrap().success());
 }
 
@@ -158,6 +180,24 @@ fn a_given_up_command_is_ended_far_away() {
     life.wait_for_end();
     // The late answer disturbs nobody.
     assert_eq!(world.run("echo next").output, "next\n");
+}
+
+#[test]
+fn a_channel_that_breaks_in_the_middle_ends_the_command() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("w")).unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let far = local(dir.path());
+    let serving = std::thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, far));
+    let world = World { hands: Box::new(Remote::over_stream(ours.try_clone().unwrap()).unwrap()), dir };
+    world.fifo("alive");
+    let mut doing = world.hands.carry_out(run(&lives("alive")), None);
+    begin(doing.as_mut());
+    let life = world.life("alive");
+    ours.shutdown(std::net::Shutdown::Both).unwrap();
+    assert_eq!(wait(doing).unwrap_err().trouble, Trouble::Gone);
+    life.wait_for_end();
+    assert!(serving.join().unwrap().is_ok());
 }
 
 #[test]

@@ -87,7 +87,8 @@ pub(crate) fn question(question: &Question, stream: Stream) -> String {
 fn plain(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let mut shown: String = lines.iter().take(MOST_LINES).map(|line| format!("  {}\n", visible(line))).collect();
+    let mut shown: String =
+        lines.iter().take(MOST_LINES).map(|line| format!("  {}\n", visible(line))).collect();
     if lines.len() > MOST_LINES {
         shown.push_str(&format!("  … {} more lines in {}\n", lines.len() - MOST_LINES, path.display()));
     }
@@ -125,7 +126,9 @@ fn work(work: &Work) -> (String, String) {
             let gets: Vec<String> = run.context.iter().map(holon_flow::definition::Handed::label).collect();
             (run.mode.clone(), gets.join(", "))
         }
-        Work::Findings { of, result } => ("(the host)".into(), format!("{of}/review.json, {result}/diff.patch")),
+        Work::Findings { of, result } => {
+            ("(the host)".into(), format!("{of}/review.json, {result}/diff.patch"))
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use holon_core::Outcome;
 use holon_core::event::{Body, Event, Sink};
-use holon_core::policy::Verdict;
 use holon_core::manifest::GateDecision;
+use holon_core::policy::Verdict;
 
 use super::amount;
 use super::status::StatusLine;

@@ -3,6 +3,7 @@
 //! [`Host::run`] drives them; each phase is a module that does one thing and says what it found. Whatever happens after
 //! the run folder exists ends in a manifest.
 
+mod again;
 mod apply;
 mod artifacts;
 mod checks;
@@ -35,6 +36,7 @@ use holon_core::redact::Redactor;
 use holon_git::Git;
 use holon_sandbox::walls::Launcher;
 
+use self::again::AskedFor;
 use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::model::Mind;
@@ -43,6 +45,7 @@ use crate::record::{Recorder, now};
 use crate::request::RunRequest;
 use crate::store::{RunFolder, RunRecord, Store};
 
+pub use again::Replayed;
 pub use apply::{Applied, apply};
 pub use resolve::Plan;
 pub use verdict::Verdict;
@@ -90,6 +93,17 @@ impl Host {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
+        self.run_as(request, None, sink, cancel)
+    }
+
+    /// The same; `before` is what was asked for when this was run the first time.
+    fn run_as(
+        &self,
+        request: &RunRequest,
+        before: Option<&AskedFor>,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Finished, HostError> {
         let began = Instant::now();
         let started_at = now();
         let plan = self.plan(request)?;
@@ -130,7 +144,7 @@ impl Host {
             kept: false,
         };
         run.begin();
-        let verdict = run.work().unwrap_or_else(|e| Verdict::failed(&e));
+        let verdict = run.work(request, before).unwrap_or_else(|e| Verdict::failed(&e));
         Ok(run.seal(verdict))
     }
 }
@@ -164,8 +178,8 @@ impl Run<'_> {
     }
 
     /// The phases between resolving and sealing.
-    fn work(&mut self) -> Result<Verdict, HostError> {
-        self.open_mind()?;
+    fn work(&mut self, request: &RunRequest, before: Option<&AskedFor>) -> Result<Verdict, HostError> {
+        self.open_mind(request, before)?;
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));

@@ -6,18 +6,24 @@ use holon_core::outcome::{Outcome, Status};
 use holon_sandbox::backend::Payload;
 
 use super::Run;
+use super::again::AskedFor;
 use super::snapshot::Stage;
 use super::think::{Thinking, Thought};
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::model;
+use crate::request::RunRequest;
 
 /// The conversation with the model, among the evidence.
-const TAPE: &str = "model.yaml";
+pub(super) const TAPE: &str = "model.yaml";
 
 impl Run<'_> {
     /// Opens the model before anything is started: without one there is nothing to start.
-    pub(super) fn open_mind(&mut self) -> Result<(), HostError> {
+    pub(super) fn open_mind(
+        &mut self,
+        request: &RunRequest,
+        before: Option<&AskedFor>,
+    ) -> Result<(), HostError> {
         if !self.is_native() {
             return Ok(());
         }
@@ -27,10 +33,21 @@ impl Run<'_> {
             &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
         );
         let tape = self.folder.evidence().join(TAPE);
-        let mind = match &self.plan.replay {
+        let mut mind = match &self.plan.replay {
             Some(file) => model::from_cassette(file, self.plan.model.as_deref(), &tape, normaliser)?,
             None => model::over_network(&model::choose(&self.plan, &*self.host.env)?, &tape, normaliser)?,
         };
+        if let Some(before) = before {
+            // The same figures lead to the same decisions.
+            (mind.window, mind.prices) = (before.window, before.prices);
+        }
+        let asked = AskedFor {
+            request: request.clone(),
+            model: Some(mind.info.clone()),
+            window: mind.window,
+            prices: mind.prices,
+        };
+        asked.save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
         self.mind = Some(mind);
         Ok(())

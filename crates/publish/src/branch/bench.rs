@@ -133,7 +133,7 @@ impl Bench {
         onto: &str,
         directory: Option<&str>,
     ) -> Result<Result<String, Vec<Conflict>>, Error> {
-        self.call(["read-tree", "--reset", onto]).output()?;
+        self.call(["read-tree", onto]).output()?;
         let mut args: Vec<String> =
             ["apply", "--3way", "--cached", "--whitespace=nowarn", "-p1"].map(String::from).to_vec();
         args.extend(directory.map(|dir| format!("--directory={dir}")));

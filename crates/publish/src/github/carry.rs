@@ -66,14 +66,14 @@ pub(super) fn carry(
 ) -> (PartReport, Vec<Value>) {
     let mut before = Before::default();
     let mut answers = Vec::new();
-    let mut changed = false;
+    let mut unclear = false;
     for attempt in 1.. {
         let decision = match decide(tools, before) {
             Ok(decision) => decision,
             Err(error) => return (report.fail(&error), answers),
         };
-        // Counts of the first decision tell what became of the findings; a later one sees its own work.
-        report.counts = report.counts.filter(|_| changed).or(decision.counts);
+        // After an unclear answer the forge may already hold what was sent, and the counts would call it a duplicate.
+        report.counts = report.counts.filter(|_| unclear).or(decision.counts);
         report.url = decision.url.or(report.url);
         report.notes = decision.notes;
         if dry_run {
@@ -85,7 +85,7 @@ pub(super) fn carry(
             Ok(()) => break,
             Err(error) if attempt < ATTEMPTS && worth_another_look(&error) => {
                 before.unprocessable += u32::from(error.status() == Some(422));
-                changed = true;
+                unclear = error.is_unclear();
             }
             Err(error) => return (report.fail(&error), answers),
         }

@@ -24,7 +24,9 @@ pub fn cut(text: &str, limit: usize, whole: &str) -> String {
         _ => &text[..end],
     };
     let mut open = Fences::default();
-    kept.split('\n').for_each(|line| drop(open.step(line)));
+    for line in kept.split('\n') {
+        open.step(line);
+    }
     let close = open.closing().map(|fence| format!("\n{fence}")).unwrap_or_default();
     let shown = kept.chars().count();
     let note =

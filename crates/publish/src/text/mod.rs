@@ -13,6 +13,7 @@ pub use fence::{block, code};
 pub use harmless::{harmless, is_harmless};
 
 use holon_core::redact::Redactor;
+use lines::Fences;
 
 /// The most characters GitHub takes as the body of a comment, review or pull request.
 pub const BODY_LIMIT: usize = 65_536;
@@ -29,9 +30,18 @@ impl Cleaner {
         Self { redactor }
     }
 
-    /// Markdown of several lines.
+    /// Markdown of several lines; a block of code that is left open is closed, so that it swallows nothing after it.
     pub fn markdown(&self, text: &str) -> String {
-        harmless(&self.redactor.redact_str(text))
+        let mut out = harmless(&self.redactor.redact_str(text));
+        let mut fences = Fences::default();
+        for line in out.split('\n') {
+            fences.step(line);
+        }
+        if let Some(fence) = fences.closing() {
+            out.push('\n');
+            out.push_str(&fence);
+        }
+        out
     }
 
     /// Text for one line of at most `longest` characters.

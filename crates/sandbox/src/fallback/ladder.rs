@@ -5,12 +5,16 @@ use std::fmt;
 use holon_core::sandbox::Level;
 
 use super::probe::Probes;
+use serde::{Deserialize, Serialize};
+
 use crate::walls::Refusal;
 
 /// What a person asked for with `--sandbox`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// The strongest there is.
+    #[default]
     Auto,
     /// Native walls or nothing.
     Native,

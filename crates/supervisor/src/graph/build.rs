@@ -138,8 +138,11 @@ impl TaskGraph {
     pub(crate) fn linear(&self, number: u32) -> Self {
         let mut nodes = BTreeMap::new();
         let mut main = Vec::new();
-        let left = self.main_branch.node_ids.iter().filter_map(|id| self.nodes.get(id));
-        for step in left.filter(|node| !matches!(node.status, NodeStatus::Done | NodeStatus::Skipped)) {
+        let past = |node: &Node| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped);
+        let all: Vec<&Node> = self.main_branch.node_ids.iter().filter_map(|id| self.nodes.get(id)).collect();
+        // What could not be verified has to be edited once more.
+        let unverified = all.iter().any(|node| node.kind == NodeKind::Verify && !past(node));
+        for step in all.into_iter().filter(|node| !past(node) || (unverified && node.kind.writes())) {
             let id = format!("node-{:02}", main.len() + 1);
             let mut node = Node::new(&id, step.kind, &step.title);
             node.cases.clone_from(&step.cases);
@@ -236,9 +239,12 @@ mod tests {
     fn what_is_left_makes_one_line() {
         let (mut graph, _) = plan(Complexity::Moderate).build().unwrap();
         graph.nodes.get_mut("node-01").unwrap().status = NodeStatus::Done;
+        graph.nodes.get_mut("node-03").unwrap().status = NodeStatus::Done;
         graph.nodes.get_mut("node-04").unwrap().status = NodeStatus::Failed;
         let line = graph.linear(2);
         assert_eq!(kinds(&line), ["search", "edit", "verify", "summarize"]);
+        graph.nodes.get_mut("node-04").unwrap().status = NodeStatus::Done;
+        assert_eq!(kinds(&graph.linear(2)), ["search", "summarize"]);
         assert!(line.fallback_branches.is_empty() && line.graph_id == "graph-2");
         assert_eq!((line.progress(), line.cursor.node_index), (0, 0));
     }

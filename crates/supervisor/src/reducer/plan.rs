@@ -138,6 +138,8 @@ impl Step<'_> {
         if !self.s.config.level.decides_mode() {
             return;
         }
+        // Less to choose from is another way: it gets its own budget, and leaves a debt.
+        self.s.budget.switch();
         let mut tier = self.s.tier.lower();
         if tier == Tier::StepQueue && !self.queue_steps() {
             tier = self.s.tier.lower();

@@ -52,6 +52,9 @@ pub(super) fn create(
         errors.push(format!("body is too long (maximum is {BODY} characters)"));
     }
     errors.extend(misplaced(repo, &base, &commit, &lines));
+    if world.refuse_lines && !lines.is_empty() {
+        errors.push("Line could not be resolved".into());
+    }
     if !errors.is_empty() {
         return Err(errors);
     }

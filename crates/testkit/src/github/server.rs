@@ -142,6 +142,11 @@ impl GitHub {
         fork
     }
 
+    /// Refuses reviews with comments on lines, as GitHub does when the diff changed since it was read.
+    pub fn refuse_lines(&self, refuse: bool) {
+        locked(&self.shared.world).refuse_lines = refuse;
+    }
+
     /// Sets what goes wrong from now on; requests are counted anew.
     pub fn faults(&self, faults: Faults) {
         *locked(&self.shared.faults) = faults;

@@ -51,6 +51,8 @@ pub(super) struct World {
     pub repos: BTreeMap<String, Repo>,
     pub app: Option<App>,
     pub next_id: u64,
+    /// Refuses every comment on a line, as when the diff changed under the reader.
+    pub refuse_lines: bool,
 }
 
 #[derive(Debug, Clone)]

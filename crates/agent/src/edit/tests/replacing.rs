@@ -33,6 +33,7 @@ fn line_ends_stay_as_the_file_has_them() {
     check("a\r\nb\r\nc", "b\nc", "x", Some(LineEndings), "a\r\nx");
     check("a\nb\n", "a\r\nb\r\n", "c\r\nd\r\n", Some(LineEndings), "c\nd\n");
     check("a\r\nb\nc\n", "a\r\nb", "x\ny", None, "x\r\ny\nc\n");
+    check("a\r\nb\r\n", "\nb", "\nc", Some(LineEndings), "a\r\nc\r\n");
 }
 
 #[test]
@@ -189,6 +190,19 @@ proptest! {
         let whole = format!("{before}NEEDLE one\r\nNEEDLE two\r\n{after}x\r\n");
         let replaced = replace(&whole, "NEEDLE one\nNEEDLE two", &new, false).unwrap();
         prop_assert_eq!(replaced.text, format!("{before}{}\r\n{after}x\r\n", new.replace('\n', "\r\n")));
+    }
+
+    #[test]
+    fn no_line_end_is_torn(lines in prop::collection::vec("[ab ]{0,3}", 1..6), cut in (0..20_usize, 1..8_usize), new in "[ab\n ]{0,6}", all: bool) {
+        let plain = lines.join("\n") + "\n";
+        let start = cut.0.min(plain.len() - 1);
+        let old = &plain[start..(start + cut.1).min(plain.len())];
+        if let Ok(replaced) = replace(&plain.replace('\n', "\r\n"), old, &new, all) {
+            let rest = replaced.text.replace("\r\n", "");
+            prop_assert!(!rest.contains(['\r', '\n']), "{:?}", replaced);
+            // The same edit of the same text with other line ends.
+            prop_assert_eq!(replaced.text.replace("\r\n", "\n"), replace(&plain, old, &new, all).unwrap().text);
+        }
     }
 
     #[test]

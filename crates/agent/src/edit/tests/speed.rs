@@ -10,14 +10,18 @@ fn limit() -> Duration {
     Duration::from_millis(if cfg!(debug_assertions) { 4000 } else { 50 })
 }
 
-/// The best of a few, since others use the machine too.
+/// The first of a few that is fast enough, since others use the machine too.
 fn best(mut run: impl FnMut()) -> Duration {
-    let time = |()| {
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
         let start = Instant::now();
         run();
-        start.elapsed()
-    };
-    [(); 5].map(time).into_iter().min().unwrap_or_default()
+        best = best.min(start.elapsed());
+        if best < limit() {
+            break;
+        }
+    }
+    best
 }
 
 #[test]

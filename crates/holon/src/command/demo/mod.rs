@@ -1,8 +1,9 @@
-//! `holon demo`: the whole way once, with scripted agents and real walls.
+//! `holon demo`: the whole way once, with recorded words and real walls.
 
 mod stage;
 mod story;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -12,22 +13,25 @@ use crate::Done;
 use crate::session::Session;
 use crate::show::amount;
 
-/// See Holon work: scripted agents, real walls, no key, no network
+/// See Holon work: a hand-written cassette, real walls, no key, no network
 ///
-/// Writes a small repository with a failing test into a temporary folder, then plans, mends and reviews it, each
-/// in its own sandbox. The agents are short shell scripts written by hand, not models; the snapshot, the walls, the
-/// patch and the checks are the real ones. Nothing is left behind.
+/// Writes a small repository with a failing test into a temporary folder, then plans, mends and reviews it with the
+/// native agent, each in its own sandbox. What the model says comes from cassettes written by hand; the agent, its
+/// tools, the snapshot, the walls, the patch and the checks are the real ones. Nothing is left behind.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Keep the sample repository and the runs, and say where they are
     #[arg(long)]
     keep: bool,
+    /// Play plan.yaml, execute.yaml and review.yaml of this folder instead of the bundled ones
+    #[arg(long, value_name = "DIR")]
+    cassettes: Option<PathBuf>,
 }
 
 /// Tells the story; exit 1 when a part of it did not go as promised.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let began = Instant::now();
-    let stage = Stage::build(session)?;
+    let stage = Stage::build(session, args.cassettes.as_deref())?;
     let told = story::tell(&stage, session);
     let (sample, state) = (stage.sample().display().to_string(), stage.state().display().to_string());
     if args.keep {
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let took = amount::millis(began.elapsed().as_millis() as u64);
     if surprises == 0 {
         session.terminal.print(format!(
-            "\nThat was it, in {took}{}. Try it with an agent of your own: holon run --help\n",
+            "\nThat was it, in {took}{}. Try it on a repository of yours: holon run --help\n",
             if args.keep { "" } else { "; nothing was left behind" }
         ))?;
         return Ok(ExitCode::SUCCESS);

@@ -1,4 +1,4 @@
-//! The demo's temporary folder: the sample repository, the agents, and a run store of its own.
+//! The demo's temporary folder: the sample repository, the cassettes, and a run store of its own.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -19,19 +19,21 @@ macro_rules! files {
 }
 
 const SAMPLE: &[(&str, &str)] = files!("sample", "README.md", "slug.sh", "test.sh");
-const AGENTS: &[(&str, &str)] =
-    files!("agents", "intruder.sh", "planner.sh", "builder.sh", "reviewer.sh", "idle.sh");
+const AGENTS: &[(&str, &str)] = files!("agents", "intruder.sh", "idle.sh");
+const CASSETTES: &[(&str, &str)] = files!("cassettes", "plan.yaml", "execute.yaml", "review.yaml");
 
 /// Everything of one demo; gone when removed or dropped.
 pub(super) struct Stage {
     root: TempDir,
     pub(super) host: Host,
     pub(super) git: Git,
+    /// Cassettes that are played instead of the bundled ones.
+    cassettes: Option<PathBuf>,
 }
 
 impl Stage {
     /// Writes the files and makes the repository.
-    pub(super) fn build(session: &Session) -> Result<Self, Failure> {
+    pub(super) fn build(session: &Session, cassettes: Option<&Path>) -> Result<Self, Failure> {
         let git = Git::find().map_err(HostError::from)?;
         let temp = std::env::temp_dir();
         let root = tempfile::Builder::new()
@@ -52,9 +54,11 @@ impl Stage {
             secrets: Vec::new(),
             person: None,
         };
-        let stage = Self { root, host, git };
+        let cassettes = cassettes.map(Path::to_owned);
+        let stage = Self { root, host, git, cassettes };
         write(&stage.sample(), SAMPLE, 0o644)?;
         write(&stage.folder("agents"), AGENTS, 0o755)?;
+        write(&stage.folder("cassettes"), CASSETTES, 0o644)?;
         stage.commit()?;
         Ok(stage)
     }
@@ -74,6 +78,11 @@ impl Stage {
     /// The run store.
     pub(super) fn state(&self) -> PathBuf {
         self.folder("state")
+    }
+
+    /// What the model says in a mode.
+    pub(super) fn cassette(&self, mode: &str) -> PathBuf {
+        self.cassettes.clone().unwrap_or_else(|| self.folder("cassettes")).join(format!("{mode}.yaml"))
     }
 
     /// One of the scripted agents.

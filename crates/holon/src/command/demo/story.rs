@@ -22,27 +22,32 @@ const GOAL: &str = "Make the test pass: repeated dashes in slugs";
 pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     let mut teller = Teller { stage, terminal: &session.terminal, cancel: stop::on_signals()?, surprises: 0 };
     teller.say(
-        "A sample repository with a failing test. The agents are scripts written by hand: no model, no key,",
+        "A sample repository with a failing test. What the model says comes from cassettes written by hand: no key, no",
     )?;
-    teller.say("no network. The snapshot, the walls, the patch and the checks are real.")?;
+    teller
+        .say("network. The agent, its tools, the snapshot, the walls, the patch and the checks are real.")?;
     let before = digest(&stage.sample())?;
 
     teller.head("1. The test before, run by the host behind the walls")?;
     teller.test(&stage.sample(), Outcome::Failure)?;
 
-    teller.head("2. Plan mode, and an agent that tries to write anyway")?;
-    let intruder = teller.run("plan", "intruder.sh", &stage.sample(), &[])?;
+    teller.head("2. Plan mode, and a foreign agent (a script) that tries to write anyway")?;
+    let intruder = teller.run(&teller.request("plan", "intruder.sh", &stage.sample()))?;
     teller.expect(&intruder, Outcome::Failure)?;
     teller.unchanged(&before)?;
 
-    teller.head("3. Plan mode, and an agent that plans")?;
-    let planner = teller.run("plan", "planner.sh", &stage.sample(), &[])?;
+    teller.head("3. Plan mode with the native agent")?;
+    let planner = teller.run(&teller.native("plan", &stage.sample(), &[]))?;
     teller.expect(&planner, Outcome::Success)?;
     teller.file(&planner.folder.join("output/plan.md"))?;
 
     teller.head("4. Execute mode: the plan goes in, a patch made by the host comes out")?;
     let plan = planner.folder.join("output/plan.md");
-    let builder = teller.run("execute", "builder.sh", &stage.sample(), &[plan])?;
+    let wanted = RunRequest {
+        checks: vec!["sh test.sh".into()],
+        ..teller.native("execute", &stage.sample(), &[plan])
+    };
+    let builder = teller.run(&wanted)?;
     teller.expect(&builder, Outcome::Success)?;
     let diff = fs::read(builder.folder.join("output/diff.patch")).unwrap_or_default();
     teller.quote(&patch::coloured(&diff, session.terminal.stdout))?;
@@ -54,7 +59,8 @@ pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     teller.test(&copy, Outcome::Success)?;
 
     teller.head("6. Review mode: findings whose lines the host has checked")?;
-    let reviewer = teller.run("review", "reviewer.sh", &copy, &[builder.folder.join("output/diff.patch")])?;
+    let patch_file = builder.folder.join("output/diff.patch");
+    let reviewer = teller.run(&teller.native("review", &copy, &[patch_file]))?;
     teller.expect(&reviewer, Outcome::Success)?;
     teller.findings(&reviewer.folder.join("output/review.json"))?;
 
@@ -100,21 +106,35 @@ impl Teller<'_> {
         }
     }
 
-    fn run(
-        &self,
-        mode: &str,
-        agent: &str,
-        workspace: &Path,
-        context: &[PathBuf],
-    ) -> Result<Finished, Failure> {
-        let request = RunRequest { context: context.to_vec(), ..self.request(mode, agent, workspace) };
-        let dim = |text: &str| self.terminal.stdout.paint(Style::Dim, text);
+    /// The native agent, with a cassette for a model.
+    fn native(&self, mode: &str, workspace: &Path, context: &[PathBuf]) -> RunRequest {
+        RunRequest {
+            mode: Some(mode.into()),
+            goal: Some(GOAL.into()),
+            workspace: Some(workspace.to_owned()),
+            context: context.to_vec(),
+            replay: Some(self.stage.cassette(mode)),
+            ..RunRequest::default()
+        }
+    }
+
+    fn run(&self, request: &RunRequest) -> Result<Finished, Failure> {
+        let dim = |text: String| self.terminal.stdout.paint(Style::Dim, &visible(&text).replace('\n', " "));
         let mut show = |event: &Event| {
-            if let Body::Output { text, .. } = &event.body {
-                let _ = self.say(&dim(&format!("    | {}", visible(text))));
-            }
+            let line = match &event.body {
+                Body::Output { text, .. } => dim(format!("    | {text}")),
+                Body::MessageDelta { text } => visible(&format!("    {}", text.trim_end())),
+                Body::ToolProposed { tool, summary, .. } => {
+                    dim(format!("    > {tool} {}", summary.as_deref().unwrap_or_default()))
+                }
+                Body::ToolFinished { ok: false, summary: Some(summary), .. } => {
+                    dim(format!("    | {summary}"))
+                }
+                _ => return,
+            };
+            let _ = self.say(line.trim_end());
         };
-        Ok(self.stage.host.run(&request, &mut show, &self.cancel)?)
+        Ok(self.stage.host.run(request, &mut show, &self.cancel)?)
     }
 
     /// Runs the sample's test as a check of an agent that does nothing, and shows what it printed.

@@ -28,7 +28,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let catalog = args.whose.catalog_with_warnings(session)?;
     let terminal = &session.terminal;
     if let Some(found) = holon_flow::builtin::find(&args.name)? {
-        terminal.print(if args.json { flow::json(&found) } else { flow::definition(&found, terminal.stdout) })?;
+        terminal.print(if args.json {
+            flow::json(&found)
+        } else {
+            flow::definition(&found, terminal.stdout)
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let profile = catalog.resolve(&args.name).map_err(|e| flow::with_flows(HostError::from(e)))?;

@@ -58,7 +58,8 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
         if dry_run {
             return say_plan(conductor, definition, request, &base, json, session);
         }
-        let finished = way.go(request, base.clone(), session, |order| conductor.start(definition, saved, order))?;
+        let finished =
+            way.go(request, base.clone(), session, |order| conductor.start(definition, saved, order))?;
         super::report(&finished, json, session)
     })
 }
@@ -70,7 +71,10 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     let Some(state) = holon_flow::load(&folder)? else {
         let record = folder.record()?;
         return Err(Failure::user(
-            format!("run {} is a single run in mode {}, and only flows can be resumed", record.id, record.mode),
+            format!(
+                "run {} is a single run in mode {}, and only flows can be resumed",
+                record.id, record.mode
+            ),
             "run it again; `holon modes list` shows the modes of several steps",
         ));
     };
@@ -137,8 +141,7 @@ impl Way {
         let mut person = AtTerminal { terminal, cancel: &cancel };
         let gatekeeper: &mut dyn Gatekeeper =
             if self.gates == GateMode::Ask { &mut person } else { &mut nobody };
-        let order =
-            Order { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
+        let order = Order { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
         let finished = work(order);
         drop(view);
         finished.map_err(|error| match error {

@@ -5,6 +5,7 @@ mod flags;
 mod gatekeeper;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use holon_host::store::RunFolder;
 use holon_host::{Finished, Host, Places, RunRequest};
@@ -12,6 +13,7 @@ use holon_sandbox::walls::Launcher;
 
 use crate::Done;
 use crate::failure::Failure;
+use crate::person::AtTerminal;
 use crate::session::{self, Session};
 use crate::show::progress::Progress;
 use crate::show::{applied, flow, plan, summary};
@@ -44,7 +46,10 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return composite::start(&definition, args, session);
     }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
-    let host = host(session)?;
+    let mut host = host(session)?;
+    if !json && !quiet {
+        host.person = AtTerminal::present(&session.terminal).map(|person| Arc::new(person) as _);
+    }
     let request = RunRequest::from(args);
     let terminal = &session.terminal;
     if dry_run {

@@ -4,6 +4,7 @@ mod apply;
 mod diff;
 mod gc;
 mod list;
+mod replay;
 mod rm;
 mod show;
 
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Show(show::Args),
     Diff(diff::Args),
     Apply(apply::Args),
+    Replay(replay::Args),
     Rm(rm::Args),
     Gc(gc::Args),
 }
@@ -83,6 +85,7 @@ pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
         Command::Show(args) => show::run(&args, session),
         Command::Diff(args) => diff::run(&args, session),
         Command::Apply(args) => apply::run(&args, session),
+        Command::Replay(args) => replay::run(&args, session),
         Command::Rm(args) => rm::run(&args, session),
         Command::Gc(args) => gc::run(&args, session),
     }

@@ -1,0 +1,195 @@
+//! A stored run once more, with its recorded model: what differs from the first time?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::event::Sink;
+use holon_core::manifest::{Manifest, ModelInfo};
+use holon_core::spec;
+use holon_model::Prices;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::thought::TAPE;
+use super::{Finished, Host};
+use crate::cancel::Cancel;
+use crate::error::HostError;
+use crate::request::RunRequest;
+use crate::store::{RunFolder, write_atomic};
+
+/// `asked.json`: everything needed to run it again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct AskedFor {
+    /// The request as it came.
+    pub request: RunRequest,
+    /// The model that answered.
+    pub model: Option<ModelInfo>,
+    /// What it could take.
+    pub window: u64,
+    /// What it cost.
+    pub prices: Option<Prices>,
+}
+
+const FILE: &str = "asked.json";
+
+impl AskedFor {
+    pub(super) fn save(&self, folder: &RunFolder) -> Result<(), HostError> {
+        let text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        write_atomic(&folder.path().join(FILE), &text)
+    }
+
+    fn load(folder: &RunFolder) -> Result<Self, HostError> {
+        let path = folder.path().join(FILE);
+        let text = fs::read(&path).map_err(|e| {
+            HostError::run(
+                format!("this run cannot be replayed: {e}"),
+                "only runs of the native agent can be",
+            )
+        })?;
+        serde_json::from_slice(&text)
+            .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))
+    }
+}
+
+/// A replay and how it differs from the first time; nothing when it is the same but for times and ids.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The new run.
+    pub finished: Finished,
+    /// What is different, in words.
+    pub differences: Vec<String>,
+}
+
+impl Host {
+    /// Runs a stored run again, on the workspace as it is now, with the model's recorded words.
+    pub fn replay(
+        &self,
+        folder: &RunFolder,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Replayed, HostError> {
+        let asked = AskedFor::load(folder)?;
+        let scratch = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+        let request = RunRequest {
+            spec: Some(spec_alone(folder, scratch.path())?),
+            workspace: Some(folder.record()?.workspace),
+            context: entries(&folder.input().join("context")),
+            replay: Some(folder.evidence().join(TAPE)),
+            model: asked.model.as_ref().map(|m| m.id.clone()),
+            provider: None,
+            record: None,
+            out: None,
+            apply: false,
+            ..asked.request.clone()
+        };
+        let before = folder.manifest().ok_or_else(|| {
+            HostError::run("this run has no manifest to compare with", "choose one that is over")
+        })?;
+        let finished = self.run_as(&request, Some(&asked), sink, cancel)?;
+        let new = RunFolder::open(finished.folder.clone());
+        let (old, now) = (manifest_lines(&before), manifest_lines(&finished.manifest));
+        let mut differences: Vec<String> = differing("manifest", &old, &now).into_iter().collect();
+        let patch = |f: &RunFolder| fs::read(f.output().join("diff.patch")).unwrap_or_default();
+        if patch(folder) != patch(&new) {
+            differences.push("the patch is different".to_owned());
+        }
+        differences.extend(differing("event", &event_lines(folder), &event_lines(&new)));
+        Ok(Replayed { finished, differences })
+    }
+}
+
+/// The stored spec without the files it named: they are among the context already.
+fn spec_alone(folder: &RunFolder, scratch: &Path) -> Result<PathBuf, HostError> {
+    let stored = folder.input().join("spec.yaml");
+    let text = fs::read_to_string(&stored).map_err(HostError::io("read", &stored))?;
+    let (mut spec, _) = spec::parse(&text, &stored.to_string_lossy())?;
+    spec.context.files.clear();
+    let text = serde_saphyr::to_string(&spec)
+        .map_err(|e| HostError::run(format!("the spec cannot be written: {e}"), "this is a bug in Holon"))?;
+    let path = scratch.join("spec.yaml");
+    fs::write(&path, text).map_err(HostError::io("write", &path))?;
+    Ok(path)
+}
+
+/// What was handed in as context, apart from what the host adds itself.
+fn entries(context: &Path) -> Vec<PathBuf> {
+    let own = ["index.json", "repair.md"];
+    let listed = fs::read_dir(context).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        listed.filter(|e| !own.iter().any(|name| e.file_name() == *name)).map(|e| e.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Keys that differ from run to run by nature.
+const VARYING: &[&str] = &[
+    "at",
+    "run",
+    "run_id",
+    "seq",
+    "started_at",
+    "duration_ms",
+    "phases",
+    "why",
+    "provider",
+    "warnings",
+    "model",
+];
+
+/// A value without what varies.
+fn steady(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter()
+                .filter(|(k, _)| !VARYING.contains(&k.as_str()))
+                .map(|(k, v)| (k, steady(v)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.into_iter().map(steady).collect()),
+        other => other,
+    }
+}
+
+fn manifest_lines(manifest: &Manifest) -> Vec<String> {
+    let value = steady(serde_json::to_value(manifest).unwrap_or_default());
+    serde_json::to_string_pretty(&value).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// The events of a run, without warnings, which may tell of the replay itself, and without pauses nobody waited for.
+fn event_lines(folder: &RunFolder) -> Vec<String> {
+    let text = fs::read_to_string(folder.evidence().join("events.jsonl")).unwrap_or_default();
+    let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told = events.filter(|e| !matches!(e["type"].as_str(), Some("warning" | "model_waiting")));
+    told.map(|event| steady(event).to_string()).collect()
+}
+
+/// The first line that differs, said in a few words.
+fn differing(what: &str, before: &[String], after: &[String]) -> Option<String> {
+    let at = before.iter().zip(after).position(|(a, b)| a != b);
+    let at = at.or_else(|| (before.len() != after.len()).then_some(before.len().min(after.len())))?;
+    let line = |lines: &[String]| {
+        lines.get(at).map_or("nothing".to_owned(), |l| l.trim().chars().take(300).collect())
+    };
+    Some(format!("{what} {}: {} before, {} now", at + 1, line(before), line(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_varies_by_nature_is_passed_over() {
+        let value = serde_json::json!({"run_id": "x", "outcome": "success", "phases": {}, "deep": [{"duration_ms": 1, "ok": true}]});
+        assert_eq!(steady(value), serde_json::json!({"outcome": "success", "deep": [{"ok": true}]}));
+        let lines = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(differing("event", &lines("a b"), &lines("a b")), None);
+        assert_eq!(
+            differing("event", &lines("a b"), &lines("a c")).as_deref(),
+            Some("event 2: b before, c now")
+        );
+        assert_eq!(
+            differing("event", &lines("a"), &lines("a c")).as_deref(),
+            Some("event 2: nothing before, c now")
+        );
+    }
+}

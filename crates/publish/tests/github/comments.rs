@@ -1,0 +1,154 @@
+//! Plans, summaries and ethics reports.
+
+use holon_core::Outcome as RunOutcome;
+use holon_publish::github::{EthicsAs, Options, Outcome, Own, Part};
+use holon_testkit::github::Level;
+
+use crate::stage::{NAME, Stage, part};
+
+const PLAN: &str = "# Plan\n\n## Goal\nAsk @octocat to close #3.\n";
+const ETHICS: &str = r#"{"risk_level":"low","is_approved":true,"approval_justification":"Fine.","principle_impacts":[{"principle":"safety","impact":"none","rationale":"x"}]}"#;
+const BLOCKING: &str = r#"{"risk_level":"high","is_approved":false,"approval_justification":"No.","principle_impacts":[{"principle":"safety","impact":"bad","rationale":"x"}]}"#;
+
+#[test]
+fn a_plan_is_one_comment_per_task() {
+    let stage = Stage::new();
+    let issue = stage.repo.issue("someone", "x", "y");
+    let first = stage.output("plan").file("plan.md", PLAN).finish();
+    stage.published(&first, Some(issue), |_| {});
+    let report = stage.published(&first, Some(issue), |_| {});
+    assert_eq!(part(&report, "plan").result, Outcome::Unchanged);
+    let second = stage.output("plan").file("plan.md", "# Another plan\n").finish();
+    let report = stage.published(&second, Some(issue), |_| {});
+    assert!(part(&report, "plan").url.as_ref().unwrap().contains("/comment/"));
+    let comments = stage.repo.comments(issue);
+    assert_eq!(comments.len(), 1);
+    assert!(
+        comments[0].1.contains("# Another plan") && !comments[0].1.contains("## Goal"),
+        "{}",
+        comments[0].1
+    );
+}
+
+#[test]
+fn our_comment_is_found_among_hundreds() {
+    let stage = Stage::new();
+    let issue = stage.repo.issue("someone", "x", "y");
+    (0..130).for_each(|n| stage.repo.comment(issue, "someone", &format!("comment {n}")));
+    let output = stage.output("plan").file("plan.md", PLAN).finish();
+    stage.published(&output, Some(issue), |_| {});
+    (0..100).for_each(|n| stage.repo.comment(issue, "someone", &format!("more {n}")));
+    stage.published(&output, Some(issue), |_| {});
+    assert_eq!(stage.repo.comments(issue).iter().filter(|c| c.1.contains("holon:comment")).count(), 1);
+}
+
+#[test]
+fn a_plan_without_a_number_has_no_place() {
+    let stage = Stage::new();
+    let output = stage.output("plan").file("plan.md", PLAN).finish();
+    let report = stage.published(&output, None, |_| {});
+    assert_eq!(part(&report, "plan").result, Outcome::Skipped);
+    assert!(part(&report, "plan").notes[0].contains("holon publish summary"));
+}
+
+#[test]
+fn a_summary_is_told_where_nothing_else_is() {
+    let stage = Stage::new();
+    let issue = stage.repo.issue("someone", "x", "y");
+    let output = stage.output("debug").file("summary.md", "It was the cache.").finish();
+    stage.published(&output, Some(issue), |_| {});
+    assert!(stage.repo.comments(issue)[0].1.contains("It was the cache."));
+    let asked = stage.publish(&output, Some(issue), |options| options.only = vec![Part::Plan]).unwrap_err();
+    assert!(asked.is_usage() && asked.to_string().contains("no valid plan.md"), "{asked}");
+}
+
+fn ethics(stage: &Stage, text: &str) -> std::path::PathBuf {
+    stage.output("ethical").file("ethics.json", text).file("ethics.md", "# Report\n\nFine.\n").finish()
+}
+
+#[test]
+fn an_ethics_report_is_a_check_run_for_an_app() {
+    let stage = Stage::new();
+    let pull = stage.pull_request();
+    stage.hub.bot("holon-app[bot]", "app-token-0123456789", &[]);
+    let options = Options::new(format!("{NAME}#{pull}").parse().unwrap());
+    let output = ethics(&stage, ETHICS);
+    for _ in 0..2 {
+        let report = stage.publish_as(&output, &options, "app-token-0123456789").unwrap();
+        assert!(!report.failed(), "{report:?}");
+    }
+    let checks = stage.repo.checks();
+    assert_eq!(checks.len(), 1);
+    assert_eq!(
+        (checks[0]["name"].as_str(), checks[0]["conclusion"].as_str()),
+        (Some("holon/ethics"), Some("success"))
+    );
+    assert_eq!(checks[0]["head_sha"].as_str(), stage.repo.tip("topic").as_deref());
+    // Another run of the same task changes it, and what is not approved does not pass.
+    stage.publish_as(&ethics(&stage, BLOCKING), &options, "app-token-0123456789").unwrap();
+    let checks = stage.repo.checks();
+    assert_eq!((checks.len(), checks[0]["conclusion"].as_str()), (1, Some("action_required")));
+}
+
+#[test]
+fn a_person_who_may_not_make_check_runs_comments() {
+    let stage = Stage::new();
+    let pull = stage.pull_request();
+    let output = ethics(&stage, ETHICS);
+    let report = stage.published(&output, Some(pull), |_| {});
+    assert!(part(&report, "ethics").notes[0].contains("may not make check runs"), "{report:?}");
+    assert_eq!(stage.repo.comments(pull).len(), 1);
+    let report = stage.publish(&output, Some(pull), |options| options.ethics = EthicsAs::Check).unwrap();
+    assert!(part(&report, "ethics").error.as_ref().unwrap().contains("403"), "{report:?}");
+    let issue = stage.repo.issue("someone", "x", "y");
+    stage.published(&output, Some(issue), |_| {});
+    assert_eq!(stage.repo.comments(issue).len(), 1);
+}
+
+#[test]
+fn missing_permissions_are_told_part_by_part() {
+    let stage = Stage::new();
+    let pull = stage.pull_request();
+    stage.hub.bot(
+        "reader[bot]",
+        "reader-token-0123456789",
+        &[("issues", Level::Read), ("pull_requests", Level::Write)],
+    );
+    let output = stage
+        .output("review")
+        .file("plan.md", PLAN)
+        .file("review.json", r#"{"verdict":"comment","findings":[]}"#)
+        .file("summary.md", "x")
+        .finish();
+    let options = Options::new(format!("{NAME}#{pull}").parse().unwrap());
+    let report = stage.publish_as(&output, &options, "reader-token-0123456789").unwrap();
+    assert!(report.failed());
+    assert_eq!(part(&report, "review").result, Outcome::Published, "what can be done is done");
+    let plan = part(&report, "plan");
+    assert!(plan.error.as_ref().unwrap().contains("(403): Resource not accessible"), "{plan:?}");
+    assert!(plan.hint.as_ref().unwrap().contains("permission"), "{plan:?}");
+    // Once the permission is there, the same command does the rest and nothing twice.
+    stage.hub.bot("reader[bot]", "reader-token-0123456789", &[]);
+    let report = stage.publish_as(&output, &options, "reader-token-0123456789").unwrap();
+    assert!(!report.failed(), "{report:?}");
+    assert_eq!((stage.repo.reviews(pull).len(), stage.repo.comments(pull).len()), (1, 1));
+}
+
+#[test]
+fn what_cannot_be_seen_is_not_there() {
+    let stage = Stage::new();
+    stage.repo.private(&["someone-else"]);
+    let output = stage.output("plan").file("plan.md", PLAN).finish();
+    let error = stage.publish(&output, Some(1), |options| options.own = Own::Ask).unwrap_err();
+    assert_eq!(error.status(), Some(404));
+    assert!(error.hint().unwrap().contains("may not see it"), "{error}");
+}
+
+#[test]
+fn a_draft_says_that_a_person_has_to_look() {
+    let stage = Stage::new();
+    let issue = stage.repo.issue("someone", "x", "y");
+    let output = stage.output("plan").file("plan.md", PLAN).outcome(RunOutcome::NeedsHuman).finish();
+    stage.published(&output, Some(issue), |options| options.draft_needs_human = true);
+    assert!(stage.repo.comments(issue)[0].1.contains("A person has to look at this"));
+}

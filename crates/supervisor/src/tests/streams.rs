@@ -1,0 +1,344 @@
+//! Random runs: agents of several temperaments, so that every phase, tier and signal comes up often enough.
+
+use std::collections::BTreeSet;
+
+use holon_core::policy::ToolClass;
+
+use crate::config::Config;
+use crate::deviation::Deviation;
+use crate::effect::{Effect, Verdict};
+use crate::event::{Evidence, Fact, FileChange, FileHash, Finished, GitState, Proposal, RoundEnd, Workspace};
+use crate::level::Level;
+use crate::mode::Signal;
+use crate::phase::Phase;
+use crate::scene::{Scene, check_ran, setup};
+use crate::tier::Tier;
+use crate::timeline::Kind;
+
+/// SplitMix64: small, seeded, the same everywhere.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, n: u32) -> u32 {
+        u32::try_from(self.roll() % u64::from(n)).unwrap_or(0)
+    }
+
+    fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len() as u32) as usize]
+    }
+}
+
+/// How an agent behaves; each leans towards one way of being lost, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Temper {
+    Healthy,
+    Repeats,
+    Reads,
+    Circles,
+    Alternates,
+    Drifts,
+    Spreads,
+    Silent,
+    Wild,
+}
+
+const TEMPERS: [Temper; 9] = [
+    Temper::Healthy,
+    Temper::Repeats,
+    Temper::Reads,
+    Temper::Circles,
+    Temper::Alternates,
+    Temper::Drifts,
+    Temper::Spreads,
+    Temper::Silent,
+    Temper::Wild,
+];
+
+const GOALS: [&str; 4] = [
+    "improve src/a.rs",
+    "improve the parser so that it reads every file there is in the folder and tells what is wrong with each of them",
+    "improve src/a.rs src/b.rs and src/c.rs step by step",
+    "improve:\n1. src/a.rs\n2. src/b.rs\n3. src/c.rs\n4. src/d.rs\n5. src/e.rs\n6. src/f.rs\n7. src/g.rs\n8. src/h.rs\n",
+];
+
+/// A run under way.
+pub(super) struct Run {
+    pub(super) scene: Scene,
+    pub(super) dice: Dice,
+    temper: Temper,
+    calls: u32,
+    contents: u32,
+    /// Whether decisions are obeyed; a loop that does not would be a broken one.
+    obeys: bool,
+    failing: u32,
+}
+
+impl Run {
+    pub(super) fn new(seed: u64, level: Level) -> Self {
+        let mut dice = Dice(seed);
+        let mut start = setup(["execute", "execute", "execute", "debug", "plan"][dice.below(5) as usize], dice.pick(&GOALS));
+        start.token_limit = [0, 0, 20_000][dice.below(3) as usize];
+        start.monorepo = dice.one_in(4);
+        if dice.one_in(8) {
+            start.checks.clear();
+        }
+        let mut config = Config { level, ..Config::default() };
+        if dice.one_in(3) {
+            config.triggers.tool_repeat_fail = 2;
+            config.adaptive_free.risk_threshold = 0.2;
+        }
+        let temper = *dice.pick(&TEMPERS);
+        let mut scene = Scene::with(config, start);
+        if dice.one_in(6) {
+            scene.workspace = None;
+        } else if dice.one_in(10) {
+            scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, changed: vec![] });
+        }
+        Self { scene, dice, temper, calls: 0, contents: 0, obeys: true, failing: 3 }
+    }
+
+    /// Plays a number of rounds; `after` sees the run after every event.
+    pub(super) fn play(&mut self, rounds: u32, after: &mut dyn FnMut(&mut Scene)) {
+        for _ in 0..rounds {
+            // Tempers change: the lost find their way, the healthy lose it.
+            if self.dice.one_in(12) {
+                self.temper = *self.dice.pick(&TEMPERS);
+            }
+            self.round(after);
+        }
+    }
+
+    pub(super) fn tell(&mut self, fact: Fact, after: &mut dyn FnMut(&mut Scene)) {
+        self.scene.feed(fact);
+        after(&mut self.scene);
+    }
+
+    fn round(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        let round = self.scene.state.round() + 1;
+        self.tell(Fact::RoundStarted { round }, after);
+        let calls = match self.temper {
+            Temper::Silent => 0,
+            Temper::Alternates => 2,
+            _ => 1 + self.dice.below(3),
+        };
+        for i in 0..calls {
+            self.act(i, after);
+        }
+        if self.dice.one_in(40) {
+            self.rare(after);
+        }
+        let text = calls == 0 || self.dice.one_in(3);
+        if text && self.dice.one_in(15) {
+            self.tell(Fact::ModelDone, after);
+        }
+        let end = RoundEnd {
+            tokens: u64::from(self.dice.below(800)),
+            text,
+            text_only: calls == 0,
+            diff_lines: self.contents * [5, 30, 90][self.dice.below(3) as usize],
+            workspace: self.scene.workspace.clone(),
+        };
+        self.tell(Fact::RoundEnded(end), after);
+    }
+
+    fn rare(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        let fact = match self.dice.below(4) {
+            0 => Fact::UserForceTakeover { by: "cli".into() },
+            1 => Fact::EngineError { what: "hiccup".into() },
+            _ => Fact::CheckpointResumed,
+        };
+        self.tell(fact, after);
+    }
+
+    fn act(&mut self, i: u32, after: &mut dyn FnMut(&mut Scene)) {
+        let n = self.dice.below(1000);
+        match self.temper {
+            Temper::Healthy => match n % 4 {
+                0 => self.read(&format!("src/{}.rs", self.dice_letter()), after),
+                1 => self.write(&format!("src/{}.rs", self.dice_letter()), after),
+                2 => self.check(after),
+                _ => self.search(after),
+            },
+            Temper::Repeats => self.exec(&format!("./run {}", n % 2), true, after),
+            Temper::Reads => self.read(&format!("lib/{n}.rs"), after),
+            Temper::Circles if i == 0 => self.write("src/a.rs", after),
+            Temper::Circles => self.check(after),
+            Temper::Alternates if i == 0 => self.read("src/a.rs", after),
+            Temper::Alternates => self.search(after),
+            Temper::Drifts => self.write(&format!("docs/{}.md", n % 3), after),
+            Temper::Spreads => self.write(&format!("src/{n}.rs"), after),
+            Temper::Silent => {}
+            Temper::Wild => match n % 6 {
+                0 => self.exec("rm -rf target", n % 5 == 0, after),
+                1 => self.exec(&format!("./tool {n}"), true, after),
+                2 => self.write(&format!("src/{}.rs", self.dice_letter()), after),
+                3 => self.check(after),
+                4 => self.read(&format!("{n}.md"), after),
+                _ => self.propose_only(after),
+            },
+        }
+    }
+
+    fn dice_letter(&mut self) -> char {
+        *self.dice.pick(&['a', 'b', 'c', 'd', 'e'])
+    }
+
+    /// Proposes; the call's name if it may be executed.
+    fn propose(&mut self, class: ToolClass, target: &str, after: &mut dyn FnMut(&mut Scene)) -> Option<String> {
+        self.calls += 1;
+        let call = format!("k{}", self.calls);
+        let proposal = crate::scene::proposal(&call, class, target);
+        self.tell(Fact::ToolProposed(proposal), after);
+        let blocked = self.scene.gate().verdict == Verdict::Block;
+        (!blocked || !self.obeys).then_some(call)
+    }
+
+    fn propose_only(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        let class = *self.dice.pick(&[ToolClass::Ask, ToolClass::Unknown, ToolClass::Delegate, ToolClass::Control]);
+        if let Some(call) = self.propose(class, "x", after) {
+            let child = class == ToolClass::Delegate;
+            let evidence = Evidence { child, ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+    }
+
+    fn read(&mut self, path: &str, after: &mut dyn FnMut(&mut Scene)) {
+        if let Some(call) = self.propose(ToolClass::Read, path, after) {
+            let hash = format!("{}", self.contents % 3);
+            let evidence = Evidence { read: vec![FileHash { path: path.into(), hash }], ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+    }
+
+    fn write(&mut self, path: &str, after: &mut dyn FnMut(&mut Scene)) {
+        if let Some(call) = self.propose(ToolClass::Write, path, after) {
+            let before = self.contents.to_string();
+            self.contents += self.dice.below(2) + u32::from(self.temper == Temper::Healthy);
+            let change = FileChange { path: path.into(), before, after: self.contents.to_string() };
+            let evidence = Evidence { changed: vec![change], ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+    }
+
+    fn search(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        if let Some(call) = self.propose(ToolClass::Search, "x", after) {
+            let evidence = Evidence { results: self.dice.below(3), ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+    }
+
+    fn exec(&mut self, command: &str, fails: bool, after: &mut dyn FnMut(&mut Scene)) {
+        if let Some(call) = self.propose(ToolClass::Exec, command, after) {
+            let mut done = crate::scene::finished(&call, !fails, Evidence::default());
+            done.exit = Some(i32::from(fails));
+            done.error = fails.then(|| "error: no such option in line 3".to_owned());
+            self.tell(Fact::ToolFinished(done), after);
+        }
+    }
+
+    fn check(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        let failing = match self.temper {
+            Temper::Healthy => {
+                self.failing = self.failing.saturating_sub(self.dice.below(3));
+                if self.dice.one_in(8) { 2 } else { self.failing }
+            }
+            Temper::Circles => 2,
+            _ => self.dice.below(3),
+        };
+        let cases = &["one", "two", "three", "four"][..failing.min(4) as usize];
+        let exit = i32::from(failing > 0);
+        if let Some(call) = self.propose(ToolClass::Exec, "cargo test", after) {
+            let done = Finished { check: true, exit: Some(exit), ok: exit == 0, ..crate::scene::finished(&call, true, Evidence::default()) };
+            self.tell(Fact::ToolFinished(done), after);
+            self.tell(check_ran("cargo test", exit, cases), after);
+        }
+    }
+
+    /// From here on everything goes well: what held the run back is made good, obeying every gate.
+    pub(super) fn behave(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        self.temper = Temper::Healthy;
+        self.failing = 0;
+        let round = self.scene.state.round() + 1;
+        self.tell(Fact::RoundStarted { round }, after);
+        self.read(&format!("new/{round}.rs"), after);
+        if let Some(call) = self.propose(ToolClass::Delegate, "x", after) {
+            let evidence = Evidence { child: true, ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+        if let Some(call) = self.propose(ToolClass::Search, "x", after) {
+            let evidence = Evidence { results: 2, ..Evidence::default() };
+            self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
+        }
+        self.contents += 1;
+        let named = self.scene.state.named().first().cloned().unwrap_or_else(|| "src/a.rs".to_owned());
+        for path in [named, format!("src/fresh{round}.rs")] {
+            if self.scene.state.known().round.written.is_empty() {
+                self.write(&path, after);
+            }
+        }
+        self.check(after);
+        let end = RoundEnd { tokens: 1, text: true, workspace: self.scene.workspace.clone(), ..RoundEnd::default() };
+        self.tell(Fact::RoundEnded(end), after);
+    }
+}
+
+/// What came up in a run.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Seen {
+    pub(super) phases: BTreeSet<Phase>,
+    pub(super) tiers: BTreeSet<Tier>,
+    pub(super) signals: BTreeSet<Signal>,
+    pub(super) deviations: BTreeSet<String>,
+    pub(super) kinds: BTreeSet<Kind>,
+}
+
+impl Seen {
+    pub(super) fn note(&mut self, scene: &Scene) {
+        self.phases.insert(scene.phase());
+        self.tiers.insert(scene.tier());
+        for effect in &scene.last {
+            match effect {
+                Effect::Mode(switch) => self.signals.extend(switch.entered_by.iter()),
+                Effect::Log(record) => {
+                    self.kinds.insert(record.event);
+                    if let Some(name) = record.reason.strip_prefix("drift:") {
+                        self.deviations.insert(name.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.signals.extend(scene.state.entered_by());
+    }
+}
+
+pub(super) const DEVIATIONS: [Deviation; 7] = [
+    Deviation::ToolRepeatFail,
+    Deviation::NoProgress,
+    Deviation::FileLoop,
+    Deviation::Alternation,
+    Deviation::GoalDrift,
+    Deviation::ScopeCreep,
+    Deviation::UserForceTakeover,
+];
+
+/// The level of a stream, by its number: every third one each.
+pub(super) fn level_of(seed: u64) -> Level {
+    [Level::Adaptive, Level::Adaptive, Level::Strict, Level::Off][(seed % 4) as usize]
+}
+
+pub(super) fn proposal_of(event: &Fact) -> Option<&Proposal> {
+    if let Fact::ToolProposed(proposal) = event { Some(proposal) } else { None }
+}
