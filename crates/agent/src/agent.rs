@@ -89,7 +89,8 @@ impl<'a> Agent<'a> {
 
     /// Goes on after [`Reason::Interrupted`], with an answer to each of its asks; too few count as not answered.
     ///
-    /// Without anything to answer it simply goes on, as after a model that failed.
+    /// The agent must be [`asking`](Self::asking) someone, as it was before: where nobody can be asked, what needs a person
+    /// stays denied. Without anything to answer it simply goes on, as after a model that failed.
     pub fn resume<'t>(&'t self, conversation: &'t mut Conversation, answers: Vec<Answer>) -> Going<'t> {
         Box::pin(self.go_on(conversation, Some(answers)))
     }

@@ -50,8 +50,7 @@ impl Turn<'_> {
             self.propose(round, index, call);
         }
         let refuse = |text: String| Judged::Answered(ToolResult::error(&call.id, text));
-        // Whoever answered is a person, also when none can be asked any more.
-        let mut decision = self.decide_with(call, answer.is_some() || self.agent.person.is_some());
+        let mut decision = self.decide(call);
         if let Some(answer) = answer {
             if let Some(result) = self.answered_questions(conversation, call, &answer) {
                 decision.verdict = Verdict::Allow;
@@ -108,11 +107,7 @@ impl Turn<'_> {
 
     /// What the mode's policy says; all names under which the gate knows the call must be allowed.
     pub(crate) fn decide(&self, call: &ToolCall) -> Decision {
-        self.decide_with(call, self.agent.person.is_some())
-    }
-
-    fn decide_with(&self, call: &ToolCall, person: bool) -> Decision {
-        let gate = self.agent.settings.gate(person);
+        let gate = self.agent.settings.gate(self.agent.person.is_some());
         let Some(tool) = self.find(&call.name) else {
             let decision = gate.decide(&Call { tool: &call.name, ..Call::default() });
             return match decision.verdict {

@@ -49,6 +49,7 @@ fn built_in_modes_are_as_documented() {
     check("review", &["code_review"], "read-only", false, &["review.json", "summary.md"], "review");
     check("debug", &[], "scratch", false, &["debug.json", "summary.md"], "debug");
     check("ethical", &["ethics"], "read-only", false, &["ethics.json", "ethics.md"], "ethical");
+    check("ask", &[], "read-only", false, &[], "architect");
     check("orchestrate", &[], "read-only", false, &["orchestration.json", "summary.md"], "orchestrate");
     assert_eq!(catalog.list().len(), 7);
     assert!(catalog.problems().is_empty());

@@ -186,15 +186,17 @@ impl Conductor<'_> {
 
 /// The decision that resuming was, if a step waits behind a gate it opened.
 fn opened_by_resuming(state: &State) -> Option<Body> {
-    state.steps.iter().filter(|step| step.progress == Progress::Waiting && step.runs.is_empty()).find_map(|step| {
-        let Gate::Decided(gate) = &step.gate else { return None };
-        (gate.by == DecidedBy::Resume).then(|| Body::GateDecided {
-            step: step.name.clone(),
-            decision: gate.decision,
-            by: gate.by,
-            comment: gate.comment.clone(),
-        })
-    })
+    state.steps.iter().filter(|step| step.progress == Progress::Waiting && step.runs.is_empty()).find_map(
+        |step| {
+            let Gate::Decided(gate) = &step.gate else { return None };
+            (gate.by == DecidedBy::Resume).then(|| Body::GateDecided {
+                step: step.name.clone(),
+                decision: gate.decision,
+                by: gate.by,
+                comment: gate.comment.clone(),
+            })
+        },
+    )
 }
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.

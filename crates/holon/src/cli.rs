@@ -8,7 +8,9 @@ use clap::builder::styling::{AnsiColor, Style};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::command::{agents, completions, demo, doctor, man, models, modes, run, runs, schema};
+use crate::command::{
+    agents, ask, completions, context, demo, doctor, man, models, modes, publish, run, runs, schema,
+};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -44,6 +46,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<run::Args>),
+    Ask(ask::Args),
     #[command(subcommand)]
     Runs(runs::Command),
     #[command(subcommand)]
@@ -52,6 +55,10 @@ pub(crate) enum Command {
     Models(models::Command),
     #[command(subcommand)]
     Agents(agents::Command),
+    #[command(subcommand)]
+    Publish(publish::Command),
+    #[command(subcommand)]
+    Context(context::Command),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),

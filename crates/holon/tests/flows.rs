@@ -29,6 +29,7 @@ execute)
     [ -f fix.sh ] && sh fix.sh
     { echo "# Done"; cat $in/plan.md $in/message.md $in/review.json; } > $out/summary.md 2> /dev/null ;;
 esac
+exit 0
 "##;
 
 fn repo(env: &TestEnv) -> Workspace {
@@ -139,7 +140,7 @@ fn plan_then_execute_as_a_whole() {
             assert!(events.iter().any(|e| e["run"] == *run && e["type"] == "run_finished"));
         }
         assert_eq!(events.last().unwrap()["run"], id);
-        let kept = fs::read_to_string(out.join("evidence/events.jsonl")).unwrap();
+        let kept = fs::read_to_string(flow(env).0.join("evidence/events.jsonl")).unwrap();
         assert_eq!(kept.lines().count(), own.len());
 
         // One run in the list; looked at, applied and removed like one.
@@ -387,8 +388,7 @@ fn a_failed_plan_starts_nothing_and_is_tried_anew() {
 fn a_plan_that_asks_for_a_person_is_not_waved_through() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let agent =
-        env.agent("agent.sh", &AGENT.replace("esac", "esac\n[ $HOLON_MODE = plan ] && exit 2; exit 0"));
+    let agent = env.agent("agent.sh", &AGENT.replace("exit 0", "[ $HOLON_MODE = plan ] && exit 2; exit 0"));
     run(&env, &repo, "plan-then-execute", &agent, &["--gate", "auto"])
         .assert_code(2)
         .assert_stderr("--resume");

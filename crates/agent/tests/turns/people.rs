@@ -110,7 +110,7 @@ fn calls_that_need_approval_are_asked_about_together() {
     );
     assert_eq!(resumed.results()[0], "exit code 0\nmade");
     assert_eq!(resumed.verdicts(), [Verdict::Allow, Verdict::Allow, Verdict::Deny]);
-    // The answers count whoever is there when they arrive.
+    // Where nobody can be asked any more, nothing that needs a person is done.
     let alone = Stage::new(stage.settings.clone(), &hands);
     let resumed = alone.go_on(
         "- text: Ok.",
@@ -118,7 +118,7 @@ fn calls_that_need_approval_are_asked_about_together() {
         None,
         vec![Answer::Approved, Answer::Approved],
     );
-    assert_eq!(resumed.verdicts(), [Verdict::Allow; 3]);
+    assert_eq!(resumed.verdicts(), [Verdict::Deny, Verdict::Allow, Verdict::Deny]);
     // No answer is a no.
     let resumed = stage.go_on("- text: Ok.", played.conversation, None, vec![]);
     assert_eq!(resumed.verdicts(), [Verdict::Deny, Verdict::Allow, Verdict::Deny]);

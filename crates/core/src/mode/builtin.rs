@@ -9,7 +9,7 @@ macro_rules! prompts {
 
 /// Name, file name and text of each built-in mode, in the order they are listed.
 pub(super) const MODES: &[(&str, &str, &str)] =
-    modes!["execute", "plan", "architect", "review", "debug", "ethical", "orchestrate"];
+    modes!["execute", "plan", "architect", "review", "debug", "ethical", "orchestrate", "ask"];
 
 const PROMPTS: &[(&str, &str)] = prompts![
     "common.md",
@@ -19,7 +19,8 @@ const PROMPTS: &[(&str, &str)] = prompts![
     "review.md",
     "debug.md",
     "ethical.md",
-    "orchestrate.md"
+    "orchestrate.md",
+    "ask.md"
 ];
 
 /// The commented starting point for a new mode file; it is not a mode itself.

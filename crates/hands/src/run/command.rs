@@ -6,7 +6,7 @@ use super::keep::Keep;
 use super::output::Output;
 use super::shell::Shell;
 use crate::stop::Stop;
-use crate::{HandsError, Ran, Run};
+use crate::{HandsError, Outcome, Ran, Run};
 
 /// [`crate::Deed::Run`].
 pub(crate) fn run(
@@ -17,9 +17,20 @@ pub(crate) fn run(
     watch: &mut dyn FnMut(&str),
 ) -> Result<Ran, HandsError> {
     let started = Instant::now();
-    let process = shell.start(run)?;
     let mut output = Output::new(run.max_bytes, keep.clone());
-    let outcome = process.follow(deadline(run, started), stop, &mut |bytes| output.take(bytes, watch));
+    let mut take = |bytes: &[u8]| output.take(bytes, watch);
+    let deadline = deadline(run, started);
+    let mut ended = None;
+    if let Some((process, untaken)) = shell.start_ready(run)? {
+        let outcome = process.follow(deadline, stop, &mut take);
+        // Somebody ended the shell while it waited, for example a command that ends every shell: nothing was run.
+        let never_run = matches!(outcome, Outcome::Signal(_)) && untaken.is_left() && !stop.asked();
+        ended = (!never_run).then_some(outcome);
+    }
+    let outcome = match ended {
+        Some(outcome) => outcome,
+        None => shell.start(run)?.follow(deadline, stop, &mut take),
+    };
     output.flush(true, watch);
     Ok(Ran {
         outcome,

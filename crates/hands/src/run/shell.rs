@@ -44,8 +44,19 @@ pub(crate) struct Shell {
 struct Waiting {
     process: Process,
     input: File,
+    untaken: Untaken,
     /// Which folder it is in: the workspace may since be another one of the same name.
     folder: (u64, u64),
+}
+
+/// The other end of the input of a shell that waited.
+pub(super) struct Untaken(OwnedFd);
+
+impl Untaken {
+    /// Whether its line is still there: the shell ended before it took it.
+    pub(super) fn is_left(&self) -> bool {
+        rustix::io::ioctl_fionread(&self.0).is_ok_and(|left| left > 0)
+    }
 }
 
 impl Shell {
@@ -62,7 +73,7 @@ impl Shell {
     pub(crate) fn make_ready(&self) {
         let mut slot = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() && !self.no_bash.load(Ordering::Relaxed) && !self.closed.load(Ordering::SeqCst) {
-            // It is only ahead of time; the call itself will report what is wrong.
+            // It is only ahead of time; the call itself will report what is wrong, or find another shell.
             *slot = self.start_waiting().ok();
         }
     }
@@ -75,13 +86,16 @@ impl Shell {
         }
     }
 
-    /// Starts a line, with nothing to read on its standard input.
-    pub(super) fn start(&self, run: &Run) -> Result<Process, HandsError> {
+    /// Starts a line in the shell that waits, with nothing to read on its standard input; `None` if none could take it.
+    pub(super) fn start_ready(&self, run: &Run) -> Result<Option<(Process, Untaken)>, HandsError> {
         check(run)?;
         let here = run.env.is_empty() && self.folder(run)? == self.place.root();
-        if here && let Some(process) = self.hand_over(&run.line) {
-            return Ok(process);
-        }
+        Ok(if here { self.hand_over(&run.line) } else { None })
+    }
+
+    /// Starts a line in a new shell, with nothing to read on its standard input.
+    pub(super) fn start(&self, run: &Run) -> Result<Process, HandsError> {
+        check(run)?;
         if run.line.len() > LONGEST_ARGUMENT && !self.no_bash.load(Ordering::Relaxed) {
             return self.start_long(run);
         }
@@ -98,7 +112,7 @@ impl Shell {
     }
 
     /// Gives the line to the shell that waits; `None` if there is none that could take it.
-    fn hand_over(&self, line: &str) -> Option<Process> {
+    fn hand_over(&self, line: &str) -> Option<(Process, Untaken)> {
         if line.len() > FITS_IN_PIPE {
             return None;
         }
@@ -108,7 +122,7 @@ impl Shell {
             && waiting.input.write_all(line.as_bytes()).is_ok()
         {
             // Dropping the input is the end of the line.
-            return Some(waiting.process);
+            return Some((waiting.process, waiting.untaken));
         }
         waiting.process.kill();
         None
@@ -132,9 +146,10 @@ impl Shell {
         let folder = folder_of(self.place.root()).ok_or(ErrorKind::NotFound)?;
         let mut command = self.command("bash");
         command.args(["-c", WAIT, "bash"]).current_dir(self.place.root());
-        let (process, input) = self.spawn(command, Stdio::piped())?;
-        let input = input.ok_or(ErrorKind::BrokenPipe)?.into();
-        Ok(Waiting { process, input, folder })
+        let (taken, input) = pipe_with(PipeFlags::CLOEXEC)?;
+        let untaken = Untaken(taken.try_clone()?);
+        let (process, _) = self.spawn(command, Stdio::from(taken))?;
+        Ok(Waiting { process, input: input.into(), untaken, folder })
     }
 
     /// Starts the line in a bash, or in whatever `sh` is where there is none.

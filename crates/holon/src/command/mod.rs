@@ -1,12 +1,15 @@
 //! One file per command.
 
 pub(crate) mod agents;
+pub(crate) mod ask;
 pub(crate) mod completions;
+pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
+pub(crate) mod publish;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
@@ -27,6 +30,9 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Modes(command) => modes::dispatch(command, session),
         Command::Models(command) => models::dispatch(command, session),
         Command::Agents(command) => agents::dispatch(command, session),
+        Command::Publish(command) => publish::dispatch(command, session),
+        Command::Context(command) => context::dispatch(command, session),
+        Command::Ask(args) => ask::run(args, session),
         Command::Demo(args) => demo::run(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),
         Command::Schema(args) => schema::run(&args, session),

@@ -53,6 +53,9 @@ pub use verdict::Verdict;
 /// Looks a variable of the host up.
 pub type Environment = dyn Fn(&str) -> Option<OsString>;
 
+/// Takes a piece of text as it comes.
+pub type Words = dyn Fn(&str) + Send + Sync;
+
 /// Everything a run needs of its surroundings.
 pub struct Host {
     /// Where state, cache and configuration live.
@@ -63,6 +66,8 @@ pub struct Host {
     pub env: Box<Environment>,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
+    /// Hears the native agent's words as they come, redacted; events tell them line by line.
+    pub words: Option<Arc<Words>>,
     /// Someone the native agent can ask; nobody in a headless run.
     pub person: Option<Arc<dyn Person>>,
 }

@@ -6,10 +6,12 @@ use std::thread::JoinHandle;
 
 use holon_agent::{Agent, Conversation, Ended, Person, Settings, Watcher};
 use holon_core::event::Body;
+use holon_core::redact::RedactStream;
 use holon_hands::Remote;
 use holon_model::{Cancel, Provider};
 use holon_sandbox::backend::Payload;
 
+use super::Words;
 use crate::error::HostError;
 
 /// The agent at work.
@@ -24,6 +26,7 @@ pub(super) struct Thought {
     pub settings: Settings,
     pub provider: Arc<dyn Provider>,
     pub person: Option<Arc<dyn Person>>,
+    pub words: Option<(Arc<Words>, RedactStream)>,
     pub conversation: Conversation,
     pub message: String,
 }
@@ -44,8 +47,8 @@ impl Thinking {
             .map_err(|e| broken(format!("cannot prepare to think: {e}")))?;
         let stop = cancel.clone();
         let thread = std::thread::spawn(move || {
-            let Thought { settings, provider, person, mut conversation, message } = thought;
-            let watcher = Telling::new(sender);
+            let Thought { settings, provider, person, words, mut conversation, message } = thought;
+            let watcher = Telling::new(sender, words);
             let mut agent = Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher);
             if let Some(person) = &person {
                 agent = agent.asking(person.as_ref());
@@ -82,11 +85,20 @@ struct Joined {
     sender: Sender<Body>,
     text: String,
     reasoning: String,
+    words: Option<(Arc<Words>, RedactStream)>,
+    /// Whether the words so far end in the middle of a line.
+    open_line: bool,
 }
 
 impl Telling {
-    fn new(sender: Sender<Body>) -> Self {
-        Self(Mutex::new(Joined { sender, text: String::new(), reasoning: String::new() }))
+    fn new(sender: Sender<Body>, words: Option<(Arc<Words>, RedactStream)>) -> Self {
+        Self(Mutex::new(Joined {
+            sender,
+            text: String::new(),
+            reasoning: String::new(),
+            words,
+            open_line: false,
+        }))
     }
 }
 
@@ -94,10 +106,14 @@ impl Watcher for Telling {
     fn tell(&self, body: Body) {
         let mut joined = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match body {
-            Body::MessageDelta { text } => joined.text(&text),
+            Body::MessageDelta { text } => {
+                joined.live(text.as_bytes(), false);
+                joined.text(&text);
+            }
             Body::ReasoningDelta { text } => joined.reasoning(&text),
             Body::ToolOutput { .. } => {}
             other => {
+                joined.live(b"", true);
                 joined.flush();
                 joined.send(other);
             }
@@ -106,6 +122,25 @@ impl Watcher for Telling {
 }
 
 impl Joined {
+    /// Passes words on at once, as far as no secret can begin in them.
+    fn live(&mut self, text: &[u8], ended: bool) {
+        let Some((hear, stream)) = &mut self.words else { return };
+        let mut clean = Vec::new();
+        stream.push(text, &mut clean);
+        if ended {
+            stream.flush(&mut clean);
+            // A message ends with its line, whatever comes next.
+            let open = clean.last().map_or(self.open_line, |last| *last != b'\n');
+            if open {
+                clean.push(b'\n');
+            }
+        }
+        self.open_line = clean.last().map_or(self.open_line, |last| *last != b'\n');
+        if !clean.is_empty() {
+            hear(&String::from_utf8_lossy(&clean));
+        }
+    }
+
     fn text(&mut self, piece: &str) {
         if !self.reasoning.is_empty() {
             self.flush();
@@ -148,6 +183,7 @@ impl Joined {
 
 impl Drop for Joined {
     fn drop(&mut self) {
+        self.live(b"", true);
         self.flush();
     }
 }

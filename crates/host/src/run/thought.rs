@@ -98,6 +98,7 @@ impl Run<'_> {
             settings,
             provider: mind.provider.clone(),
             person: self.host.person.clone(),
+            words: self.host.words.clone().map(|hear| (hear, self.events.redactor().stream())),
             conversation,
             message: match repair {
                 Some(text) => text,

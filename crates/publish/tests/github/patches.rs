@@ -155,7 +155,10 @@ fn a_patch_that_does_not_apply_changes_nothing_and_names_the_hunks() {
 fn the_users_clone_is_never_touched() {
     let stage = Stage::new();
     let clone = stage.dir.path().join("mine");
-    run_git(stage.dir.path(), ["clone", "-q", stage.repo.dir().to_str().unwrap(), clone.to_str().unwrap()]);
+    run_git(
+        stage.dir.path(),
+        ["clone", "-q", "--no-hardlinks", stage.repo.dir().to_str().unwrap(), clone.to_str().unwrap()],
+    );
     fs::write(clone.join("a.txt"), "work in progress\n").unwrap();
     let before = tree_state(&clone);
     let output = stage.simple_patch();

@@ -88,7 +88,7 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn new(seed: u64, level: Level) -> Self {
         let mut dice = Dice(seed);
-        let mut start = setup(["execute", "execute", "execute", "debug", "plan"][dice.below(5) as usize], dice.pick(&GOALS));
+        let mut start = setup(["execute", "execute", "execute", "debug", "plan"][dice.below(5) as usize], GOALS[dice.below(4) as usize]);
         start.token_limit = [0, 0, 20_000][dice.below(3) as usize];
         start.monorepo = dice.one_in(4);
         if dice.one_in(8) {
@@ -164,10 +164,11 @@ impl Run {
 
     fn act(&mut self, i: u32, after: &mut dyn FnMut(&mut Scene)) {
         let n = self.dice.below(1000);
+        let letter = format!("src/{}.rs", self.dice_letter());
         match self.temper {
             Temper::Healthy => match n % 4 {
-                0 => self.read(&format!("src/{}.rs", self.dice_letter()), after),
-                1 => self.write(&format!("src/{}.rs", self.dice_letter()), after),
+                0 => self.read(&letter, after),
+                1 => self.write(&letter, after),
                 2 => self.check(after),
                 _ => self.search(after),
             },
@@ -183,7 +184,7 @@ impl Run {
             Temper::Wild => match n % 6 {
                 0 => self.exec("rm -rf target", n % 5 == 0, after),
                 1 => self.exec(&format!("./tool {n}"), true, after),
-                2 => self.write(&format!("src/{}.rs", self.dice_letter()), after),
+                2 => self.write(&letter, after),
                 3 => self.check(after),
                 4 => self.read(&format!("{n}.md"), after),
                 _ => self.propose_only(after),

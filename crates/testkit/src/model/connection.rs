@@ -29,19 +29,22 @@ fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bo
         let data: Vec<Value> = shared.models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
         return send(stream, shared, plain(200, json!({"object": "list", "data": data})));
     }
-    let right_path = seen.method == "POST" && seen.path.ends_with(shared.wire.path());
-    let path = seen.path.clone();
-    shared.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
-    if !right_path {
-        return send(stream, shared, plain(404, json!({"error": {"message": format!("nothing at {path}")}})));
-    }
-    let next = shared.script.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let (number, scripted) = match next {
+    let wire = shared.source.wire_of(&seen.path).filter(|_| seen.method == "POST");
+    let count = {
+        let mut all = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(seen.clone());
+        all.len()
+    };
+    let Some(wire) = wire else {
+        let body = json!({"error": {"message": format!("nothing at {}", seen.path)}});
+        return send(stream, shared, plain(404, body));
+    };
+    let (number, scripted) = match shared.source.next(wire, &seen, count) {
         Some(next) => next,
         None => (0, Scripted::json(400, r#"{"error":{"message":"the script is over"}}"#)),
     };
     std::thread::sleep(scripted.before_head);
-    send(stream, shared, scripted.answer(shared.wire, number))
+    send(stream, shared, scripted.answer(wire, number))
 }
 
 fn plain(status: u16, body: Value) -> Answer {
@@ -72,8 +75,9 @@ fn read_request(stream: &TcpStream, connection: usize) -> io::Result<Option<Seen
     let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok());
     let mut body = Vec::new();
     reader.take(length.unwrap_or(0)).read_to_end(&mut body)?;
+    let bytes = body.len();
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Seen { connection, method, path, headers, body }))
+    Ok(Some(Seen { connection, method, path, headers, body, bytes }))
 }
 
 fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<bool> {

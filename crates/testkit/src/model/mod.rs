@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Each request takes the next entry of the script. Entries are turns of a cassette, told in the server's wire, or raw
-//! answers. What was asked is kept.
+//! answers. What was asked is kept. A server that must answer clients whose requests nobody can foresee improvises
+//! instead, by a function of the request.
 
 mod connection;
 mod frames;

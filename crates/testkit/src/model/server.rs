@@ -1,6 +1,7 @@
 //! A server on a free port of loopback that follows a script.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,8 @@ pub struct Seen {
     pub headers: Vec<(String, String)>,
     /// Its body, `null` when that is no JSON.
     pub body: Value,
+    /// Bytes of the body as it was sent.
+    pub bytes: usize,
 }
 
 impl Seen {
@@ -45,11 +48,50 @@ pub struct ModelServer {
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) wire: Wire,
-    pub(super) script: Mutex<Script>,
+    pub(super) source: Source,
     pub(super) seen: Mutex<Vec<Seen>>,
     pub(super) models: Vec<String>,
     pub(super) over: AtomicBool,
+}
+
+/// Where answers come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// In the order of a script, on one wire.
+    Script(Wire, Mutex<Script>),
+    /// From a function that knows the request, on all wires.
+    Function(Improviser),
+}
+
+pub(super) struct Improviser(Box<dyn Fn(Wire, &Seen) -> Scripted + Send + Sync>);
+
+impl fmt::Debug for Improviser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Improviser")
+    }
+}
+
+impl Source {
+    /// The wire a path belongs to, if it is served.
+    pub(super) fn wire_of(&self, path: &str) -> Option<Wire> {
+        let path = path.split('?').next().unwrap_or_default();
+        let served = |wire: &Wire| match self {
+            Self::Script(own, _) => own == wire,
+            Self::Function(_) => true,
+        };
+        [Wire::Chat, Wire::Responses, Wire::Messages]
+            .into_iter()
+            .filter(served)
+            .find(|wire| path.ends_with(wire.path()))
+    }
+
+    /// The next answer and its number, from 1.
+    pub(super) fn next(&self, wire: Wire, seen: &Seen, number: usize) -> Option<(usize, Scripted)> {
+        match self {
+            Self::Script(_, script) => script.lock().unwrap_or_else(PoisonError::into_inner).next(),
+            Self::Function(Improviser(answer)) => Some((number, answer(wire, seen))),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -77,12 +119,20 @@ impl ModelServer {
 
     /// Serves a script.
     pub fn start(wire: Wire, script: impl IntoIterator<Item = Scripted>) -> Self {
+        let script = Script { entries: script.into_iter().collect(), number: 0 };
+        Self::serving(wire, Source::Script(wire, Mutex::new(script)))
+    }
+
+    /// Serves all three wires, each told by the path; what `answer` makes of a request is its answer.
+    pub fn improvise(answer: impl Fn(Wire, &Seen) -> Scripted + Send + Sync + 'static) -> Self {
+        Self::serving(Wire::Chat, Source::Function(Improviser(Box::new(answer))))
+    }
+
+    fn serving(wire: Wire, source: Source) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let script = Script { entries: script.into_iter().collect(), number: 0 };
         let shared = Arc::new(Shared {
-            wire,
-            script: Mutex::new(script),
+            source,
             seen: Mutex::default(),
             models: vec!["scripted-model".to_owned()],
             over: AtomicBool::new(false),
@@ -113,9 +163,12 @@ impl ModelServer {
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many entries of the script are left.
+    /// How many entries of the script are left; none when there is no script.
     pub fn left(&self) -> usize {
-        self.shared.script.lock().unwrap_or_else(PoisonError::into_inner).entries.len()
+        match &self.shared.source {
+            Source::Script(_, script) => script.lock().unwrap_or_else(PoisonError::into_inner).entries.len(),
+            Source::Function(_) => 0,
+        }
     }
 }
 

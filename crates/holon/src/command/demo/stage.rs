@@ -53,6 +53,7 @@ impl Stage {
             env: Box::new(session::variable),
             secrets: Vec::new(),
             person: None,
+            words: None,
         };
         let cassettes = cassettes.map(Path::to_owned);
         let stage = Self { root, host, git, cassettes };

@@ -153,7 +153,7 @@ pub(crate) struct Args {
     )]
     pub(super) resume: Option<String>,
     /// With --resume: something the next step's agent shall know
-    #[arg(long, value_name = "TEXT", requires = "resume", help_heading = "Flows")]
+    #[arg(long, value_name = "TEXT", help_heading = "Flows")]
     pub(super) message: Option<String>,
 
     /// A command the host runs on the result; each must succeed (can be given again)

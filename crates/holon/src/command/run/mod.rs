@@ -34,6 +34,7 @@ fn host_in(places: Places) -> Host {
         env: Box::new(session::variable),
         secrets: session::secrets(),
         person: None,
+        words: None,
     }
 }
 
@@ -41,6 +42,12 @@ fn host_in(places: Places) -> Host {
 pub(crate) fn run(args: Args, session: &Session) -> Done {
     if let Some(name) = &args.resume {
         return composite::resume(name, &args, session);
+    }
+    if args.message.is_some() {
+        return Err(Failure::user(
+            "--message goes with --resume",
+            "put what the agent shall know into --goal",
+        ));
     }
     if let Some(definition) = composite::asked_for(&args)? {
         return composite::start(&definition, args, session);

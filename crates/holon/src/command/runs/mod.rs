@@ -62,7 +62,7 @@ impl Which {
 }
 
 /// A run by its id, a part of it, or `last`.
-fn find(store: &Store, name: &str) -> Result<RunFolder, Failure> {
+pub(crate) fn find(store: &Store, name: &str) -> Result<RunFolder, Failure> {
     // Ids tell seconds apart, no less; the record knows which of two quick runs came later.
     let last = if name == "last" { newest_first(store)?.into_iter().next() } else { None };
     match last {

@@ -1,0 +1,141 @@
+//! `holon publish summary | sarif | junit | markdown`: forms that need no forge.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use holon_core::artifact::review::Review;
+use holon_publish::{Output, report};
+
+use super::cleaner;
+use super::source::Source;
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+/// Add what a run left to the job summary of GitHub Actions
+///
+/// Writes to the file that GITHUB_STEP_SUMMARY names, once per run, within the limit of 1 MiB. A run that failed is shown as
+/// that.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  holon publish summary --from holon-output")]
+pub(crate) struct SummaryArgs {
+    #[command(flatten)]
+    source: Source,
+    /// The file to add to [default: $GITHUB_STEP_SUMMARY]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Write a review as SARIF 2.1.0, which code scanning reads
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  holon publish sarif --from holon-output --out review.sarif")]
+pub(crate) struct SarifArgs {
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Write a review as JUnit XML: findings of medium severity and above are failed tests
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  holon publish junit --from holon-output --out review.xml")]
+pub(crate) struct JunitArgs {
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Write everything a run left as one Markdown page, for any other place
+///
+/// Names, references, raw HTML and images in it do nothing: nobody is notified by posting it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  holon publish markdown | glab mr note 12 --message \"$(cat)\"")]
+pub(crate) struct MarkdownArgs {
+    #[command(flatten)]
+    form: Form,
+}
+
+/// A run, and where the result goes.
+#[derive(Debug, clap::Args)]
+struct Form {
+    #[command(flatten)]
+    source: Source,
+    /// The file to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also what needs a person
+    #[arg(long)]
+    draft_needs_human: bool,
+}
+
+impl Form {
+    fn write(&self, text: &str, session: &Session) -> Done {
+        match &self.out {
+            Some(path) => fs::write(path, text).map_err(Failure::io("write", path))?,
+            None => session.terminal.print(text)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The review of a run that may go out; otherwise the exit code to end with.
+    fn review(&self, session: &Session) -> Result<Result<(Output, Review), ExitCode>, Failure> {
+        let output = self.source.open(session)?;
+        if let Err(error) = output.gate(self.draft_needs_human) {
+            if error.needs_human() {
+                Failure::from(error).report(&session.terminal);
+                return Ok(Err(ExitCode::from(2)));
+            }
+            return Err(error.into());
+        }
+        match output.json::<Review>("review.json")? {
+            Some(review) => Ok(Ok((output, review))),
+            None => Err(Failure::user(
+                format!("run {} left no valid review.json", output.run()),
+                "a run in review mode does; `holon publish markdown` takes any run",
+            )),
+        }
+    }
+}
+
+/// Adds to the job summary.
+pub(crate) fn summary(args: &SummaryArgs, session: &Session) -> Done {
+    let output = args.source.open(session)?;
+    let named = args.file.clone().or_else(|| session::variable("GITHUB_STEP_SUMMARY").map(PathBuf::from));
+    let Some(file) = named.filter(|path| path != Path::new("")) else {
+        return Err(Failure::user(
+            "no file for the summary is named",
+            "set GITHUB_STEP_SUMMARY or give --file",
+        ));
+    };
+    let page = report::page(&output, &cleaner())?;
+    let added = report::append_step_summary(&file, &output, &page)?;
+    session.terminal.say(&match added {
+        true => format!("added run {} to {}", output.run(), file.display()),
+        false => format!("already there: {} has run {}", file.display(), output.run()),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes SARIF.
+pub(crate) fn sarif(args: &SarifArgs, session: &Session) -> Done {
+    match args.form.review(session)? {
+        Err(code) => Ok(code),
+        Ok((output, review)) => {
+            let value = report::sarif(&review, output.run(), &cleaner());
+            let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::internal(e.to_string()))?;
+            args.form.write(&(text + "\n"), session)
+        }
+    }
+}
+
+/// Writes JUnit.
+pub(crate) fn junit(args: &JunitArgs, session: &Session) -> Done {
+    match args.form.review(session)? {
+        Err(code) => Ok(code),
+        Ok((output, review)) => args.form.write(&report::junit(&review, output.run(), &cleaner()), session),
+    }
+}
+
+/// Writes Markdown; of any run, because the page says how it ended.
+pub(crate) fn markdown(args: &MarkdownArgs, session: &Session) -> Done {
+    let output = args.form.source.open(session)?;
+    args.form.write(&report::page(&output, &cleaner())?, session)
+}

@@ -1,0 +1,316 @@
+//! `holon publish github`: comments, reviews, pull requests and checks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use holon_core::ids::TaskId;
+use holon_git::{Git, Repository};
+use holon_publish::github::{EthicsAs, Options, Part, Report, Tools, publish};
+use holon_publish::review::Verdicts;
+use holon_publish::{Output, Repo, Target};
+
+use super::account::{self, Forge};
+use super::source::Source;
+use super::tell;
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  # The last run's patch as a pull request, its plan as a comment on issue 12
+  holon publish github octocat/hello#12
+
+  # A review on pull request 34; see first what would be posted
+  holon publish github octocat/hello#34 --from holon-output --dry-run
+
+  # Push to a fork, open the pull request in the original
+  holon publish github octocat/hello --push-to me/hello
+
+In GitHub Actions the repository and pull request come from the environment:
+  holon publish github --from holon-output
+
+The token comes from HOLON_GITHUB_TOKEN, GITHUB_TOKEN or GH_TOKEN, or from a GitHub App: HOLON_GITHUB_APP_ID and
+HOLON_GITHUB_APP_KEY. It is never printed and never written to a file.
+
+Exit codes: 0 everything is published, 1 something is not (run it again to go on), 2 a person has to look first,
+64 the command line is wrong.";
+
+/// Publish a run to GitHub: patch, review, plan, ethics report
+///
+/// diff.patch becomes the branch holon/TASK and one pull request, review.json one review, plan.md one comment, ethics.json a
+/// check run. Running it again changes nothing, or brings up to date what an earlier run of the same task left.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// OWNER/REPO, with #NUMBER for an issue or pull request [default: from GITHUB_REPOSITORY and GITHUB_REF]
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    #[command(flatten)]
+    source: Source,
+    /// Publish only these
+    #[arg(long, value_name = "PART", value_delimiter = ',', help_heading = "What")]
+    only: Vec<PartName>,
+    /// Publish what needs a person, as a draft that says so
+    #[arg(long, help_heading = "What")]
+    draft_needs_human: bool,
+    /// The most findings of a review that are posted at once
+    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "What")]
+    max_findings: usize,
+    /// How far a review's verdict goes
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = VerdictName::Comment, help_heading = "What")]
+    verdict: VerdictName,
+    /// Where an ethics report goes
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = EthicsName::Auto, help_heading = "What")]
+    ethics: EthicsName,
+
+    /// The name of the work: the branch is holon/TASK [default: issue-N, pr-N or the run's id]
+    #[arg(long, value_name = "NAME", help_heading = "Pull request")]
+    task: Option<TaskId>,
+    /// The branch the pull request goes to [default: the repository's default branch]
+    #[arg(long, value_name = "BRANCH", help_heading = "Pull request")]
+    base: Option<String>,
+    /// The repository to push to, such as your fork [default: the target]
+    #[arg(long, value_name = "OWNER/REPO", help_heading = "Pull request")]
+    push_to: Option<String>,
+    /// Add the change to the target pull request's own branch instead of opening one
+    #[arg(long, conflicts_with_all = ["base", "push_to"], help_heading = "Pull request")]
+    into_pull: bool,
+    /// The title [default: the first line of summary.md]
+    #[arg(long, value_name = "TEXT", help_heading = "Pull request")]
+    title: Option<String>,
+    /// The commit's author [default: the run's own identity]
+    #[arg(long, value_name = "NAME <EMAIL>", help_heading = "Pull request")]
+    author: Option<String>,
+    /// The folder of the repository that was the run's workspace, when it was not the root
+    #[arg(long, value_name = "DIR", help_heading = "Pull request")]
+    directory: Option<String>,
+    /// Open the pull request as a draft
+    #[arg(long, help_heading = "Pull request")]
+    draft: bool,
+
+    #[command(flatten)]
+    forge: Forge,
+    /// Print the exact calls and bodies, and change nothing
+    #[arg(long, help_heading = "How")]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "How")]
+    json: bool,
+}
+
+/// A part's name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PartName {
+    /// diff.patch
+    Pull,
+    /// review.json
+    Review,
+    /// plan.md
+    Plan,
+    /// ethics.json
+    Ethics,
+    /// summary.md
+    Summary,
+}
+
+impl From<PartName> for Part {
+    fn from(name: PartName) -> Self {
+        match name {
+            PartName::Pull => Self::Pull,
+            PartName::Review => Self::Review,
+            PartName::Plan => Self::Plan,
+            PartName::Ethics => Self::Ethics,
+            PartName::Summary => Self::Summary,
+        }
+    }
+}
+
+/// How far a verdict goes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum VerdictName {
+    /// every review is a comment
+    Comment,
+    /// a blocking review requests changes
+    Block,
+    /// and an approving one approves
+    All,
+}
+
+/// Where an ethics report goes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EthicsName {
+    /// a check run where that is allowed, else a comment
+    Auto,
+    /// a check run
+    Check,
+    /// a comment
+    Comment,
+}
+
+/// Publishes a run and tells what came of it.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let output = args.source.open(session)?;
+    let options = options(args)?;
+    let workspace = args.source.workspace.as_deref();
+    let report = carry_out(&output, options, &args.forge, workspace, session)?;
+    finish(report, args.json, session)
+}
+
+fn finish(report: Option<Report>, json: bool, session: &Session) -> Done {
+    // A person has to look first; why was said.
+    let Some(report) = report else { return Ok(ExitCode::from(2)) };
+    let text = if json { tell::json(&report)? } else { tell::text(&report, session.terminal.stdout) };
+    session.terminal.print(text)?;
+    Ok(if report.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn options(args: &Args) -> Result<Options, Failure> {
+    let mut options = Options::new(target(args.target.as_deref())?);
+    options.only = args.only.iter().map(|name| Part::from(*name)).collect();
+    options.task.clone_from(&args.task);
+    options.base.clone_from(&args.base);
+    options.push_to = args.push_to.as_deref().map(str::parse::<Repo>).transpose()?;
+    options.into_pull = args.into_pull;
+    options.title.clone_from(&args.title);
+    options.author = args.author.as_deref().map(author).transpose()?;
+    options.directory.clone_from(&args.directory);
+    options.draft_needs_human = args.draft_needs_human;
+    options.draft = args.draft;
+    options.limit = args.max_findings;
+    options.verdicts = match args.verdict {
+        VerdictName::Comment => Verdicts::Comment,
+        VerdictName::Block => Verdicts::Block,
+        VerdictName::All => Verdicts::All,
+    };
+    options.ethics = match args.ethics {
+        EthicsName::Auto => EthicsAs::Auto,
+        EthicsName::Check => EthicsAs::Check,
+        EthicsName::Comment => EthicsAs::Comment,
+    };
+    options.dry_run = args.dry_run;
+    Ok(options)
+}
+
+/// The target: given, or what GitHub Actions says.
+pub(crate) fn target(given: Option<&str>) -> Result<Target, Failure> {
+    if let Some(text) = given {
+        return Ok(text.parse()?);
+    }
+    let variable = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
+    let Some(repo) = variable("GITHUB_REPOSITORY").filter(|name| !name.is_empty()) else {
+        return Err(Failure::user("no repository is named", "name it as OWNER/REPO or OWNER/REPO#NUMBER"));
+    };
+    let number = variable("GITHUB_REF")
+        .and_then(|name| name.strip_prefix("refs/pull/")?.split('/').next()?.parse().ok());
+    Ok(Target { repo: repo.parse()?, number })
+}
+
+/// `Name <email>`.
+fn author(text: &str) -> Result<(String, String), Failure> {
+    let parts = text.strip_suffix('>').and_then(|text| text.split_once('<'));
+    match parts.map(|(name, email)| (name.trim(), email.trim())) {
+        Some((name, email))
+            if !name.is_empty() && !email.is_empty() && !text.chars().any(char::is_control) =>
+        {
+            Ok((name.to_owned(), email.to_owned()))
+        }
+        _ => Err(Failure::user(format!("`{text}` is no author"), "write it as \"Name <email>\"")),
+    }
+}
+
+/// What `holon run --publish` and its relatives ask for.
+#[allow(dead_code)]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wish {
+    /// OWNER/REPO or OWNER/REPO#NUMBER; from the environment when not given.
+    pub(crate) target: Option<String>,
+    /// Only these parts; empty for everything the run left.
+    pub(crate) only: Vec<Part>,
+    /// Publish what needs a person, as a draft.
+    pub(crate) draft_needs_human: bool,
+    /// The name of the work.
+    pub(crate) task: Option<TaskId>,
+    /// The workspace of the run: its clone may be read, never written.
+    pub(crate) workspace: Option<PathBuf>,
+    /// Print the result as JSON.
+    pub(crate) json: bool,
+}
+
+/// Publishes what a run has just left; the exit code is that of `holon publish github`.
+#[allow(dead_code)]
+pub(crate) fn publish_after(output: &Path, wish: &Wish, session: &Session) -> Done {
+    let output = Output::open(output, None)?;
+    let mut options = Options::new(target(wish.target.as_deref())?);
+    options.only.clone_from(&wish.only);
+    options.draft_needs_human = wish.draft_needs_human;
+    options.task.clone_from(&wish.task);
+    let report = carry_out(&output, options, &Forge::default(), wish.workspace.as_deref(), session)?;
+    finish(report, wish.json, session)
+}
+
+/// Publishes; nothing when a person has to look first, which is told here.
+fn carry_out(
+    output: &Output,
+    mut options: Options,
+    forge: &Forge,
+    workspace: Option<&Path>,
+    session: &Session,
+) -> Result<Option<Report>, Failure> {
+    // Refused before anything is asked of anyone.
+    if let Err(error) = output.gate(options.draft_needs_human) {
+        if error.needs_human() {
+            Failure::from(error).report(&session.terminal);
+            return Ok(None);
+        }
+        return Err(error.into());
+    }
+    let mut connection = account::connect(forge, &options.target.repo, true)?;
+    options.own = connection.own;
+    let git = Git::find().map_err(holon_publish::Error::from)?;
+    let temp = tempfile::Builder::new()
+        .prefix("holon-publish-")
+        .tempdir()
+        .map_err(|e| Failure::config(format!("cannot make a temporary folder: {e}")))?;
+    let mut secrets = session::secrets();
+    secrets.extend(connection.token.as_ref().map(|token| ("token".to_owned(), token.reveal().to_owned())));
+    let mut tools = Tools {
+        api: &mut connection.api,
+        reach: &connection.reach,
+        token: connection.token.clone(),
+        git: &git,
+        temp: temp.path(),
+        local: local_objects(workspace),
+        network: account::network(),
+        redactor: holon_core::redact::Redactor::new(secrets),
+    };
+    match publish(output, &options, &mut tools) {
+        Ok(report) => Ok(Some(report)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The objects of the clone we are in, when all of them are there.
+fn local_objects(workspace: Option<&Path>) -> Option<PathBuf> {
+    let found = Repository::look(workspace.unwrap_or(Path::new("."))).ok()?.repository?;
+    let config = fs::read_to_string(found.common_dir.join("config")).unwrap_or_default().to_lowercase();
+    let complete = !found.common_dir.join("shallow").exists()
+        && !config.contains("promisor")
+        && !config.contains("partialclone");
+    complete.then(|| found.common_dir.join("objects"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authors_are_read() {
+        assert_eq!(author("A B <a@b.c>").ok(), Some(("A B".into(), "a@b.c".into())));
+        for bad in ["", "A", "<a@b.c>", "A <>", "A\n <a@b>"] {
+            assert!(author(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `holon publish`: a finished run to the places where people look.
+
+mod account;
+mod forms;
+mod github;
+mod source;
+mod tell;
+
+use clap::Subcommand;
+use holon_core::redact::Redactor;
+use holon_publish::text::Cleaner;
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+pub(crate) use account::{Forge, connect};
+// For the shorthands of other commands.
+#[allow(unused_imports)]
+pub(crate) use github::{Wish, publish_after};
+
+/// Bring a finished run to GitHub, code scanning, test reports or any place that shows Markdown
+///
+/// What a run left is checked against its manifest first. The agent never holds a token: publishing is a step of its own,
+/// and doing it twice changes nothing.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Github(Box<github::Args>),
+    Summary(forms::SummaryArgs),
+    Sarif(forms::SarifArgs),
+    Junit(forms::JunitArgs),
+    Markdown(forms::MarkdownArgs),
+}
+
+/// Carries out one of them.
+pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+    match command {
+        Command::Github(args) => github::run(&args, session),
+        Command::Summary(args) => forms::summary(&args, session),
+        Command::Sarif(args) => forms::sarif(&args, session),
+        Command::Junit(args) => forms::junit(&args, session),
+        Command::Markdown(args) => forms::markdown(&args, session),
+    }
+}
+
+impl From<holon_publish::Error> for Failure {
+    fn from(error: holon_publish::Error) -> Self {
+        let message = error.to_string();
+        let hint = error.hint();
+        match (error.is_usage(), hint) {
+            (true, hint) => Self::user(message, hint.unwrap_or_else(|| "see `--help`".into())),
+            (false, Some(hint)) => Self::config(message).hint(hint),
+            (false, None) => Self::config(message),
+        }
+    }
+}
+
+/// Knows every secret of this process.
+fn redactor() -> Redactor {
+    Redactor::new(session::secrets())
+}
+
+/// Makes text fit to be published.
+fn cleaner() -> Cleaner {
+    Cleaner::new(redactor())
+}
