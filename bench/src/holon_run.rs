@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -47,16 +47,7 @@ impl HolonRun {
         let mut command = Command::new(&self.holon);
         command.args(["run", "--mode", "execute", "--goal", "Measure", "--agent"]).arg(&self.agent);
         command.arg("--workspace").arg(&self.workspace).arg("--out").arg(self.out());
-        command
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.folder);
-        for (name, place) in
-            [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
-        {
-            command.env(name, self.folder.join(place));
-        }
-        command.current_dir(&self.folder);
+        hermetic(&mut command, &self.folder);
         command
     }
 
@@ -90,4 +81,15 @@ impl HolonRun {
     fn out(&self) -> PathBuf {
         self.folder.join("out")
     }
+}
+
+/// No variable of the caller but PATH; state, cache and configuration below `folder`.
+pub(crate) fn hermetic(command: &mut Command, folder: &Path) {
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", folder);
+    for (name, place) in
+        [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
+    {
+        command.env(name, folder.join(place));
+    }
+    command.current_dir(folder);
 }

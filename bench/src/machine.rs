@@ -69,7 +69,7 @@ pub(crate) fn user() -> String {
 }
 
 /// The first word with a digit and a dot in what `--version` prints.
-fn version(program: &Path) -> String {
+pub(crate) fn version(program: &Path) -> String {
     let said = command::capture(Command::new(program).arg("--version")).unwrap_or_default();
     let word = said
         .split_whitespace()

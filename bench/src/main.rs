@@ -1,12 +1,16 @@
 //! Measures Holon beside its peers on this machine and prints ratios: `cargo xtask bench`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
 mod arguments;
 mod command;
 mod cycle;
+mod family;
 mod holon_run;
 mod machine;
 mod meter;
+mod mind;
+mod native_run;
 mod other_user;
 mod peers;
 mod race;

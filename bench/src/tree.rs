@@ -22,6 +22,9 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
+    /// A file that every tree has, of more than fifty lines.
+    pub(crate) const LONG: &'static str = "part0/area0/file11.txt";
+
     /// Writes `files` files and commits them.
     pub(crate) fn grow(path: &Path, files: usize) -> Result<Self, Failure> {
         let refuse = |e: std::io::Error| format!("cannot make {}: {e}", path.display());

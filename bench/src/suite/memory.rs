@@ -1,9 +1,9 @@
 //! What the processes around a payload cost while it runs.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::Failure;
+use crate::family;
 use crate::report::{Limit, Report, Row};
 use crate::scratch::Bench;
 use crate::walls::{Walls, children};
@@ -45,17 +45,13 @@ fn look() -> Result<(f64, f64), Failure> {
             && let Some(init) = only_child(&launcher)
             && only_child(&init).is_some()
         {
-            return Ok((peak_mb(&launcher)?, peak_mb(&init)?));
+            return Ok((peak(&launcher)?, peak(&init)?));
         }
         std::thread::yield_now();
     }
     Err("the processes of the walls were not found in /proc".to_owned())
 }
 
-fn peak_mb(pid: &str) -> Result<f64, Failure> {
-    let path = format!("/proc/{pid}/status");
-    let text = fs::read_to_string(&path).map_err(|e| format!("cannot read {path}: {e}"))?;
-    let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|rest| rest.split_whitespace().next()).and_then(|kb| kb.parse::<f64>().ok());
-    peak.map(|kb| kb / 1024.0).ok_or_else(|| format!("{path} names no peak"))
+fn peak(process: &str) -> Result<f64, Failure> {
+    family::peak_mb(process).ok_or_else(|| format!("/proc names no peak of process {process}"))
 }

@@ -1,7 +1,11 @@
 //! The suites.
 
+mod agents;
+mod calls;
 mod cold;
+mod first;
 mod memory;
+mod native;
 mod patch;
 mod start;
 mod whole;
@@ -54,6 +58,30 @@ pub(crate) const ALL: &[Suite] = &[
         about: "peak memory of the processes that stand around a payload",
         depends_on_user: true,
         measure: memory::measure,
+    },
+    Suite {
+        name: "native-run",
+        about: "holon run with its own agent, no tool call, on 50,000 files",
+        depends_on_user: true,
+        measure: native::measure,
+    },
+    Suite {
+        name: "native-calls",
+        about: "what a tool call of the own agent costs, and memory with fifty of them",
+        depends_on_user: true,
+        measure: calls::measure,
+    },
+    Suite {
+        name: "first-request",
+        about: "bytes of the own agent's first request, by mode",
+        depends_on_user: false,
+        measure: first::measure,
+    },
+    Suite {
+        name: "agents",
+        about: "the own agent beside others that are installed, with the same model server",
+        depends_on_user: false,
+        measure: agents::measure,
     },
 ];
 

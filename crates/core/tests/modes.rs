@@ -51,7 +51,7 @@ fn built_in_modes_are_as_documented() {
     check("ethical", &["ethics"], "read-only", false, &["ethics.json", "ethics.md"], "ethical");
     check("ask", &[], "read-only", false, &[], "architect");
     check("orchestrate", &[], "read-only", false, &["orchestration.json", "summary.md"], "orchestrate");
-    assert_eq!(catalog.list().len(), 7);
+    assert_eq!(catalog.list().len(), 8);
     assert!(catalog.problems().is_empty());
 }
 

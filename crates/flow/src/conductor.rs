@@ -163,7 +163,10 @@ impl Conductor<'_> {
             goal: record.goal.clone(),
             agent: record.agent.clone(),
         });
-        for body in opened_by_resuming(&state) {
+        for message in asked.warnings.clone() {
+            journal.emit(Body::Warning { message });
+        }
+        if let Some(body) = opened_by_resuming(&state) {
             journal.emit(body);
         }
         let mut live = Live {
@@ -180,7 +183,7 @@ impl Conductor<'_> {
         let failure = drive(definition, &mut state, gates, &mut live).err();
         let journal = live.journal;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
-        Ok(seal(definition, &state, folder, &record, asked.request.apply, journal, failure))
+        Ok(seal(definition, state, folder, &record, asked.request.apply, journal, failure))
     }
 }
 
@@ -202,24 +205,23 @@ fn opened_by_resuming(state: &State) -> Option<Body> {
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.
 fn seal(
     definition: &Definition,
-    state: &State,
+    mut state: State,
     mut folder: FlowFolder,
     record: &RunRecord,
     wants_apply: bool,
     mut journal: Journal<'_>,
     failure: Option<FlowError>,
 ) -> Finished {
-    let mut manifest = deliver::conclude(definition, state, &folder, failure.as_ref()).unwrap_or_else(|e| {
-        let mut manifest = deliver::begun(definition, state, record);
+    let mut manifest = deliver::conclude(definition, &state, &folder, failure.as_ref()).unwrap_or_else(|e| {
+        let mut manifest = deliver::begun(definition, &state, record);
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), e.to_string()) });
         manifest.conclude(Status::Failed, Outcome::Failure);
         manifest
     });
     redact(&mut manifest, &journal);
-    let saved = folder.save(state).and_then(|()| write_manifest(&folder, &manifest));
-    let mut written = saved;
+    let mut written = write_manifest(&folder, &manifest);
     if let Some(out) = &record.out
-        && let Err(e) = deliver::copy_out(state, &folder, out)
+        && let Err(e) = deliver::copy_out(&state, &folder, out)
     {
         let message = format!("the artifacts could not be copied to {}: {e}", out.display());
         let place = format!("they are in {}", folder.run().output().display());
@@ -227,8 +229,9 @@ fn seal(
         manifest.conclude(manifest.status, Outcome::Failure);
         written = write_manifest(&folder, &manifest);
     }
+    state.sealed = true;
     // Left unfinished, the next start finds the flow and gives it the manifest it could not get now.
-    if let Err(e) = written.and_then(|()| folder.finish()) {
+    if let Err(e) = written.and_then(|()| folder.save(&state)).and_then(|()| folder.finish()) {
         let message = format!("the end of the flow could not be written: {e}");
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
         manifest.conclude(Status::Failed, Outcome::Failure);

@@ -79,6 +79,8 @@ pub(crate) fn conclude(
     let mut manifest = begun(definition, state, &record);
     let (mut status, mut outcome, mut error) = verdict(state, &record);
     folder.run().clear_output()?;
+    // Never without one, whenever the process dies.
+    write_durable(&folder.run().output().join("manifest.json"), manifest.to_json().as_bytes())?;
     let mut gathered = Gathered::default();
     let collected = failure
         .map_or(Ok(()), |_| Err(None))

@@ -35,6 +35,9 @@ pub struct State {
     /// How it ended, until it is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+    /// Whether its end was written down in full: manifest, artifacts and all.
+    #[serde(default)]
+    pub sealed: bool,
     /// Wall time spent in it so far.
     #[serde(default)]
     pub elapsed_ms: u64,
@@ -181,6 +184,7 @@ impl State {
             spent_usd: 0.0,
             steps: steps.collect(),
             ended: None,
+            sealed: false,
             elapsed_ms: 0,
         }
     }
@@ -234,7 +238,16 @@ impl State {
         }
         let place = |name: &str| definition.position(name).unwrap_or(0);
         let mut message = message.filter(|text| !text.trim().is_empty());
+        let sealed = std::mem::take(&mut self.sealed);
         match self.ended.take() {
+            Some(Ended::Complete) if !sealed => {}
+            // Killed while it stopped: nobody was told, so nobody has decided.
+            Some(Ended::Stopped { step }) if !sealed => {
+                let step = &mut self.steps[place(&step)];
+                if let Gate::Decided(gate) = &step.gate {
+                    step.gate = Gate::Reached { seen: gate.seen.clone() };
+                }
+            }
             Some(Ended::Complete) => {
                 return Err(FlowError::resume(
                     format!("the flow {} is over: there is nothing to go on with", self.id),

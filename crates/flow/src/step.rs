@@ -19,6 +19,8 @@ pub(crate) struct Asked {
     pub(crate) request: RunRequest,
     /// The spec, if one was given, and its digest.
     pub(crate) spec: Option<(Spec, String)>,
+    /// What is odd about the spec.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Asked {
@@ -34,10 +36,10 @@ impl Asked {
         }
         let Some(path) = request.spec.clone() else {
             request.workspace.get_or_insert_with(|| base.to_owned());
-            return Ok(Self { request, spec: None });
+            return Ok(Self { request, spec: None, warnings: Vec::new() });
         };
-        let text = fs::read_to_string(&path).map_err(HostError::io("read", &path))?;
-        let (mut spec, _) = spec::parse(&text, &path.to_string_lossy()).map_err(HostError::from)?;
+        let text = read_spec(&path)?;
+        let (mut spec, warnings) = spec::parse(&text, &path.to_string_lossy()).map_err(HostError::from)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let below = |folder: &Path, text: &String| folder.join(text).to_string_lossy().into_owned();
         spec.context.files = spec.context.files.iter().map(|file| below(folder, file)).collect();
@@ -47,7 +49,8 @@ impl Asked {
         spec.agent.name =
             spec.agent.name.map(|name| if name.contains('/') { below(base, &name) } else { name });
         let digest = holon_core::digest::sha256(text.as_bytes());
-        Ok(Self { request, spec: Some((spec, digest)) })
+        let warnings = warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect();
+        Ok(Self { request, spec: Some((spec, digest)), warnings })
     }
 
     /// What all steps together may cost.
@@ -129,7 +132,22 @@ fn last_run(definition: &Definition) -> Option<usize> {
     definition.steps.iter().rposition(|step| matches!(step.work, Work::Run(_)))
 }
 
+/// A spec is a small plain file; anything else could keep us waiting.
+fn read_spec(path: &Path) -> Result<String, FlowError> {
+    let meta = fs::metadata(path).map_err(HostError::io("read", path))?;
+    if !meta.is_file() || meta.len() > spec::MAX_BYTES as u64 {
+        let message =
+            format!("{} is not a regular file of at most {} bytes", path.display(), spec::MAX_BYTES);
+        return Err(HostError::usage(message, "give a spec with --spec FILE").into());
+    }
+    Ok(fs::read_to_string(path).map_err(HostError::io("read", path))?)
+}
+
 fn goal(goal: &str, work: &RunWork, message: bool) -> String {
+    if goal.trim().is_empty() {
+        // Nothing a step says by itself may stand for what the user did not.
+        return String::new();
+    }
     let said = "A person has looked at what was done so far; read `/holon/input/context/message.md`, it comes first.";
     let parts = [Some(goal.trim_end()), work.brief.as_deref(), message.then_some(said)];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")

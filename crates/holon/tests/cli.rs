@@ -106,12 +106,13 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--max-output", "lots"], "`lots` is not a size"),
         (&["run", "--json", "--quiet"], "cannot be used together"),
         (&["run", "--goal", "x", "--goal", "y"], "`--goal <TEXT>` is given more than once"),
-        (
-            &["run", "--goal", "x", "--model", "m"],
-            "error: `--model` is not supported yet\nhint: it comes with the native agent",
-        ),
+        (&["run", "--goal", "x", "--max-cost", "free"], "`free` is not an amount"),
+        (&["run", "--goal", "x", "--gate", "perhaps"], "`perhaps` is no value for `--gate <HOW>`"),
         (&["run", "--goal", "x", "--supervisor=off"], "error: `--supervisor` is not supported yet"),
-        (&["run", "--goal", "x", "--publish"], "error: `--publish` is not supported yet"),
+        (
+            &["run", "--goal", "x", "--publish"],
+            "error: `--publish` is not supported yet\nhint: it comes with publishing",
+        ),
         (
             &["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"],
             "unknown mode `paln` (did you mean `plan`?)",
@@ -119,7 +120,6 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--agent", "exce"], "unknown agent `exce` (did you mean `exec`?)"),
         (&["run", "--goal", "x", "--agent", "./absent.sh"], "agent ./absent.sh: No such file or directory"),
         (&["run", "--goal", "x", "--agent", "./a.txt"], "not executable"),
-        (&["run", "--goal", "x"], "error: no agent was named"),
         (&["run", "--agent", "../../agents/agent.sh"], "error: there is no goal"),
         (
             &["run", "--goal", "x", "--agent", "../../agents/agent.sh", "--sandbox", "none"],

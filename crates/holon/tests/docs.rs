@@ -24,6 +24,7 @@ documents! {
     readme => "README.md",
     getting_started => "docs/getting-started.md",
     modes => "docs/modes.md",
+    flows => "docs/flows.md",
     run_contract => "docs/run-contract.md",
     agents => "docs/agents.md",
     sandbox => "docs/sandbox.md",

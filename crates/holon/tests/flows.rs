@@ -72,7 +72,7 @@ fn step_folder(flow: &Path, run: &Value) -> PathBuf {
     key.join("runs").join(run.as_str().expect("a run id"))
 }
 
-fn pairs<'a>(found: &'a [(String, String)]) -> Vec<(&'a str, &'a str)> {
+fn pairs(found: &[(String, String)]) -> Vec<(&str, &str)> {
     found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect()
 }
 

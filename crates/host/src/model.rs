@@ -8,6 +8,7 @@ use std::sync::Arc;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_model::choose::ThisMachine;
+use holon_model::retry::Backoff;
 use holon_model::{
     Cassette, Chosen, ErrorKind, ModelError, Normaliser, Prices, Provider, Recorder, Replay, Timeouts, Wish,
     resolve_endpoint,
@@ -18,6 +19,8 @@ use crate::run::{Environment, Plan};
 
 /// Tokens that fit into a model nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
+/// The variable that says how often a request is repeated.
+const RETRIES: &str = "HOLON_RETRIES";
 /// What a cassette's model is called when nobody says.
 const REPLAYED: &str = "cassette";
 
@@ -44,6 +47,24 @@ pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelErro
     resolve_endpoint(&wish, &ThisMachine::new(&variable))
 }
 
+/// How often a request is repeated: as a rule five times, or as often as `HOLON_RETRIES` says.
+///
+/// An answer that breaks off is asked for again too: a run must not end because a stream did, and whoever watches is told
+/// that what came of it is void.
+pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
+    let usual = Backoff { after_text: true, ..Backoff::default() };
+    let Some(text) = env(RETRIES) else { return Ok(usual) };
+    let text = text.to_string_lossy();
+    match text.trim().parse() {
+        Ok(most) => Ok(Backoff { most, ..usual }),
+        Err(_) if text.trim().is_empty() => Ok(usual),
+        Err(_) => {
+            let message = format!("{RETRIES} is `{text}`: it must be a number, such as 0 or 5");
+            Err(ModelError::new(ErrorKind::BadRequest, message))
+        }
+    }
+}
+
 /// Answers from a cassette.
 pub(crate) fn from_cassette(
     file: &Path,
@@ -68,7 +89,12 @@ pub(crate) fn from_cassette(
 }
 
 /// Answers over a network.
-pub(crate) fn over_network(chosen: &Chosen, tape: &Path, normaliser: Normaliser) -> Result<Mind, HostError> {
+pub(crate) fn over_network(
+    chosen: &Chosen,
+    patience: Backoff,
+    tape: &Path,
+    normaliser: Normaliser,
+) -> Result<Mind, HostError> {
     let info = ModelInfo {
         provider: chosen.endpoint.name.clone(),
         id: chosen.model.clone(),
@@ -76,7 +102,7 @@ pub(crate) fn over_network(chosen: &Chosen, tape: &Path, normaliser: Normaliser)
     };
     let row = chosen.row.as_ref();
     Ok(Mind {
-        provider: recorded(chosen.connect(Timeouts::default())?, tape, normaliser)?,
+        provider: recorded(chosen.connect(Timeouts::default(), patience)?, tape, normaliser)?,
         info,
         window: row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
         prices: row.and_then(|row| row.prices),

@@ -18,7 +18,12 @@ pub struct Retrying<P> {
 impl<P: Provider> Retrying<P> {
     /// Wraps a provider with the usual patience.
     pub fn new(inner: P) -> Self {
-        Self::with(inner, Backoff::default(), random)
+        Self::patient(inner, Backoff::default())
+    }
+
+    /// Wraps a provider with a patience.
+    pub fn patient(inner: P, backoff: Backoff) -> Self {
+        Self::with(inner, backoff, random)
     }
 
     /// Wraps a provider with a patience and a source of numbers in 0..1.

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use holon_model::choose::{ThisMachine, ToolCalls, ToolMode};
+use holon_model::retry::Backoff;
 use holon_model::{
     Blocking, Cancel, Chosen, Delta, Message, Reply, Request, Stop, Timeouts, Tool, ToolResult, Wish,
     resolve_endpoint,
@@ -48,7 +49,7 @@ fn named(test: &str, tools: ToolMode) -> Option<Chosen> {
 }
 
 fn ask(chosen: &Chosen, request: &Request) -> (Vec<Delta>, Reply) {
-    let provider = Blocking::new(chosen.connect(timeouts()).unwrap()).unwrap();
+    let provider = Blocking::new(chosen.connect(timeouts(), Backoff::default()).unwrap()).unwrap();
     let mut deltas = Vec::new();
     let mut sink = |delta| deltas.push(delta);
     let reply = provider.stream(request, &mut sink, &Cancel::default());

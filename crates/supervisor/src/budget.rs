@@ -209,8 +209,10 @@ mod tests {
             budget.edited("a.rs");
             budget.error("e", 9);
         }
-        let heard: Vec<(Counted, bool)> =
-            (0..3).map(|_| budget.check(&both, &LIMITS).unwrap()).map(|spent| (spent.kind, spent.first)).collect();
+        let heard: Vec<(Counted, bool)> = (0..3)
+            .map(|_| budget.check(&both, &LIMITS).unwrap())
+            .map(|spent| (spent.kind, spent.first))
+            .collect();
         assert_eq!(heard[..2], [(Counted::FileEdits, true), (Counted::ErrorRepeats, true)]);
         assert!(!heard[2].1);
     }

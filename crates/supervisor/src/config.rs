@@ -230,7 +230,9 @@ impl ConfigError {
     /// The key at fault, when it is one key.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Self::Unknown { key, .. } | Self::Value { key, .. } | Self::Contradiction { key, .. } => Some(key),
+            Self::Unknown { key, .. } | Self::Value { key, .. } | Self::Contradiction { key, .. } => {
+                Some(key)
+            }
             Self::Syntax(_) => None,
         }
     }

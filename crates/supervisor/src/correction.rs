@@ -54,7 +54,13 @@ pub(crate) struct Moment {
 
 impl Port {
     /// Says something, unless it may not be said now, was said already, or enough was said.
-    pub(crate) fn say(&mut self, kind: CorrectionKind, text: String, now: Moment, hints: &Hints) -> Option<Correction> {
+    pub(crate) fn say(
+        &mut self,
+        kind: CorrectionKind,
+        text: String,
+        now: Moment,
+        hints: &Hints,
+    ) -> Option<Correction> {
         let supervised = matches!(now.phase, Phase::Takeover | Phase::HandoffPending);
         let allowed = match kind {
             CorrectionKind::Takeover => supervised,

@@ -174,8 +174,11 @@ impl Watch {
 }
 
 fn worst(list: &[Repeat]) -> Vec<(&str, u32)> {
-    let mut list: Vec<(&str, u32)> =
-        list.iter().filter(|repeat| repeat.count > 1).map(|repeat| (repeat.label.as_str(), repeat.count)).collect();
+    let mut list: Vec<(&str, u32)> = list
+        .iter()
+        .filter(|repeat| repeat.count > 1)
+        .map(|repeat| (repeat.label.as_str(), repeat.count))
+        .collect();
     list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     list
 }

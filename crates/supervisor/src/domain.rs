@@ -114,11 +114,14 @@ pub fn classify(mode: &str, goal: &str, files: usize, steps: u32) -> (Intent, Do
     let long = files.max(steps as usize) >= LONG;
     match mode {
         "execute" => {
-            let intent = by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]).unwrap_or(Intent::Edit);
+            let intent =
+                by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]).unwrap_or(Intent::Edit);
             (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
         }
         "debug" => (Intent::Debug, Domain::CriticalDebug),
-        "plan" | "architect" | "review" | "ethical" | "orchestrate" => (Intent::Inspect, Domain::NonCriticalRead),
+        "plan" | "architect" | "review" | "ethical" | "orchestrate" => {
+            (Intent::Inspect, Domain::NonCriticalRead)
+        }
         _ => {
             let intent = by_words(goal, &ALL).unwrap_or(Intent::Edit);
             let intent = if long && !intent.uses_graph() { Intent::Edit } else { intent };

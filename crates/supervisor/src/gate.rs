@@ -94,7 +94,11 @@ mod tests {
         let spent: String = ALL.iter().map(|class| letter(rule(&node, *class))).collect();
         let expect: String = match calls {
             0 => expect.to_owned(),
-            _ => ALL.iter().zip(expect.chars()).map(|(class, c)| if c == 'n' || *class == Control { c } else { 's' }).collect(),
+            _ => ALL
+                .iter()
+                .zip(expect.chars())
+                .map(|(class, c)| if c == 'n' || *class == Control { c } else { 's' })
+                .collect(),
         };
         assert_eq!(spent, expect, "{kind:?} spent");
     }

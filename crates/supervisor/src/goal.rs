@@ -36,7 +36,8 @@ fn is_path(word: &str) -> bool {
         known_shape && !stem.is_empty() && !["e.g", "i.e"].contains(&name)
     });
     let well_known = ["Makefile", "Dockerfile", "LICENSE", "README"].contains(&name);
-    let folder = word.contains('/') && !name.is_empty() && (word.ends_with('/') || word.matches('/').count() >= 2);
+    let folder =
+        word.contains('/') && !name.is_empty() && (word.ends_with('/') || word.matches('/').count() >= 2);
     extension || well_known || folder
 }
 
@@ -45,7 +46,8 @@ pub fn named_steps(text: &str) -> u32 {
     let is_step = |line: &str| {
         let line = line.trim_start();
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        let numbered = digits > 0 && line[digits..].starts_with(['.', ')']) && line[digits + 1..].starts_with(' ');
+        let numbered =
+            digits > 0 && line[digits..].starts_with(['.', ')']) && line[digits + 1..].starts_with(' ');
         numbered || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
     };
     text.lines().filter(|line| is_step(line)).count().try_into().unwrap_or(u32::MAX)

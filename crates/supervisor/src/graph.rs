@@ -272,7 +272,8 @@ impl TaskGraph {
     /// Done or skipped, of 100, on the current branch.
     pub fn progress(&self) -> u8 {
         let all = self.steps().count();
-        let past = self.steps().filter(|node| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped)).count();
+        let past =
+            self.steps().filter(|node| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped)).count();
         if all == 0 { 100 } else { u8::try_from(past * 100 / all).unwrap_or(100) }
     }
 

@@ -192,7 +192,8 @@ impl Known {
         let failed = check.failed.max(check.failing.len().try_into().unwrap_or(u32::MAX));
         // A tree that does not build is worse than any number of failing cases.
         let score = if ok { 0 } else { (u64::from(check.diagnostics) << 32 | u64::from(failed)).max(1) };
-        let before = self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
+        let before =
+            self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
         // Without a change in between, another result is luck.
         let greener = before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
         let verified = ok && self.green_at != Some(self.version);
@@ -273,7 +274,8 @@ impl Known {
     pub(crate) fn fresh_reads(&self, named: &[String], most: usize) -> Vec<EntryId> {
         let keys: Vec<u64> = named.iter().map(|path| key([path.as_str()])).collect();
         let wanted = |mark: &&ReadMark| mark.2.0 > 0 && (keys.is_empty() || keys.contains(&mark.0));
-        let found: Vec<EntryId> = self.reads.iter().rev().filter(wanted).map(|mark| mark.2).take(most).collect();
+        let found: Vec<EntryId> =
+            self.reads.iter().rev().filter(wanted).map(|mark| mark.2).take(most).collect();
         let any = |mark: &&ReadMark| mark.2.0 > 0;
         if found.is_empty() && !named.iter().any(|name| goal::is_file(name)) {
             return self.reads.iter().rev().filter(any).map(|mark| mark.2).take(most).collect();

@@ -103,7 +103,11 @@ impl Ledger {
                 Found::Changed { path, before, after } => {
                     self.version += 1;
                     self.contents.insert(path.to_owned(), after.to_owned());
-                    What::Changed { path: path.to_owned(), before: before.to_owned(), after: after.to_owned() }
+                    What::Changed {
+                        path: path.to_owned(),
+                        before: before.to_owned(),
+                        after: after.to_owned(),
+                    }
                 }
                 Found::Searched(results) => What::Searched { results },
                 Found::Child => What::Child,
@@ -158,7 +162,9 @@ mod tests {
     #[test]
     fn entries_count_and_mutations_bump_the_version() {
         let mut ledger = Ledger::default();
-        for event in [read("c1", "a.rs", "h1"), write("c2", "a.rs", "h1", "h2"), write("c3", "a.rs", "h2", "h2")] {
+        for event in
+            [read("c1", "a.rs", "h1"), write("c2", "a.rs", "h1", "h2"), write("c3", "a.rs", "h2", "h2")]
+        {
             ledger.absorb(&Scene::event(event));
         }
         ledger.absorb(&Scene::event(check_ran("cargo test", 0, &[])));
@@ -183,9 +189,10 @@ mod tests {
         fresh(write("c2", "b.rs", "", "x"), &[true, false, true]);
         fresh(write("c3", "a.rs", "h1", "h2"), &[false, false, true, true]);
         fresh(write("c4", "a.rs", "h2", "h1"), &[true, false, true, false, true]);
-        fresh(Fact::RoundEnded(crate::event::RoundEnd { text: true, ..Default::default() }), &[
-            true, false, true, false, true, true,
-        ]);
+        fresh(
+            Fact::RoundEnded(crate::event::RoundEnd { text: true, ..Default::default() }),
+            &[true, false, true, false, true, true],
+        );
         assert!(!ledger.is_fresh(EntryId(99)));
     }
 }

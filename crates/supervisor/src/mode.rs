@@ -122,6 +122,8 @@ pub(crate) struct Conditions {
     pub debt: u32,
     /// Lines changed so far in the run.
     pub diff_lines: u32,
+    /// Whether a round is under way: it is not one of those the lock counts.
+    pub in_round: bool,
     /// Set when a round has just ended.
     pub round: Option<RoundFacts>,
 }
@@ -237,7 +239,7 @@ impl ModeState {
     fn enter(&mut self, signals: Signals, now: &Conditions, config: &ModeConfig) -> Switch {
         self.mode = Mode::Forced;
         self.entered_by = signals;
-        self.lock = config.lock_rounds;
+        self.lock = config.lock_rounds + u32::from(now.in_round);
         self.dwell = 0;
         self.stable = 0;
         self.diff_base = now.diff_lines;
@@ -325,7 +327,8 @@ mod tests {
         check(Conditions { takeover: true, ..calm() }, &[Signal::Takeover]);
         check(Conditions { level: Level::Strict, ..calm() }, &[Signal::ExplicitImpl]);
         check(Conditions { debt: 1, recovering: true, planned_writes: true, ..calm() }, &[]);
-        let off = Conditions { level: Level::Off, open_steps: 9, takeover: true, graph_active: true, ..calm() };
+        let off =
+            Conditions { level: Level::Off, open_steps: 9, takeover: true, graph_active: true, ..calm() };
         check(off, &[]);
         check(
             Conditions { graph_active: true, open_steps: 3, open_edit: true, ..calm() },
@@ -356,6 +359,15 @@ mod tests {
         assert_eq!(rounds_to_leave(&mut forced(Signal::ToolFailure), &calm(), &stable), Some(4));
         let dwell = ModeConfig { forced_min_dwell_rounds: 6, ..ModeConfig::default() };
         assert_eq!(rounds_to_leave(&mut forced(Signal::ToolFailure), &calm(), &dwell), Some(6));
+    }
+
+    #[test]
+    fn a_round_under_way_is_not_part_of_the_lock() {
+        let config = ModeConfig::default();
+        let mut state = ModeState::default();
+        state.raise(Signal::EngineFailSafe);
+        state.decide(&Conditions { in_round: true, round: None, ..calm() }, &config);
+        assert_eq!(rounds_to_leave(&mut state, &calm(), &config), Some(3));
     }
 
     #[test]

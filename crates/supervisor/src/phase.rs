@@ -128,7 +128,7 @@ impl PhaseState {
     pub(crate) fn force(&mut self, seen: &Observation<'_>, config: &Config) -> Outcome {
         let mut out = Outcome::default();
         if config.level.takes_over() && self.phase != Phase::Takeover {
-            self.take_over("user_force_takeover", self.phase == Phase::HandoffPending, seen, &mut out);
+            self.take_over("user_force_takeover", false, seen, &mut out);
         }
         out
     }
@@ -175,17 +175,22 @@ impl PhaseState {
             self.change(Phase::HandoffPending, "handoff:stable", seen, out);
             return;
         }
-        let tokens_spent = self.most_tokens(config, seen.token_limit).is_some_and(|most| self.tokens >= most);
-        out.spent = if self.rounds >= self.most_rounds(config) {
-            Some("rounds")
-        } else {
-            tokens_spent.then_some("tokens")
-        };
+        out.spent = self.spent(seen, config);
+    }
+
+    /// Which part of the recovery budget is used up.
+    fn spent(&self, seen: &Observation<'_>, config: &Config) -> Option<&'static str> {
+        if self.rounds >= self.most_rounds(config) {
+            return Some("rounds");
+        }
+        let tokens = self.most_tokens(config, seen.token_limit).is_some_and(|most| self.tokens >= most);
+        tokens.then_some("tokens")
     }
 
     fn hand_back(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
         if let Some(worst) = worst(seen.readings) {
             self.take_over(name(worst.signal), true, seen, out);
+            out.spent = self.spent(seen, config);
         } else if is_clean(seen) {
             self.cooldown = config.takeover.cooldown_rounds;
             self.change(Phase::Cooldown, "handoff:confirmed", seen, out);
@@ -218,7 +223,10 @@ fn is_clean(seen: &Observation<'_>) -> bool {
 fn worst(readings: &[Reading]) -> Option<Reading> {
     let asked = |reading: &Reading| reading.signal == Deviation::UserForceTakeover;
     let excess = |reading: &Reading| u64::from(reading.value) * 1000 / u64::from(reading.threshold.max(1));
-    readings.iter().copied().max_by_key(|reading| (asked(reading), excess(reading), std::cmp::Reverse(reading.signal)))
+    readings
+        .iter()
+        .copied()
+        .max_by_key(|reading| (asked(reading), excess(reading), std::cmp::Reverse(reading.signal)))
 }
 
 pub(crate) const fn name(signal: Deviation) -> &'static str {
@@ -336,6 +344,19 @@ mod tests {
     }
 
     #[test]
+    fn a_relapse_with_nothing_left_stops() {
+        let config =
+            Config { takeover: Takeover { max_rounds: 3, ..Takeover::default() }, ..Config::default() };
+        let mut state = in_takeover();
+        (0..3).for_each(|_| {
+            state.end_round(&seen(&[]), &config);
+        });
+        assert_eq!(state.phase(), Phase::HandoffPending);
+        let outcome = state.end_round(&seen(&REPEAT), &config);
+        assert_eq!((to(&outcome), outcome.spent), (vec![Phase::Takeover], Some("rounds")));
+    }
+
+    #[test]
     fn cooldown_hears_strong_signals_only() {
         let cooling = || {
             let mut state = in_takeover();
@@ -386,7 +407,8 @@ mod tests {
 
     #[test]
     fn the_last_round_may_still_be_the_good_one() {
-        let config = Config { takeover: Takeover { max_rounds: 3, ..Takeover::default() }, ..Config::default() };
+        let config =
+            Config { takeover: Takeover { max_rounds: 3, ..Takeover::default() }, ..Config::default() };
         let mut state = in_takeover();
         let outcomes: Vec<_> = (0..3).map(|_| state.end_round(&seen(&[]), &config)).collect();
         assert_eq!((to(&outcomes[2]), outcomes[2].spent), (vec![Phase::HandoffPending], None));

@@ -123,6 +123,7 @@ impl Step<'_> {
             recovering: s.phase.is_recovering(),
             debt: s.budget.debt(),
             diff_lines: s.diff_lines,
+            in_round: s.in_round,
             round,
         };
         if let Some(switch) = s.mode.decide(&now, &s.config.mode) {

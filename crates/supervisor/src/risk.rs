@@ -31,8 +31,11 @@ fn failing_share(known: &Known) -> u32 {
 }
 
 fn blast_radius(known: &Known) -> u32 {
-    let mut folders: Vec<&str> =
-        known.changed().iter().map(|file| file.path.rsplit_once('/').map_or("", |(folder, _)| folder)).collect();
+    let mut folders: Vec<&str> = known
+        .changed()
+        .iter()
+        .map(|file| file.path.rsplit_once('/').map_or("", |(folder, _)| folder))
+        .collect();
     folders.sort_unstable();
     folders.dedup();
     let product = known.changed_count().saturating_mul(u32::try_from(folders.len()).unwrap_or(u32::MAX));
@@ -41,7 +44,8 @@ fn blast_radius(known: &Known) -> u32 {
 
 /// Whether a command line cannot be undone.
 pub(crate) fn is_irreversible(command: &str) -> bool {
-    let mut words = command.split(|c: char| c.is_whitespace() || ";|&()'\"".contains(c)).filter(|word| !word.is_empty());
+    let mut words =
+        command.split(|c: char| c.is_whitespace() || ";|&()'\"".contains(c)).filter(|word| !word.is_empty());
     let mut before = "";
     let mut second = "";
     words.any(|word| {
@@ -54,7 +58,10 @@ pub(crate) fn is_irreversible(command: &str) -> bool {
             (_, "branch") => word == "-D",
             _ => matches!(word, "mkfs" | "shred" | "truncate" | "dd") || word.starts_with("mkfs."),
         };
-        let sql = matches!((second.to_ascii_lowercase().as_str(), word.to_ascii_lowercase().as_str()), ("drop", "table" | "database") | ("truncate", "table"));
+        let sql = matches!(
+            (second.to_ascii_lowercase().as_str(), word.to_ascii_lowercase().as_str()),
+            ("drop", "table" | "database") | ("truncate", "table")
+        );
         before = second;
         second = word;
         found || sql
@@ -106,12 +113,28 @@ mod tests {
     #[test]
     fn what_cannot_be_undone_is_recognised() {
         for command in [
-            "rm -rf build", "sudo rm -fr x", "git reset --hard HEAD~1", "git clean -xdf", "git push --force",
-            "git push origin -f", "psql -c 'DROP TABLE x'", "dd if=/dev/zero of=x", "cd a && rm -r b", "git branch -D x",
+            "rm -rf build",
+            "sudo rm -fr x",
+            "git reset --hard HEAD~1",
+            "git clean -xdf",
+            "git push --force",
+            "git push origin -f",
+            "psql -c 'DROP TABLE x'",
+            "dd if=/dev/zero of=x",
+            "cd a && rm -r b",
+            "git branch -D x",
         ] {
             assert!(is_irreversible(command), "{command}");
         }
-        for command in ["rm a.txt", "git reset a", "cargo clean", "git push", "ls -r", "cargo test --force", "git clean -n"] {
+        for command in [
+            "rm a.txt",
+            "git reset a",
+            "cargo clean",
+            "git push",
+            "ls -r",
+            "cargo test --force",
+            "git clean -n",
+        ] {
             assert!(!is_irreversible(command), "{command}");
         }
     }

@@ -8,8 +8,8 @@ use holon_core::policy::ToolClass;
 use crate::config::Config;
 use crate::effect::{Effect, Gate, StopKind, Verdict};
 use crate::event::{
-    CheckRan, Event, Evidence, Fact, FileChange, FileHash, Finished, GitState, KnownCheck, Proposal, RoundEnd, Setup,
-    Workspace,
+    CheckRan, Event, Evidence, Fact, FileChange, FileHash, Finished, GitState, KnownCheck, Proposal,
+    RoundEnd, Setup, Workspace,
 };
 use crate::ledger::Ledger;
 use crate::level::Level;
@@ -19,7 +19,15 @@ use crate::state::State;
 use crate::timeline::{Kind, Record};
 
 pub(crate) fn finished(call: &str, ok: bool, evidence: Evidence) -> Finished {
-    Finished { call: call.parse().unwrap(), ok, exit: None, check: false, error: None, duration_ms: 1, evidence }
+    Finished {
+        call: call.parse().unwrap(),
+        ok,
+        exit: None,
+        check: false,
+        error: None,
+        duration_ms: 1,
+        evidence,
+    }
 }
 
 pub(crate) fn read(call: &str, path: &str, hash: &str) -> Fact {

@@ -49,7 +49,9 @@ impl Shadow {
             Effect::Mode(switch) => (format!("mode:{}", switch.reason), json!(switch)),
             Effect::Phase(change) => (change.reason.clone(), json!(change)),
             Effect::Correct(correction) => ("correction".to_owned(), json!(correction)),
-            Effect::Graph(_) => ("graph".to_owned(), json!({"progress": self.state.graph().map(|g| g.progress())})),
+            Effect::Graph(_) => {
+                ("graph".to_owned(), json!({"progress": self.state.graph().map(|g| g.progress())}))
+            }
             Effect::Stop(stop) => ("stop".to_owned(), json!(stop)),
         };
         Some(Record {

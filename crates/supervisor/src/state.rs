@@ -36,6 +36,8 @@ pub struct State {
     pub(crate) monorepo: bool,
     pub(crate) token_limit: u64,
     pub(crate) round: u32,
+    /// Whether that round is under way.
+    pub(crate) in_round: bool,
     pub(crate) diff_lines: u32,
     pub(crate) mode: ModeState,
     pub(crate) phase: PhaseState,

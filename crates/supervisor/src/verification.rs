@@ -59,8 +59,14 @@ fn why(known: &Known, checks: &[KnownCheck]) -> String {
         None if known.checks().is_empty() => text.push_str(", and no check has run."),
         None => text.push_str(", and no check has run since the last change."),
     }
-    match checks.first().map(|check| &check.command).or_else(|| known.checks().last().map(|check| &check.command)) {
-        Some(command) => text.push_str(&format!(" Run `{command}` and act on what it says before you finish.")),
+    match checks
+        .first()
+        .map(|check| &check.command)
+        .or_else(|| known.checks().last().map(|check| &check.command))
+    {
+        Some(command) => {
+            text.push_str(&format!(" Run `{command}` and act on what it says before you finish."))
+        }
         None => text.push_str(" Run the checks before you finish."),
     }
     text
@@ -111,7 +117,10 @@ mod tests {
         for (asked, end) in [(false, StopKind::Unverified), (true, StopKind::CheckFailed)] {
             let mut gate = Verification::default();
             let Word::NotYet(why) = gate.done(&known, &one(asked)) else { return assert!(asked && !asked) };
-            assert!(why.contains("1 changed file,") && why.contains("`t` fails") && why.contains("case_a"), "{why}");
+            assert!(
+                why.contains("1 changed file,") && why.contains("`t` fails") && why.contains("case_a"),
+                "{why}"
+            );
             assert!(why.contains("Run `make test`"), "{why}");
             assert!(matches!(gate.done(&known, &one(asked)), Word::Ends(kind, _) if kind == end));
             gate.forget();

@@ -95,7 +95,9 @@ pub(crate) fn spent(spent: &Spent, blocked: bool) -> String {
         Counted::ErrorRepeats => format!("the same error came {used} times: {label}"),
     };
     if blocked {
-        format!("Not executed: {what}. Look at the evidence and try another way; repeating it gives this branch up.")
+        format!(
+            "Not executed: {what}. Look at the evidence and try another way; repeating it gives this branch up."
+        )
     } else {
         format!("{what}, and it is tried again: this counts as another branch.")
     }
@@ -149,7 +151,8 @@ fn facts(text: &mut String, state: &State) {
     for (signature, count) in state.watch().repeated().into_iter().take(FACTS) {
         found.push(format!("{count} times: {signature}"));
     }
-    let changed: Vec<String> = known.changed().iter().rev().take(FACTS).map(|file| file.path.clone()).collect();
+    let changed: Vec<String> =
+        known.changed().iter().rev().take(FACTS).map(|file| file.path.clone()).collect();
     if !changed.is_empty() {
         found.push(format!("changed files ({}): {}", known.changed_count(), changed.join(", ")));
     }
@@ -188,9 +191,12 @@ fn next_step(node: &Node, state: &State) -> String {
 
 fn avoid(text: &mut String, state: &State) {
     let mut items: Vec<String> = Vec::new();
-    for (kind, label, used) in state.budget().used().into_iter().filter(|(_, _, used)| *used > 1).take(FACTS) {
+    for (kind, label, used) in state.budget().used().into_iter().filter(|(_, _, used)| *used > 1).take(FACTS)
+    {
         items.push(match kind {
-            Counted::FileEdits => format!("editing {label} again without running a check ({used} times so far)"),
+            Counted::FileEdits => {
+                format!("editing {label} again without running a check ({used} times so far)")
+            }
             Counted::CommandRetries => format!("`{label}` ({used} failures)"),
             Counted::ErrorRepeats => format!("what led to \"{label}\" ({used} times)"),
         });

@@ -191,10 +191,9 @@ fn a_kill_at_any_moment_repeats_no_finished_step() {
             play.life = None;
             let mut rounds = 0;
             while ended != Some(Ended::Complete) {
-                let saved = play.saved.clone().unwrap_or_else(|| state.clone());
-                let resumed = saved.resumed(&definition, None);
-                // Dead between the end and saying so: the flow is over.
-                let Ok(resumed) = resumed else { break };
+                let mut saved = play.saved.clone().unwrap_or_else(|| state.clone());
+                saved.sealed = ended.is_some();
+                let resumed = saved.resumed(&definition, None).expect("it is not over");
                 ended = go(&definition, resumed, gates, &mut play);
                 rounds += 1;
                 assert!(rounds < 5, "{name} {gates} {life}");
@@ -237,7 +236,8 @@ fn a_stop_keeps_everything_and_passes_the_message_on() {
         let mut play = Play::default();
         let stopped = Some(Ended::Stopped { step: "execute".into() });
         assert_eq!(go(&definition, state, gates, &mut play), stopped);
-        let resumed = play.saved.clone().unwrap().resumed(&definition, Some("mind the gap".into())).unwrap();
+        let stopped = State { sealed: true, ..play.saved.clone().unwrap() };
+        let resumed = stopped.resumed(&definition, Some("mind the gap".into())).unwrap();
         assert_eq!(go(&definition, resumed, gates, &mut play), Some(Ended::Complete));
         assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (1, 1));
         assert_eq!(play.messages, ["execute: mind the gap"]);
@@ -271,7 +271,8 @@ fn what_was_changed_behind_its_back_is_not_used() {
     let (definition, state) = begin("plan-then-execute");
     let mut play = Play { answers: [Answer::Go { comment: None }].into(), ..Play::default() };
     go(&definition, state, GateMode::Stop, &mut play);
-    let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
+    let stopped = State { sealed: true, ..play.saved.clone().unwrap() };
+    let resumed = stopped.resumed(&definition, None).unwrap();
     play.tampered = true;
     let Some(Ended::Failed { step, error: Some(error) }) =
         go(&definition, resumed, GateMode::Stop, &mut play)

@@ -144,12 +144,17 @@ fn resuming_opens_a_closed_gate_and_only_that() {
     let mut now = state(&definition);
     now.steps[0].progress = done(Outcome::NeedsHuman, None);
     now.steps[1].gate = decided(GateDecision::Stopped, DecidedBy::Rule);
-    now.ended = Some(Ended::Stopped { step: "execute".into() });
+    (now.ended, now.sealed) = (Some(Ended::Stopped { step: "execute".into() }), true);
     let resumed = now.clone().resumed(&definition, Some("use tabs".into())).unwrap();
     assert_eq!(next(&definition, &resumed, GateMode::Stop), Action::Work { step: 1 });
     assert_eq!(resumed.steps[1].messages, ["use tabs"]);
     assert!(resumed.steps[0].accepted, "whoever resumes has seen that the plan asks for a person");
     assert_eq!(resumed.steps[0].progress, now.steps[0].progress, "what is done stays done");
+
+    // Killed while it stopped: nobody was told, so nobody has decided.
+    let resumed = State { sealed: false, ..now.clone() }.resumed(&definition, None).unwrap();
+    let decide = Action::Decide { step: 1, decision: GateDecision::Stopped };
+    assert_eq!(next(&definition, &resumed, GateMode::Stop), decide);
 
     // Killed or cancelled while somebody was asked: nobody has decided anything.
     now.steps[1].gate = reached();
@@ -170,7 +175,9 @@ fn resuming_tries_a_failed_step_anew_and_refuses_a_flow_that_is_over() {
     now.ended = Some(Ended::Failed { step: "execute".into(), error: None });
     let resumed = now.clone().resumed(&definition, None).unwrap();
     assert_eq!(next(&definition, &resumed, GateMode::Stop), Action::Work { step: 1 });
-    now.ended = Some(Ended::Complete);
+    (now.ended, now.sealed) = (Some(Ended::Complete), false);
+    assert!(now.clone().resumed(&definition, None).is_ok(), "its end was not written down");
+    now.sealed = true;
     assert!(now.clone().resumed(&definition, None).unwrap_err().to_string().contains("is over"));
     let error = now.resumed(&flow("review-fix"), None).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");

@@ -73,9 +73,12 @@ impl Jobs {
             return Err(HandsError::new(Trouble::Invalid, "there is no program to start"));
         };
         let failed = |error: std::io::Error| match error.kind() {
-            ErrorKind::NotFound => HandsError::new(
+            // A folder of the search path that may not be entered counts as denied.
+            ErrorKind::NotFound | ErrorKind::PermissionDenied if !name.contains('/') => HandsError::new(
                 Trouble::NotFound,
-                format!("the program {name} is not there inside the walls"),
+                format!(
+                    "the program {name} is not there inside the walls: install it, or give its whole path"
+                ),
             ),
             _ => refused("start", name, &error),
         };

@@ -127,6 +127,20 @@ fn commands_cannot_reach_the_channel() {
 }
 
 #[test]
+fn the_waiting_shell_may_be_killed() {
+    let Far { world, .. } = far();
+    for _ in 0..10 {
+        // Ends every other shell of these hands, the waiting one among them, in a shell that did not wait.
+        let line =
+            "for p in $(cat /proc/$PPID/task/*/children); do [ $p = $$ ] || kill -9 $p; done; echo did";
+        let env = [("X".to_owned(), String::new())].into();
+        let ran = world.run_as(Run { line: line.to_owned(), env, max_bytes: 1000, ..Run::default() });
+        assert_eq!(ran.output, "did\n");
+        assert_eq!(world.run("echo still here").output, "still here\n");
+    }
+}
+
+#[test]
 fn a_file_in_a_locked_folder_is_written_in_place() {
     let Far { world, .. } = far();
     let lock =
@@ -150,7 +164,7 @@ fn a_file_in_a_locked_folder_is_written_in_place() {
 #[test]
 fn a_command_that_kills_the_hands_is_the_end_of_them() {
     let Far { world, mut child } = far();
-    world.refused(run("kill -9 $PPID; sleep 1000"), Trouble::Gone, &["gone"]);
+    world.refused(run("kill -9 $PPID"), Trouble::Gone, &["gone"]);
     world.refused(run("true"), Trouble::Gone, &["their process ended"]);
     assert!(!child.wait().unwrap().success());
 }

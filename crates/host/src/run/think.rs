@@ -69,8 +69,9 @@ impl Thinking {
         self.cancel.cancel();
     }
 
-    /// Waits for its end, which follows that of its hands at the latest.
+    /// Waits for its end after that of its hands, which it must not outlive: a model can take its time.
     pub(super) fn end(mut self, mut tell: impl FnMut(Body)) -> Option<(Conversation, Ended)> {
+        self.stop();
         // Ends when the thread drops its sender.
         self.bodies.iter().for_each(&mut tell);
         self.thread.take()?.join().ok()

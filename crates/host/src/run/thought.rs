@@ -35,7 +35,11 @@ impl Run<'_> {
         let tape = self.folder.evidence().join(TAPE);
         let mut mind = match &self.plan.replay {
             Some(file) => model::from_cassette(file, self.plan.model.as_deref(), &tape, normaliser)?,
-            None => model::over_network(&model::choose(&self.plan, &*self.host.env)?, &tape, normaliser)?,
+            None => {
+                let env = &*self.host.env;
+                let chosen = model::choose(&self.plan, env)?;
+                model::over_network(&chosen, model::patience(env)?, &tape, normaliser)?
+            }
         };
         if let Some(before) = before {
             // The same figures lead to the same decisions.
@@ -161,10 +165,6 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
             verdict.worsen(Outcome::Failure, error.with_hint("rephrase the goal, or choose another --model"));
             false
         }
-        Reason::Cancelled => {
-            verdict.ended(Status::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
-            false
-        }
         Reason::ModelFailed(error) => {
             let kind = if error.kind == holon_model::ErrorKind::Auth { "credentials" } else { "model" };
             let mut info = ErrorInfo::new(kind, error.to_string());
@@ -172,16 +172,17 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
             verdict.ended(Status::Failed, info);
             false
         }
-        Reason::HandsGone(words) => {
-            let error =
-                ErrorInfo::new("hands_gone", format!("the hands inside the walls were ended{}", said(words)));
-            verdict.ended(
-                Status::Failed,
-                error.with_hint("a command of the agent may have killed them; see events.jsonl"),
-            );
-            false
-        }
+        Reason::HandsGone(words) => hands_gone(&said(words), verdict),
+        // Whoever asked for an end was answered before this; here the hands were gone while the model was asked.
+        Reason::Cancelled => hands_gone("", verdict),
     }
+}
+
+fn hands_gone(said: &str, verdict: &mut Verdict) -> bool {
+    let error = ErrorInfo::new("hands_gone", format!("the hands inside the walls were ended{said}"));
+    verdict
+        .ended(Status::Failed, error.with_hint("a command of the agent may have killed them; see events.jsonl"));
+    false
 }
 
 fn first_line(text: &str) -> &str {

@@ -270,8 +270,13 @@ impl Decider<'_> {
 #[cfg(feature = "http")]
 impl Chosen {
     /// A provider for it: patient, and with tools in words where the model needs that.
-    pub fn connect(&self, timeouts: crate::Timeouts) -> Result<Box<dyn crate::Provider>, ModelError> {
-        let patient = crate::Retrying::new(crate::Http::new(self.endpoint.clone(), timeouts)?);
+    pub fn connect(
+        &self,
+        timeouts: crate::Timeouts,
+        patience: crate::retry::Backoff,
+    ) -> Result<Box<dyn crate::Provider>, ModelError> {
+        let http = crate::Http::new(self.endpoint.clone(), timeouts)?;
+        let patient = crate::Retrying::patient(http, patience);
         Ok(match self.tools {
             ToolCalls::Native => Box::new(patient),
             ToolCalls::Text { constrain } => Box::new(crate::TextTools::new(patient, constrain)),

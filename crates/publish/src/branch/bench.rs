@@ -41,13 +41,9 @@ pub struct Commit<'a> {
 }
 
 impl Bench {
-    /// An empty one; the objects of a local clone may be read as well, so that a patch on unpushed work can be merged.
-    pub fn new(git: Git, temp: &Path, local: Option<&Path>) -> Result<Self, Error> {
-        let scratch = Scratch::new(temp, ObjectFormat::Sha1)?;
-        if let Some(local) = local {
-            scratch.borrow_objects(&[local.to_owned()])?;
-        }
-        Ok(Self { git, scratch })
+    /// An empty one. It borrows no objects from the user's clone: git would touch their times there.
+    pub fn new(git: Git, temp: &Path) -> Result<Self, Error> {
+        Ok(Self { git, scratch: Scratch::new(temp, ObjectFormat::Sha1)? })
     }
 
     fn call<I, S>(&self, args: I) -> holon_git::command::Call<'_>
@@ -81,15 +77,6 @@ impl Bench {
         args.extend(fixed.map(String::from));
         args.push(remote.url.clone());
         args.extend(commits.iter().map(|id| format!("+{id}:refs/holon/{id}")));
-        self.transfer(remote, args).map(drop)
-    }
-
-    /// Fetches a branch with all its history, for servers that give no single commit.
-    pub fn fetch_branch(&self, remote: &Remote, branch: &str) -> Result<(), Error> {
-        let mut args = remote.door().to_vec();
-        args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"].map(String::from));
-        args.push(remote.url.clone());
-        args.push(format!("+refs/heads/{branch}:refs/holon/branches/{branch}"));
         self.transfer(remote, args).map(drop)
     }
 

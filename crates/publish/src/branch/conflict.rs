@@ -78,10 +78,10 @@ fn part(section: &[&str]) -> Option<Part> {
     let created = after("new file mode").is_some();
     let deleted = after("deleted file mode").is_some();
     let old = side("--- ", "a/")
-        .or_else(|| after("rename from ").or(after("copy from ")).map(|n| unquoted(n)))
+        .or_else(|| after("rename from ").or(after("copy from ")).map(unquoted))
         .or_else(both);
     let new = side("+++ ", "b/")
-        .or_else(|| after("rename to ").or(after("copy to ")).map(|n| unquoted(n)))
+        .or_else(|| after("rename to ").or(after("copy to ")).map(unquoted))
         .or_else(both);
     Some(Part {
         old: old.filter(|_| !created),

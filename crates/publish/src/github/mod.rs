@@ -13,7 +13,7 @@ mod pull;
 mod report;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use holon_core::artifact::{ethics::Ethics, review::Review};
 use holon_core::ids::TaskId;
@@ -45,8 +45,6 @@ pub struct Tools<'a> {
     pub git: &'a Git,
     /// A place for temporary files.
     pub temp: &'a Path,
-    /// The `objects` folder of a local clone, which helps to merge a patch on commits that were never pushed.
-    pub local: Option<PathBuf>,
     /// Variables of the network that git shall see.
     pub network: Vec<(&'static str, String)>,
     /// Knows what must never be published.

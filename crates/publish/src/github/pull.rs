@@ -121,7 +121,7 @@ fn remote(tools: &Tools<'_>, url: &str) -> Remote {
 
 /// The push that brings the branch to this output; nothing when it is there.
 fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Option<Action>, Error> {
-    let bench = Bench::new(tools.git.clone(), tools.temp, tools.local.as_deref())?;
+    let bench = Bench::new(tools.git.clone(), tools.temp)?;
     let (source, sink) = (remote(tools, &way.onto_url), remote(tools, &way.clone_url));
     let onto = bench.branches(&source, &[&way.onto.0])?.remove(&way.onto.0);
     let Some(onto) = onto else {
@@ -141,7 +141,7 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
         }
     }
     let onto = if way.opens { onto } else { tip.clone().unwrap_or(onto) };
-    fetch_all(&bench, &source, ask, &onto, &way.onto.0)?;
+    fetch_all(&bench, &source, ask, &onto)?;
     let tree = match bench.apply(ask.patch, &onto, ask.options.directory.as_deref())? {
         Ok(tree) => tree,
         Err(conflicts) => {
@@ -185,11 +185,8 @@ fn identity(ask: &Ask<'_>) -> (String, String) {
 }
 
 /// Fetches the commit to build on, and the one the run saw: merging needs its files.
-fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str, branch: &str) -> Result<(), Error> {
-    if bench.fetch(source, &[onto]).is_err() {
-        // Some servers give no single commit.
-        bench.fetch_branch(source, branch)?;
-    }
+fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str) -> Result<(), Error> {
+    bench.fetch(source, &[onto])?;
     let saw =
         ask.output.manifest().metadata.snapshot.as_ref().and_then(|snapshot| snapshot.base_commit.clone());
     if let Some(saw) = saw.filter(|saw| saw != onto && !bench.has(saw)) {

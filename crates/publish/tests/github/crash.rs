@@ -7,14 +7,18 @@ use holon_testkit::github::{Fault, Faults};
 use crate::stage::{Stage, finding};
 
 /// Publishes with a crash at every request, before and after it takes effect, each time followed by another try.
-fn crash_everywhere(arrange: impl Fn(&Stage) -> (PathBuf, u64), check: impl Fn(&Stage, u64)) {
+fn crash_everywhere(
+    faults: &[Fault],
+    arrange: impl Fn(&Stage) -> (PathBuf, u64),
+    check: impl Fn(&Stage, u64),
+) {
     let calm = Stage::new();
     let (output, number) = arrange(&calm);
     calm.published(&output, Some(number), |_| {});
     let total = calm.hub.count();
     assert!(total > 3, "there is something to break");
     check(&calm, number);
-    for fault in [Fault::CutBefore, Fault::CutAfter] {
+    for fault in faults {
         for at in 1..=total {
             let stage = Stage::new();
             let (output, number) = arrange(&stage);
@@ -34,6 +38,7 @@ fn crash_everywhere(arrange: impl Fn(&Stage) -> (PathBuf, u64), check: impl Fn(&
 #[test]
 fn a_review_is_posted_once_whatever_breaks() {
     crash_everywhere(
+        &[Fault::CutBefore, Fault::CutAfter],
         |stage| {
             let pull = stage.pull_request();
             (stage.review_output(vec![finding(0, 10, "line ten"), finding(1, 25, "x")]), pull)
@@ -47,6 +52,7 @@ fn a_review_is_posted_once_whatever_breaks() {
 #[test]
 fn a_plan_is_commented_once_whatever_breaks() {
     crash_everywhere(
+        &[Fault::CutBefore, Fault::CutAfter],
         |stage| {
             let issue = stage.repo.issue("someone", "x", "y");
             (stage.output("plan").file("plan.md", "# Plan\n").finish(), issue)
@@ -56,8 +62,18 @@ fn a_plan_is_commented_once_whatever_breaks() {
 }
 
 #[test]
-fn a_pull_request_is_opened_once_whatever_breaks() {
+fn a_pull_request_is_opened_once_whatever_breaks_before_a_request() {
+    crash_while_opening(Fault::CutBefore);
+}
+
+#[test]
+fn a_pull_request_is_opened_once_whatever_breaks_after_a_request() {
+    crash_while_opening(Fault::CutAfter);
+}
+
+fn crash_while_opening(fault: Fault) {
     crash_everywhere(
+        &[fault],
         |stage| {
             let issue = stage.repo.issue("someone", "x", "y");
             (stage.simple_patch(), issue)

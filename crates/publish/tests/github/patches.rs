@@ -152,18 +152,22 @@ fn a_patch_that_does_not_apply_changes_nothing_and_names_the_hunks() {
 }
 
 #[test]
-fn the_users_clone_is_never_touched() {
+fn a_patch_on_commits_that_were_never_pushed_says_where_it_does_not_fit() {
     let stage = Stage::new();
     let clone = stage.dir.path().join("mine");
-    run_git(
-        stage.dir.path(),
-        ["clone", "-q", "--no-hardlinks", stage.repo.dir().to_str().unwrap(), clone.to_str().unwrap()],
-    );
-    fs::write(clone.join("a.txt"), "work in progress\n").unwrap();
-    let before = tree_state(&clone);
-    let output = stage.simple_patch();
-    stage.published(&output, None, |_| {});
-    assert_unchanged(&before, &clone);
+    run_git(stage.dir.path(), ["clone", "-q", stage.repo.dir().to_str().unwrap(), clone.to_str().unwrap()]);
+    let mine = numbered(1..=60).replace("line 31\n", "mine\n");
+    fs::write(clone.join("a.txt"), &mine).unwrap();
+    run_git(&clone, ["commit", "-q", "-a", "-m", "not pushed"]);
+    fs::write(clone.join("a.txt"), mine.replace("line 32\n", "zwei\n").replace("line 5\n", "five\n"))
+        .unwrap();
+    let patch = run_git(&clone, ["diff", "--binary", "--full-index"]);
+    let base = run_git(&clone, ["rev-parse", "HEAD"]).trim().to_owned();
+    let mut making = stage.output("execute").file("diff.patch", &patch).file("summary.md", "x");
+    making.manifest.metadata.snapshot.as_mut().unwrap().base_commit = Some(base);
+    let report = stage.publish(&making.finish(), None, |_| {}).unwrap();
+    let error = part(&report, "pull").error.clone().unwrap();
+    assert!(error.contains("a.txt: @@ -29,7 +29,7 @@") && !error.contains("@@ -2,7"), "{error}");
 }
 
 #[test]

@@ -98,7 +98,6 @@ impl Stage {
             token,
             git: &git,
             temp: &temp,
-            local: None,
             network: Vec::new(),
             redactor: Redactor::new([("token", TOKEN)]),
         };

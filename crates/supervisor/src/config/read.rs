@@ -90,7 +90,8 @@ impl Config {
         if self.shadow && !self.level.can_shadow() {
             return Err(ConfigError::Contradiction {
                 key: "supervisor.shadow".to_owned(),
-                why: "level `off` has nothing to watch with; set supervisor.level to adaptive or strict".to_owned(),
+                why: "level `off` has nothing to watch with; set supervisor.level to adaptive or strict"
+                    .to_owned(),
             });
         }
         Ok(())

@@ -24,11 +24,17 @@ fn nothing_written_means_the_documented_defaults() {
     assert_eq!([m.pending_steps, m.write_targets, m.diff_lines], [2, 1, 200]);
     assert_eq!([m.stable_rounds, m.lock_rounds, m.forced_min_dwell_rounds], [2, 2, 1]);
     let t = &config.triggers;
-    assert_eq!([t.tool_repeat_fail, t.no_progress, t.file_loop, t.alternation, t.goal_drift_rounds], [3, 4, 4, 3, 3]);
+    assert_eq!(
+        [t.tool_repeat_fail, t.no_progress, t.file_loop, t.alternation, t.goal_drift_rounds],
+        [3, 4, 4, 3, 3]
+    );
     let k = &config.takeover;
     assert_eq!([k.stability_window, k.cooldown_rounds, k.max_rounds], [3, 3, 8]);
     let b = &config.budget;
-    assert_eq!([b.file_edits, b.command_retries, b.error_repeats, config.hints.free_max_per_run], [3, 2, 3, 3]);
+    assert_eq!(
+        [b.file_edits, b.command_retries, b.error_repeats, config.hints.free_max_per_run],
+        [3, 2, 3, 3]
+    );
     let numbers = [
         config.adaptive_free.risk_threshold,
         t.scope_creep_factor,
@@ -45,8 +51,13 @@ fn each_key_can_be_written_and_changes_exactly_itself() {
     let mut seen = Vec::new();
     for key in Config::keys() {
         let mut config = before.clone();
-        let values =
-            [Value::Integer(7), Value::Float(0.9), Value::Boolean(true), Value::Boolean(false), "strict".into()];
+        let values = [
+            Value::Integer(7),
+            Value::Float(0.9),
+            Value::Boolean(true),
+            Value::Boolean(false),
+            "strict".into(),
+        ];
         let changed = values.iter().any(|value| config.set(&key, value).is_ok() && config != before);
         assert!(changed, "{key}");
         assert!(!seen.contains(&config), "{key} writes where another key does");
@@ -68,7 +79,11 @@ fn refusals_name_the_key() {
     refuse("[supervisor.mode]\nlock_rounds = 0\n", "supervisor.mode.lock_rounds", "from 1");
     refuse("[supervisor.triggers]\nno_progress = \"4\"\n", "supervisor.triggers.no_progress", "whole number");
     refuse("[supervisor.takeover]\ntoken_ratio = 1.5\n", "supervisor.takeover.token_ratio", "to 1");
-    refuse("[supervisor.adaptive_free]\nrisk_threshold = nan\n", "supervisor.adaptive_free.risk_threshold", "from 0");
+    refuse(
+        "[supervisor.adaptive_free]\nrisk_threshold = nan\n",
+        "supervisor.adaptive_free.risk_threshold",
+        "from 0",
+    );
     refuse("[supervisor.zones]\na = 1\n", "supervisor.zones", "known: level");
     refuse("[supervisor]\nmode = 3\n", "supervisor.mode", "not a key");
     refuse("supervisor = 3\n", "supervisor", "a table");

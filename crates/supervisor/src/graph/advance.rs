@@ -61,7 +61,9 @@ impl TaskGraph {
     pub(crate) fn backfill(&mut self, ground: Ground<'_>) -> Vec<Moved> {
         let mut moved = Vec::new();
         self.status = GraphStatus::Running;
-        while let Some(evidence) = self.current().and_then(|node| proof::past(node, ground.known, ground.named)) {
+        while let Some(evidence) =
+            self.current().and_then(|node| proof::past(node, ground.known, ground.named))
+        {
             self.complete(evidence, "proven_before", ground, &mut moved);
         }
         self.open(ground, &mut moved);
@@ -93,7 +95,10 @@ impl TaskGraph {
     pub(crate) fn mutated(&mut self, ground: Ground<'_>) -> Vec<Moved> {
         let mut moved = Vec::new();
         let index = self.cursor.node_index;
-        let stale = self.steps().take(index).position(|node| node.kind == NodeKind::Verify && node.status == NodeStatus::Done);
+        let stale = self
+            .steps()
+            .take(index)
+            .position(|node| node.kind == NodeKind::Verify && node.status == NodeStatus::Done);
         if let Some(at) = stale.filter(|_| self.is_active()) {
             self.go_back(at, "stale", ground, &mut moved);
         }
@@ -187,8 +192,9 @@ impl TaskGraph {
 
     fn give_up(&mut self, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
         self.set(NodeStatus::Failed, reason, moved);
-        let at = self.fallback_branches.iter().position(|branch| branch.id == self.cursor.branch_id);
-        let next = self.fallback_branches.get(at.map_or(0, |at| at + 1)).map(|branch| branch.id.clone());
+        let unused = |id: &String| self.nodes.get(id).is_some_and(|node| node.status == NodeStatus::Pending);
+        let next = self.fallback_branches.iter().find(|branch| branch.node_ids.iter().all(unused));
+        let next = next.map(|branch| branch.id.clone());
         match next {
             Some(branch) => {
                 moved.push(Moved::Branch { branch: branch.clone(), reason });
@@ -203,7 +209,13 @@ impl TaskGraph {
         }
     }
 
-    fn complete(&mut self, evidence: Vec<EntryId>, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn complete(
+        &mut self,
+        evidence: Vec<EntryId>,
+        reason: &'static str,
+        ground: Ground<'_>,
+        moved: &mut Vec<Moved>,
+    ) {
         let Some(node) = self.current_mut() else { return };
         node.evidence = evidence;
         let id = node.id.clone();
@@ -254,7 +266,9 @@ impl TaskGraph {
         let ids: Vec<String> = self.branch().node_ids.iter().skip(at).cloned().collect();
         for id in ids {
             self.cursor.completed_node_ids.retain(|done| *done != id);
-            let Some(node) = self.nodes.get_mut(&id).filter(|node| node.status != NodeStatus::Pending) else { continue };
+            let Some(node) = self.nodes.get_mut(&id).filter(|node| node.status != NodeStatus::Pending) else {
+                continue;
+            };
             node.status = NodeStatus::Pending;
             node.evidence.clear();
             moved.push(Moved::Node { node: id, status: NodeStatus::Pending, reason });

@@ -93,7 +93,8 @@ impl Plan<'_> {
 
 fn edges(main: &[String], fallbacks: &[Branch], nodes: &BTreeMap<String, Node>) -> Vec<Edge> {
     let chain = |ids: &[String]| -> Vec<Edge> {
-        let edge = |pair: &[String]| Edge { from: pair[0].clone(), to: pair[1].clone(), kind: EdgeKind::Normal };
+        let edge =
+            |pair: &[String]| Edge { from: pair[0].clone(), to: pair[1].clone(), kind: EdgeKind::Normal };
         ids.windows(2).map(edge).collect()
     };
     let mut edges = chain(main);
@@ -174,7 +175,15 @@ mod tests {
     use super::*;
 
     fn plan(complexity: Complexity) -> Plan<'static> {
-        Plan { number: 1, goal: "g", intent: Intent::Edit, complexity, checks: true, monorepo: false, cases: &[] }
+        Plan {
+            number: 1,
+            goal: "g",
+            intent: Intent::Edit,
+            complexity,
+            checks: true,
+            monorepo: false,
+            cases: &[],
+        }
     }
 
     fn kinds(graph: &TaskGraph) -> Vec<&'static str> {
@@ -216,7 +225,8 @@ mod tests {
         assert_eq!(kinds(&graph), ["inspect", "search", "edit", "summarize"]);
         assert_eq!(graph.fallback_branches[0].node_ids, ["node-fb01"]);
         assert!(graph.unverified);
-        let (docs, _) = Plan { intent: Intent::Docs, checks: false, ..plan(Complexity::Moderate) }.build().unwrap();
+        let (docs, _) =
+            Plan { intent: Intent::Docs, checks: false, ..plan(Complexity::Moderate) }.build().unwrap();
         assert!(!docs.unverified, "nothing was to be verified");
     }
 

@@ -22,9 +22,12 @@ pub(super) fn live(node: &Node, known: &Known, named: &[String]) -> Option<Vec<E
             }
         }
         NodeKind::Verify => known.fresh_green().map(|check| check.entry).into_iter().collect(),
-        NodeKind::Summarize => {
-            known.said().filter(|(_, round)| *round > node.opened_round).map(|(entry, _)| entry).into_iter().collect()
-        }
+        NodeKind::Summarize => known
+            .said()
+            .filter(|(_, round)| *round > node.opened_round)
+            .map(|(entry, _)| entry)
+            .into_iter()
+            .collect(),
         NodeKind::Delegate => known.child().filter(|entry| entry.0 > node.opened).into_iter().collect(),
     };
     (!found.is_empty()).then_some(found)

@@ -91,7 +91,8 @@ pub(super) fn rank(wanted: &Wanted) -> (Option<&'static Template>, Vec<Fit>) {
         templates.iter().map(|template| (score(template, wanted), template)).collect();
     // Stable: of equals the first in the file wins.
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let fits = ranked.iter().map(|(score, template)| Fit { template: template.id.clone(), score: *score }).collect();
+    let fits =
+        ranked.iter().map(|(score, template)| Fit { template: template.id.clone(), score: *score }).collect();
     (ranked.first().map(|(_, template)| *template), fits)
 }
 
@@ -116,8 +117,13 @@ fn score(template: &Template, wanted: &Wanted) -> i32 {
 mod tests {
     use super::*;
 
-    const ALL: [Complexity; 5] =
-        [Complexity::Trivial, Complexity::Simple, Complexity::Moderate, Complexity::Complex, Complexity::Hard];
+    const ALL: [Complexity; 5] = [
+        Complexity::Trivial,
+        Complexity::Simple,
+        Complexity::Moderate,
+        Complexity::Complex,
+        Complexity::Hard,
+    ];
 
     #[test]
     fn every_file_is_read_and_every_intent_has_a_plan() {
@@ -127,8 +133,12 @@ mod tests {
             for complexity in ALL {
                 let wanted = Wanted { intent, complexity, checks: true, monorepo: false, repair: false };
                 let (best, fits) = rank(&wanted);
-                let best = best.map(|template| (template.id.as_str(), template.nodes.last().map(|step| step.kind)));
-                assert!(best.is_some_and(|(_, last)| last == Some(NodeKind::Summarize)), "{intent:?} {complexity:?}");
+                let best =
+                    best.map(|template| (template.id.as_str(), template.nodes.last().map(|step| step.kind)));
+                assert!(
+                    best.is_some_and(|(_, last)| last == Some(NodeKind::Summarize)),
+                    "{intent:?} {complexity:?}"
+                );
                 assert!(fits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             }
         }
@@ -154,9 +164,15 @@ mod tests {
     #[test]
     fn the_shapes_the_design_names() {
         let kinds = |complexity| {
-            let (best, _) =
-                rank(&Wanted { intent: Intent::Edit, complexity, checks: true, monorepo: false, repair: false });
-            best.map(|template| template.nodes.iter().map(|step| step.kind).collect::<Vec<_>>()).unwrap_or_default()
+            let (best, _) = rank(&Wanted {
+                intent: Intent::Edit,
+                complexity,
+                checks: true,
+                monorepo: false,
+                repair: false,
+            });
+            best.map(|template| template.nodes.iter().map(|step| step.kind).collect::<Vec<_>>())
+                .unwrap_or_default()
         };
         assert_eq!(kinds(Complexity::Trivial), [NodeKind::Edit, NodeKind::Verify, NodeKind::Summarize]);
         assert_eq!(kinds(Complexity::Hard)[0], NodeKind::Delegate);

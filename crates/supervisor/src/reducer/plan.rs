@@ -80,7 +80,9 @@ impl Step<'_> {
         s.mode.raise(Signal::BranchSwitched);
         let (branch, debt) = (s.budget.branch(), s.budget.debt());
         let moved = match s.graph.as_mut() {
-            Some(graph) => graph.switch_branch(reason, Ground { known: &s.known, named: &s.named, round: s.round }),
+            Some(graph) => {
+                graph.switch_branch(reason, Ground { known: &s.known, named: &s.named, round: s.round })
+            }
             None => Vec::new(),
         };
         self.log(Kind::TaskGraphBranch, "branch_switched:budget", json!({"branch": branch, "debt": debt}));
@@ -123,7 +125,11 @@ impl Step<'_> {
     }
 
     fn graph_ended(&mut self, done: bool) {
-        self.log(Kind::TaskGraphDone, if done { "graph:done" } else { "graph:failed" }, json!({"done": done}));
+        self.log(
+            Kind::TaskGraphDone,
+            if done { "graph:done" } else { "graph:failed" },
+            json!({"done": done}),
+        );
         self.out.push(Effect::Graph(GraphChange::Ended { done }));
         if !done {
             self.lower_tier();
@@ -147,7 +153,8 @@ impl Step<'_> {
         self.log(Kind::Switch, &format!("tier:{}", tier.name()), json!({"tier": tier}));
         match tier {
             Tier::Human => {
-                let why = "the plan, its steps and the named files are used up without a passing check".to_owned();
+                let why =
+                    "the plan, its steps and the named files are used up without a passing check".to_owned();
                 self.stop(StopKind::UserCheckpoint, why, Kind::Failure, "tier:human");
             }
             Tier::Graph | Tier::StepQueue | Tier::WriteIntent => {

@@ -19,6 +19,7 @@ impl Step<'_> {
             return;
         }
         self.s.round = round.max(self.s.round);
+        self.s.in_round = true;
         let config = &self.s.config;
         let wants_graph = config.level.graph_at_first_round(config.strict.first_round_graph);
         if round == 1 && self.s.graph.is_none() && wants_graph && self.s.intent.uses_graph() {
@@ -52,6 +53,7 @@ impl Step<'_> {
     pub(super) fn round_ended(&mut self, fact: &Fact, end: &RoundEnd) {
         self.s.known.absorb(fact, self.s.round, &self.s.named);
         self.s.pending.clear();
+        self.s.in_round = false;
         if self.s.stopped.is_some() {
             return;
         }
@@ -74,7 +76,8 @@ impl Step<'_> {
         if self.s.stopped.is_none() && self.s.tier.end_round() {
             self.lower_tier();
         }
-        let stepped = self.s.graph.as_ref().is_some_and(|graph| Some(&graph.cursor.node_id) != step_before.as_ref());
+        let stepped =
+            self.s.graph.as_ref().is_some_and(|graph| Some(&graph.cursor.node_id) != step_before.as_ref());
         let task_bearing = !end.text_only && (evidence.succeeded || wrote || stepped);
         self.decide_mode(Some(RoundFacts { task_bearing, evidence: is_new }));
     }

@@ -95,7 +95,11 @@ impl Step<'_> {
         let by = crate::key::clip(by, 80);
         if !level.takes_over() || self.s.stopped.is_some() {
             let reason = if level.takes_over() { "stopped" } else { level.name() };
-            return self.log(Kind::Drift, &format!("user_force_takeover:refused:{reason}"), json!({"by": by}));
+            return self.log(
+                Kind::Drift,
+                &format!("user_force_takeover:refused:{reason}"),
+                json!({"by": by}),
+            );
         }
         self.log(Kind::Drift, "drift:user_force_takeover", json!({"by": by}));
         self.s.watch.ask();
@@ -139,7 +143,8 @@ impl Step<'_> {
         self.put_plan_aside();
         // Strict goes by a plan from its first round to its last.
         let config = &self.s.config;
-        let planned = config.level.floor_is_forced() && config.strict.first_round_graph && self.s.intent.uses_graph();
+        let planned =
+            config.level.floor_is_forced() && config.strict.first_round_graph && self.s.intent.uses_graph();
         if planned && self.s.round > 0 {
             self.recover();
         }

@@ -84,7 +84,8 @@ impl Step<'_> {
             let forbidden = s.tier.forbidden(&proposal.targets, &s.named);
             if forbidden.is_some() || nameless {
                 let target = forbidden.unwrap_or("it does not say what it writes");
-                let why = format!("Not executed: only paths that goal or plan name may be written now ({target}).");
+                let why =
+                    format!("Not executed: only paths that goal or plan name may be written now ({target}).");
                 return Ruled(Verdict::Block, Rule::WriteIntent, why);
             }
         }
@@ -92,7 +93,8 @@ impl Step<'_> {
         let Some(node) = s.graph.as_mut().and_then(|graph| graph.current_mut()) else {
             let most = s.config.mode.write_targets as usize;
             if writes && proposal.targets.len() > most {
-                let why = format!("Not executed: {} files in one call; at most {most}.", proposal.targets.len());
+                let why =
+                    format!("Not executed: {} files in one call; at most {most}.", proposal.targets.len());
                 return Ruled(Verdict::Block, Rule::WriteTargets, why);
             }
             return Ruled::allow(Rule::Trust);
@@ -183,7 +185,8 @@ impl Step<'_> {
     pub(super) fn check_ran(&mut self, fact: &Fact, check: &CheckRan) {
         let s = &mut *self.s;
         let command = clip(&check.command, COMMAND);
-        let in_vain = s.known.checks().iter().any(|old| old.command == command && !old.ok && s.known.is_fresh(old));
+        let in_vain =
+            s.known.checks().iter().any(|old| old.command == command && !old.ok && s.known.is_fresh(old));
         let brought = s.known.absorb(fact, s.round, &s.named);
         if check.passed_whole() {
             s.budget.command_passed(&command);

@@ -254,12 +254,24 @@ fn good_round(scene: &mut Scene, i: u32) {
 fn takeover_keys() {
     let stable = |scene: &mut Scene| {
         take(scene);
-        first(scene, |s, i| { s.read(&format!("n{i}.rs")); }, |scene| scene.phase() == Phase::HandoffPending)
+        first(
+            scene,
+            |s, i| {
+                s.read(&format!("n{i}.rs"));
+            },
+            |scene| scene.phase() == Phase::HandoffPending,
+        )
     };
     differs("takeover.stability_window", 2, 3, 2, stable);
     let cooldown = |scene: &mut Scene| {
         take(scene);
-        first(scene, |s, i| { s.read(&format!("n{i}.rs")); }, |scene| scene.phase() == Phase::Cooldown);
+        first(
+            scene,
+            |s, i| {
+                s.read(&format!("n{i}.rs"));
+            },
+            |scene| scene.phase() == Phase::Cooldown,
+        );
         first(scene, |_, _| {}, |scene| scene.phase() == Phase::Free)
     };
     differs("takeover.cooldown_rounds", 2, 3, 2, cooldown);

@@ -187,14 +187,16 @@ fn strict_has_a_graph_in_round_one_when_the_intent_uses_one() {
         scene.state.entered_by(),
         [Signal::TaskGraphActive, Signal::PendingSteps, Signal::ExplicitImpl]
     );
-    let mut plan = Scene::with(Config { level: Level::Strict, ..Config::default() }, setup("plan", "add a flag"));
+    let mut plan =
+        Scene::with(Config { level: Level::Strict, ..Config::default() }, setup("plan", "add a flag"));
     plan.start();
     assert!(plan.state.graph().is_none());
 }
 
 #[test]
 fn off_has_a_graph_to_look_at_and_nothing_else() {
-    let mut scene = Scene::new(Level::Off, "add a flag to the parser, which has none so far, and document it well");
+    let mut scene =
+        Scene::new(Level::Off, "add a flag to the parser, which has none so far, and document it well");
     scene.start();
     assert!(scene.state.graph_active() && scene.mode() == Mode::Free);
     assert_eq!(scene.write("a.rs"), Verdict::Allow, "the contract does not bind");

@@ -63,7 +63,10 @@ fn each_step_is_told_once_under_its_tag() {
     let texts = scene.texts();
     assert_eq!(texts.len(), 1);
     assert!(texts[0].starts_with(&format!("{GRAPH_TAG} Current step: ")) && texts[0].contains("(inspect)"));
-    assert!(texts[0].contains("Progress: 0% | Status: running") && texts[0].contains("Suggested tools: read, search"));
+    assert!(
+        texts[0].contains("Progress: 0% | Status: running")
+            && texts[0].contains("Suggested tools: read, search")
+    );
     scene.end();
     scene.start();
     assert_eq!(scene.texts().len(), 1, "the same step");
@@ -122,7 +125,9 @@ fn failed() -> Scene {
 fn a_failed_plan_leaves_a_queue_of_steps() {
     let mut scene = failed();
     assert_eq!((scene.tier(), scene.mode()), (Tier::StepQueue, Mode::Forced));
-    assert!(scene.logged(Kind::Switch, "tier:step_queue") && scene.logged(Kind::TaskGraphDone, "graph:failed"));
+    assert!(
+        scene.logged(Kind::Switch, "tier:step_queue") && scene.logged(Kind::TaskGraphDone, "graph:failed")
+    );
     let graph = scene.state.graph().unwrap();
     assert!(graph.fallback_branches.is_empty() && graph.is_active());
     let texts = scene.texts();
@@ -178,7 +183,11 @@ fn in_the_end_a_person_has_to_look() {
     scene.end();
     assert_eq!((scene.tier(), scene.stops()), (Tier::Human, vec![StopKind::UserCheckpoint]));
     scene.feed(Fact::CheckpointResumed);
-    assert_eq!((scene.tier(), scene.state.graph_active()), (Tier::Graph, true), "strict goes by a plan again");
+    assert_eq!(
+        (scene.tier(), scene.state.graph_active()),
+        (Tier::Graph, true),
+        "strict goes by a plan again"
+    );
 }
 
 #[test]

@@ -83,12 +83,17 @@ pub(super) struct Run {
     /// Whether decisions are obeyed; a loop that does not would be a broken one.
     obeys: bool,
     failing: u32,
+    /// Whether it does what a takeover tells it.
+    reacts: bool,
 }
 
 impl Run {
     pub(super) fn new(seed: u64, level: Level) -> Self {
         let mut dice = Dice(seed);
-        let mut start = setup(["execute", "execute", "execute", "debug", "plan"][dice.below(5) as usize], GOALS[dice.below(4) as usize]);
+        let mut start = setup(
+            ["execute", "execute", "execute", "debug", "plan"][dice.below(5) as usize],
+            GOALS[dice.below(4) as usize],
+        );
         start.token_limit = [0, 0, 20_000][dice.below(3) as usize];
         start.monorepo = dice.one_in(4);
         if dice.one_in(8) {
@@ -100,13 +105,14 @@ impl Run {
             config.adaptive_free.risk_threshold = 0.2;
         }
         let temper = *dice.pick(&TEMPERS);
+        let reacts = dice.one_in(3);
         let mut scene = Scene::with(config, start);
         if dice.one_in(6) {
             scene.workspace = None;
         } else if dice.one_in(10) {
             scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, changed: vec![] });
         }
-        Self { scene, dice, temper, calls: 0, contents: 0, obeys: true, failing: 3 }
+        Self { scene, dice, temper, calls: 0, contents: 0, obeys: true, failing: 3, reacts }
     }
 
     /// Plays a number of rounds; `after` sees the run after every event.
@@ -116,7 +122,12 @@ impl Run {
             if self.dice.one_in(12) {
                 self.temper = *self.dice.pick(&TEMPERS);
             }
-            self.round(after);
+            let told = self.reacts && self.scene.phase() != Phase::Free;
+            if told && !self.dice.one_in(8) {
+                self.behave(after);
+            } else {
+                self.round(after);
+            }
         }
     }
 
@@ -197,7 +208,12 @@ impl Run {
     }
 
     /// Proposes; the call's name if it may be executed.
-    fn propose(&mut self, class: ToolClass, target: &str, after: &mut dyn FnMut(&mut Scene)) -> Option<String> {
+    fn propose(
+        &mut self,
+        class: ToolClass,
+        target: &str,
+        after: &mut dyn FnMut(&mut Scene),
+    ) -> Option<String> {
         self.calls += 1;
         let call = format!("k{}", self.calls);
         let proposal = crate::scene::proposal(&call, class, target);
@@ -207,7 +223,8 @@ impl Run {
     }
 
     fn propose_only(&mut self, after: &mut dyn FnMut(&mut Scene)) {
-        let class = *self.dice.pick(&[ToolClass::Ask, ToolClass::Unknown, ToolClass::Delegate, ToolClass::Control]);
+        let class =
+            *self.dice.pick(&[ToolClass::Ask, ToolClass::Unknown, ToolClass::Delegate, ToolClass::Control]);
         if let Some(call) = self.propose(class, "x", after) {
             let child = class == ToolClass::Delegate;
             let evidence = Evidence { child, ..Evidence::default() };
@@ -218,7 +235,8 @@ impl Run {
     fn read(&mut self, path: &str, after: &mut dyn FnMut(&mut Scene)) {
         if let Some(call) = self.propose(ToolClass::Read, path, after) {
             let hash = format!("{}", self.contents % 3);
-            let evidence = Evidence { read: vec![FileHash { path: path.into(), hash }], ..Evidence::default() };
+            let evidence =
+                Evidence { read: vec![FileHash { path: path.into(), hash }], ..Evidence::default() };
             self.tell(Fact::ToolFinished(crate::scene::finished(&call, true, evidence)), after);
         }
     }
@@ -261,15 +279,32 @@ impl Run {
         let cases = &["one", "two", "three", "four"][..failing.min(4) as usize];
         let exit = i32::from(failing > 0);
         if let Some(call) = self.propose(ToolClass::Exec, "cargo test", after) {
-            let done = Finished { check: true, exit: Some(exit), ok: exit == 0, ..crate::scene::finished(&call, true, Evidence::default()) };
+            let done = Finished {
+                check: true,
+                exit: Some(exit),
+                ok: exit == 0,
+                ..crate::scene::finished(&call, true, Evidence::default())
+            };
             self.tell(Fact::ToolFinished(done), after);
             self.tell(check_ran("cargo test", exit, cases), after);
         }
     }
 
+    fn green(&mut self, after: &mut dyn FnMut(&mut Scene)) {
+        if let Some(call) = self.propose(ToolClass::Exec, "cargo test", after) {
+            let done = Finished {
+                check: true,
+                exit: Some(0),
+                ..crate::scene::finished(&call, true, Evidence::default())
+            };
+            self.tell(Fact::ToolFinished(done), after);
+            self.tell(check_ran("cargo test", 0, &[]), after);
+        }
+    }
+
     /// From here on everything goes well: what held the run back is made good, obeying every gate.
     pub(super) fn behave(&mut self, after: &mut dyn FnMut(&mut Scene)) {
-        self.temper = Temper::Healthy;
+        let temper = std::mem::replace(&mut self.temper, Temper::Healthy);
         self.failing = 0;
         let round = self.scene.state.round() + 1;
         self.tell(Fact::RoundStarted { round }, after);
@@ -289,9 +324,16 @@ impl Run {
                 self.write(&path, after);
             }
         }
-        self.check(after);
-        let end = RoundEnd { tokens: 1, text: true, workspace: self.scene.workspace.clone(), ..RoundEnd::default() };
+        self.failing = 0;
+        self.green(after);
+        let end = RoundEnd {
+            tokens: 1,
+            text: true,
+            workspace: self.scene.workspace.clone(),
+            ..RoundEnd::default()
+        };
         self.tell(Fact::RoundEnded(end), after);
+        self.temper = temper;
     }
 }
 
@@ -306,6 +348,15 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    pub(super) fn names(&self) -> Vec<String> {
+        let phases = self.phases.iter().map(|phase| format!("{phase:?}"));
+        let tiers = self.tiers.iter().map(|tier| format!("tier {tier:?}"));
+        let signals = self.signals.iter().map(|signal| format!("signal {signal:?}"));
+        let deviations = self.deviations.iter().map(|name| format!("drift {name}"));
+        let kinds = self.kinds.iter().map(|kind| format!("event {kind:?}"));
+        phases.chain(tiers).chain(signals).chain(deviations).chain(kinds).collect()
+    }
+
     pub(super) fn note(&mut self, scene: &Scene) {
         self.phases.insert(scene.phase());
         self.tiers.insert(scene.tier());

@@ -233,10 +233,16 @@ fn the_text_replaces_itself_and_hints_are_silent() {
     scene.read("src/parse.rs");
     scene.end();
     scene.start();
-    let kinds: Vec<_> = scene.effects.iter().filter_map(|effect| match effect {
-        Effect::Correct(correction) => Some((correction.kind(), correction.text().starts_with(RECOVERY_TAG))),
-        _ => None,
-    }).collect();
+    let kinds: Vec<_> = scene
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Correct(correction) => {
+                Some((correction.kind(), correction.text().starts_with(RECOVERY_TAG)))
+            }
+            _ => None,
+        })
+        .collect();
     let supervised = kinds.iter().skip_while(|(kind, _)| *kind != crate::CorrectionKind::Takeover);
     assert!(supervised.clone().count() >= 2 && supervised.clone().all(|(_, tagged)| *tagged), "{kinds:?}");
 }

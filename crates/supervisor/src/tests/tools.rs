@@ -146,7 +146,10 @@ fn done_goes_through_the_verification_gate() {
     scene.write("a.rs");
     scene.feed(Fact::ModelDone);
     let gate = scene.gate();
-    assert_eq!((&gate.subject, gate.verdict, gate.rule), (&Subject::Done, Verdict::Block, Rule::Verification));
+    assert_eq!(
+        (&gate.subject, gate.verdict, gate.rule),
+        (&Subject::Done, Verdict::Block, Rule::Verification)
+    );
     assert!(gate.why.contains("Run `cargo test`"), "{}", gate.why);
     scene.feed(Fact::ModelDone);
     assert_eq!(scene.stops(), [StopKind::Unverified]);
@@ -190,5 +193,8 @@ fn after_a_stop_nothing_runs_until_it_is_resumed() {
     assert_eq!(scene.stops().len(), 1);
     scene.feed(Fact::CheckpointResumed);
     assert!(scene.logged(Kind::Rollback, "checkpoint_resumed:stop_lifted"));
-    assert_eq!((scene.mode(), scene.propose(ToolClass::Read, "b.rs").0.verdict), (Mode::Forced, Verdict::Allow));
+    assert_eq!(
+        (scene.mode(), scene.propose(ToolClass::Read, "b.rs").0.verdict),
+        (Mode::Forced, Verdict::Allow)
+    );
 }

@@ -26,15 +26,15 @@ pub(super) fn answer(stream: TcpStream, number: usize, shared: &Shared) {
 fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bool> {
     let Some(seen) = read_request(stream, number)? else { return Ok(false) };
     if seen.method == "GET" && seen.path.ends_with("/models") {
-        let data: Vec<Value> = shared.models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
+        let models = shared.models.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let data: Vec<Value> = models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
         return send(stream, shared, plain(200, json!({"object": "list", "data": data})));
     }
     let wire = shared.source.wire_of(&seen.path).filter(|_| seen.method == "POST");
-    let count = {
-        let mut all = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(seen.clone());
-        all.len()
-    };
+    if shared.source.keeps() {
+        shared.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
+    }
+    let count = shared.count.fetch_add(1, Ordering::SeqCst) + 1;
     let Some(wire) = wire else {
         let body = json!({"error": {"message": format!("nothing at {}", seen.path)}});
         return send(stream, shared, plain(404, body));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -50,7 +50,9 @@ pub struct ModelServer {
 pub(super) struct Shared {
     pub(super) source: Source,
     pub(super) seen: Mutex<Vec<Seen>>,
-    pub(super) models: Vec<String>,
+    /// Requests so far.
+    pub(super) count: AtomicUsize,
+    pub(super) models: Mutex<Vec<String>>,
     pub(super) over: AtomicBool,
 }
 
@@ -63,7 +65,9 @@ pub(super) enum Source {
     Function(Improviser),
 }
 
-pub(super) struct Improviser(Box<dyn Fn(Wire, &Seen) -> Scripted + Send + Sync>);
+pub(super) struct Improviser(Box<Improvised>);
+
+type Improvised = dyn Fn(Wire, &Seen) -> Scripted + Send + Sync;
 
 impl fmt::Debug for Improviser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,6 +87,11 @@ impl Source {
             .into_iter()
             .filter(served)
             .find(|wire| path.ends_with(wire.path()))
+    }
+
+    /// Whether requests are kept; a function sees each of them, and there may be very many.
+    pub(super) fn keeps(&self) -> bool {
+        matches!(self, Self::Script(..))
     }
 
     /// The next answer and its number, from 1.
@@ -124,6 +133,7 @@ impl ModelServer {
     }
 
     /// Serves all three wires, each told by the path; what `answer` makes of a request is its answer.
+    /// Requests are not kept.
     pub fn improvise(answer: impl Fn(Wire, &Seen) -> Scripted + Send + Sync + 'static) -> Self {
         Self::serving(Wire::Chat, Source::Function(Improviser(Box::new(answer))))
     }
@@ -134,7 +144,8 @@ impl ModelServer {
         let shared = Arc::new(Shared {
             source,
             seen: Mutex::default(),
-            models: vec!["scripted-model".to_owned()],
+            count: AtomicUsize::default(),
+            models: Mutex::new(vec!["scripted-model".to_owned()]),
             over: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
@@ -156,6 +167,15 @@ impl ModelServer {
     pub fn endpoint(&self) -> Endpoint {
         let endpoint = Endpoint::compatible("scripted", &self.base(), Some(Key::new("test-key-0123456789")));
         Endpoint { wire: self.wire, ..endpoint }
+    }
+
+    /// Says that it has these models instead of `scripted-model`.
+    #[must_use]
+    pub fn with_models<'a>(self, models: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all = self.shared.models.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = models.into_iter().map(str::to_owned).collect();
+        drop(all);
+        self
     }
 
     /// The requests so far, those for the list of models left out.

@@ -1,12 +1,11 @@
 //! `holon publish github`: comments, reviews, pull requests and checks.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
 use holon_core::ids::TaskId;
-use holon_git::{Git, Repository};
+use holon_git::Git;
 use holon_publish::github::{EthicsAs, Options, Part, Report, Tools, publish};
 use holon_publish::review::Verdicts;
 use holon_publish::{Output, Repo, Target};
@@ -154,8 +153,7 @@ enum EthicsName {
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let output = args.source.open(session)?;
     let options = options(args)?;
-    let workspace = args.source.workspace.as_deref();
-    let report = carry_out(&output, options, &args.forge, workspace, session)?;
+    let report = carry_out(&output, options, &args.forge, session)?;
     finish(report, args.json, session)
 }
 
@@ -233,8 +231,6 @@ pub(crate) struct Wish {
     pub(crate) draft_needs_human: bool,
     /// The name of the work.
     pub(crate) task: Option<TaskId>,
-    /// The workspace of the run: its clone may be read, never written.
-    pub(crate) workspace: Option<PathBuf>,
     /// Print the result as JSON.
     pub(crate) json: bool,
 }
@@ -247,7 +243,7 @@ pub(crate) fn publish_after(output: &Path, wish: &Wish, session: &Session) -> Do
     options.only.clone_from(&wish.only);
     options.draft_needs_human = wish.draft_needs_human;
     options.task.clone_from(&wish.task);
-    let report = carry_out(&output, options, &Forge::default(), wish.workspace.as_deref(), session)?;
+    let report = carry_out(&output, options, &Forge::default(), session)?;
     finish(report, wish.json, session)
 }
 
@@ -256,7 +252,6 @@ fn carry_out(
     output: &Output,
     mut options: Options,
     forge: &Forge,
-    workspace: Option<&Path>,
     session: &Session,
 ) -> Result<Option<Report>, Failure> {
     // Refused before anything is asked of anyone.
@@ -282,7 +277,6 @@ fn carry_out(
         token: connection.token.clone(),
         git: &git,
         temp: temp.path(),
-        local: local_objects(workspace),
         network: account::network(),
         redactor: holon_core::redact::Redactor::new(secrets),
     };
@@ -290,16 +284,6 @@ fn carry_out(
         Ok(report) => Ok(Some(report)),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The objects of the clone we are in, when all of them are there.
-fn local_objects(workspace: Option<&Path>) -> Option<PathBuf> {
-    let found = Repository::look(workspace.unwrap_or(Path::new("."))).ok()?.repository?;
-    let config = fs::read_to_string(found.common_dir.join("config")).unwrap_or_default().to_lowercase();
-    let complete = !found.common_dir.join("shallow").exists()
-        && !config.contains("promisor")
-        && !config.contains("partialclone");
-    complete.then(|| found.common_dir.join("objects"))
 }
 
 #[cfg(test)]

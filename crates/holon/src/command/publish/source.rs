@@ -19,7 +19,7 @@ pub(super) struct Source {
     from: Option<PathBuf>,
     /// The folder whose runs are meant [default: the current one]
     #[arg(long, value_name = "DIR", help_heading = "Which run")]
-    pub(super) workspace: Option<PathBuf>,
+    workspace: Option<PathBuf>,
     /// The digest the manifest must have, as an earlier job told it
     #[arg(long, value_name = "SHA256", help_heading = "Which run")]
     manifest_sha256: Option<String>,

@@ -30,8 +30,10 @@ pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
     let mode = match (&args.mode, &args.spec) {
         (Some(mode), _) => Some(mode.clone()),
         // What is wrong with a spec is said by the run itself.
-        (None, Some(path)) => std::fs::read_to_string(path)
+        (None, Some(path)) => std::fs::metadata(path)
             .ok()
+            .filter(|meta| meta.is_file() && meta.len() <= spec::MAX_BYTES as u64)
+            .and_then(|_| std::fs::read_to_string(path).ok())
             .and_then(|text| spec::parse(&text, &path.to_string_lossy()).ok())
             .and_then(|(spec, _)| spec.constraints.mode),
         (None, None) => None,

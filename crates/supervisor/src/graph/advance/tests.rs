@@ -29,7 +29,8 @@ impl Walk {
 
     fn with(plan: Plan<'_>) -> Self {
         let (graph, _) = plan.build().unwrap();
-        let mut walk = Self { graph, known: Known::default(), named: Vec::new(), round: 1, moved: Vec::new() };
+        let mut walk =
+            Self { graph, known: Known::default(), named: Vec::new(), round: 1, moved: Vec::new() };
         let ground = Ground { known: &walk.known, named: &walk.named, round: 1 };
         walk.moved = walk.graph.start(ground);
         walk
@@ -51,7 +52,11 @@ impl Walk {
     }
 
     fn end(&mut self, wrote: bool, text: bool) -> &mut Self {
-        self.known.absorb(&Fact::RoundEnded(RoundEnd { text, ..RoundEnd::default() }), self.round, &self.named);
+        self.known.absorb(
+            &Fact::RoundEnded(RoundEnd { text, ..RoundEnd::default() }),
+            self.round,
+            &self.named,
+        );
         let ground = Ground { known: &self.known, named: &self.named, round: self.round };
         self.moved = self.graph.tick(When::RoundEnd { wrote }, ground);
         self.round += 1;
@@ -100,7 +105,11 @@ fn the_straight_way_by_evidence_alone() {
     walk.end(true, true);
     assert_eq!(walk.at(), "summarize", "what was said before it began is no summary");
     walk.end(false, false);
-    assert_eq!((walk.at(), walk.graph.status), ("-", GraphStatus::Done), "a silent summary is left out in the end");
+    assert_eq!(
+        (walk.at(), walk.graph.status),
+        ("-", GraphStatus::Done),
+        "a silent summary is left out in the end"
+    );
     let done: Vec<_> = walk.graph.steps().map(|node| node.status).collect();
     assert_eq!(done[..4], [NodeStatus::Done; 4]);
     assert!(walk.graph.steps().take(4).all(|node| !node.evidence.is_empty()));
@@ -278,6 +287,18 @@ fn giving_up_switches_or_fails() {
     assert_eq!(walk.graph.switch_branch("budget", ground).last(), Some(&Moved::Failed));
     let ground = Ground { known: &walk.known, named: &walk.named, round: 1 };
     assert_eq!(walk.graph.switch_branch("budget", ground), []);
+}
+
+#[test]
+fn no_way_is_gone_twice() {
+    let mut walk = Walk::new(Complexity::Moderate).to_edit();
+    for _ in 0..3 {
+        walk.edit().red();
+    }
+    walk.edit().green();
+    assert_eq!((walk.at(), walk.graph.cursor.branch_id.as_str()), ("summarize", MAIN));
+    let ground = Ground { known: &walk.known, named: &walk.named, round: 1 };
+    assert_eq!(walk.graph.switch_branch("budget", ground).last(), Some(&Moved::Failed));
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! What a tool call of the native agent costs beyond the command itself, and what memory fifty of them take.
+
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::Failure;
+use crate::command::time;
+use crate::mind::{Calls, Mind, Part};
+use crate::native_run::{NativeRun, execute_calls, read_calls};
+use crate::race::{self, Contender};
+use crate::report::{Limit, Report, Row};
+use crate::scratch::Bench;
+
+/// Calls in a run, one in each reply of the model.
+pub(super) const CALLS: usize = 50;
+/// Milliseconds over the command itself.
+const MOST_MS: f64 = 3.0;
+/// All of Holon's processes together.
+const MOST_MB: f64 = 40.0;
+const FILES: usize = 500;
+
+const SHELL: &str = "sh -c true, by itself";
+const EXECUTE: &str = "each call of execute";
+const READ: &str = "each call of read_file";
+
+/// Runs with fifty calls against runs with none.
+pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+    let mind = Rc::new(Mind::start());
+    let run = Rc::new(NativeRun::new(bench, "native-calls", &bench.tree(FILES)?, &mind)?);
+    let contenders = vec![
+        Contender::new(SHELL, || time(Command::new("/bin/sh").args(["-c", "true"]))),
+        each(EXECUTE, &run, execute_calls()),
+        each(READ, &run, read_calls()),
+    ];
+    let standings = race::run(contenders, bench.rounds(50));
+    if standings.of(EXECUTE).is_empty() {
+        return Err(standings.missing.join("; "));
+    }
+    let shell = Row::milliseconds(SHELL, standings.of(SHELL));
+    let command = shell.median().unwrap_or_default();
+    let over: Vec<f64> = standings.of(EXECUTE).iter().map(|time| time - command).collect();
+    let mut rows = vec![
+        Row::milliseconds(EXECUTE, standings.of(EXECUTE)).against(&shell),
+        Row::milliseconds(format!("{EXECUTE}, over the command"), &over)
+            .median_target(Limit::AtMost(MOST_MS)),
+        Row::milliseconds(READ, standings.of(READ)).median_target(Limit::AtMost(MOST_MS)),
+    ];
+    rows.insert(0, shell);
+    rows.retain(|row| row.summary.is_some());
+    rows.extend(memory(bench, &run)?);
+    let mut notes = standings.missing;
+    notes.push(format!("a call's cost: ({CALLS} calls − none) / {CALLS}, the model's own time included"));
+    Ok(Report { rows, notes })
+}
+
+/// What one call adds to a run, as both are made one after the other.
+pub(super) fn each<'a>(name: &str, run: &Rc<NativeRun>, with: Calls) -> Contender<'a> {
+    let run = Rc::clone(run);
+    Contender::new(name, move || {
+        let none = run.turn(&Part::default())?;
+        let many = run.turn(&Part { calls: CALLS, with: with.clone() })?;
+        Ok(per_call(none, many))
+    })
+}
+
+/// The share of one call.
+pub(super) fn per_call(none: Duration, many: Duration) -> Duration {
+    many.saturating_sub(none) / CALLS as u32
+}
+
+/// Peaks of the processes that are there when all calls have been made.
+fn memory(bench: &Bench, run: &NativeRun) -> Result<Vec<Row>, Failure> {
+    let (mut host, mut hands, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.rounds(10) {
+        let family = run.sight(&Part { calls: CALLS, with: execute_calls() })?.family;
+        let sum = |pick: &dyn Fn(&crate::family::Process) -> bool| {
+            family.iter().filter(|p| pick(p)).map(|p| p.peak_mb).sum::<f64>()
+        };
+        host.push(sum(&|p| p.depth == 0));
+        hands.push(sum(&|p| p.name == "holon-hands"));
+        all.push(sum(&|_| true));
+    }
+    Ok(vec![
+        Row::samples(format!("peak memory, {CALLS} calls: host"), "MB", &host),
+        Row::samples(format!("peak memory, {CALLS} calls: hands"), "MB", &hands),
+        Row::samples(format!("peak memory, {CALLS} calls: all processes"), "MB", &all)
+            .median_target(Limit::AtMost(MOST_MB)),
+    ])
+}

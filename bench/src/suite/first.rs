@@ -1,0 +1,37 @@
+//! How much the native agent says before the model can say anything.
+
+use std::rc::Rc;
+
+use crate::Failure;
+use crate::mind::Mind;
+use crate::native_run::{MODEL, NativeRun};
+use crate::report::{Limit, Report, Row};
+use crate::scratch::Bench;
+
+const MODES: [&str; 6] = ["execute", "plan", "architect", "review", "debug", "ethical"];
+/// Provider and model: the wires and the ways to edit differ by them.
+const MODELS: [(&str, &str); 3] =
+    [("openrouter", MODEL), ("openrouter", "openai/gpt-5"), ("anthropic", "claude-sonnet-4-5")];
+/// Kilobytes.
+const MOST: f64 = 8.0;
+
+/// The first request of each mode, as the server received it.
+pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+    let mind = Rc::new(Mind::start());
+    let tree = bench.tree(500)?;
+    let mut report = Report::default();
+    for (number, (provider, model)) in MODELS.into_iter().enumerate() {
+        for mode in MODES {
+            let what = format!("{mode}, {provider} {model}");
+            let run = NativeRun::new(bench, &format!("first-{number}-{mode}"), &tree, &mind)?;
+            match run.mode(mode).model(provider, model).first_request() {
+                Ok(bytes) => report.rows.push(
+                    Row::samples(what, "KB", &[bytes as f64 / 1024.0]).median_target(Limit::AtMost(MOST)),
+                ),
+                Err(failure) => return Err(format!("{what}: {failure}")),
+            }
+        }
+    }
+    report.notes.push("system prompt, tools and goal (one word) as JSON; no AGENTS.md".to_owned());
+    Ok(report)
+}

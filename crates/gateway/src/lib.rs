@@ -1,0 +1,1 @@
+//! The only door from a sandbox to a model: per-run token, key injection, budgets, recording.

@@ -1,0 +1,18 @@
+//! The native agent end to end: the real binary, real walls, real git, and a scripted model server or a cassette.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod budgets;
+mod canary;
+mod denials;
+mod endings;
+mod failures;
+mod ills;
+mod modes;
+mod people;
+mod real_endpoint;
+mod replays;
+mod reviews;
+mod stage;
+mod verification;
+mod wires;
+mod words;

@@ -1,0 +1,63 @@
+//! A whole run over each wire that a server on loopback can speak: words, thoughts, calls, usage.
+
+use holon_testkit::TestEnv;
+use holon_testkit::model::{ModelServer, Scripted, Split};
+
+use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, events, of_type, repo, run};
+
+/// Models that call tools natively, as far as their names tell.
+fn model(who: Who) -> Vec<&'static str> {
+    if who == Who::Compatible { vec!["--model", "qwen3:8b"] } else { Vec::new() }
+}
+
+#[test]
+fn an_edit_over_every_wire() {
+    for who in Who::ALL {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let server = ModelServer::play(who.wire(), EDIT).with_models(["qwen3:8b"]);
+        let output = asking(run(&env, &repo, "execute", &model(who)), who, &server).run();
+        let manifest = ended(&env, &output, 0);
+        assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"), "{who:?}");
+        assert_eq!(artifact(&env, "summary.md"), "The file says two now.\n");
+        assert_eq!(server.left(), 0, "{who:?}");
+        assert_eq!(manifest["metadata"]["usage"]["input"], 1000, "{who:?} {manifest:#}");
+        assert!(manifest["metadata"]["model"]["why"].as_str().unwrap().contains("asked for"), "{manifest:#}");
+
+        // The key went where it belongs, and what was read came back.
+        let requests = server.requests();
+        let sent = |n: usize, header: &str| requests[n].header(header).unwrap_or_default().to_owned();
+        match who {
+            Who::Anthropic => assert_eq!(sent(0, "x-api-key"), KEY),
+            _ => assert_eq!(sent(0, "authorization"), format!("Bearer {KEY}")),
+        }
+        assert!(requests[1].body.to_string().contains("one"), "{who:?}");
+        assert!(!requests.iter().any(|request| request.body.to_string().contains(KEY)));
+
+        let events = events(&env);
+        let text = |kind: &str| -> String {
+            of_type(&events, kind).iter().map(|event| event["text"].as_str().unwrap()).collect()
+        };
+        assert_eq!(text("message_delta"), "Let me see.I will change it.", "{who:?}");
+        assert_eq!(text("reasoning_delta"), "hm", "{who:?}");
+        assert_eq!(of_type(&events, "round_started").len(), 3);
+        assert_eq!(of_type(&events, "tool_finished").len(), 4);
+    }
+}
+
+#[test]
+fn packets_may_end_anywhere() {
+    for (split, comments) in [(Split::Every(1), false), (Split::Every(7), true), (Split::Whole, false)] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let turns = EDIT.parse::<holon_model::Cassette>().unwrap().turns.into_iter();
+        let script = turns.map(|turn| {
+            let turn = Scripted::from(turn).split(split);
+            if comments { turn.with_comments() } else { turn }
+        });
+        let server = ModelServer::start(Who::OpenRouter.wire(), script);
+        let output = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).run();
+        ended(&env, &output, 0);
+        assert!(artifact(&env, "diff.patch").contains("+two"), "{split:?}");
+    }
+}

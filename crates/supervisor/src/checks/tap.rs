@@ -1,0 +1,48 @@
+//! The Test Anything Protocol.
+
+use super::{Report, plain};
+
+pub(super) fn read(output: &str) -> Report {
+    let mut report = Report::default();
+    let is_tap = output.lines().take(400).map(str::trim).any(|line| line.starts_with("TAP version") || is_plan(line));
+    if !is_tap {
+        return report;
+    }
+    // Subtests are indented and summed up by their parent.
+    for line in output.lines().map(plain).filter(|line| !line.starts_with([' ', '\t'])) {
+        let (ok, rest) = match (line.strip_prefix("ok"), line.strip_prefix("not ok")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => continue,
+        };
+        if !rest.is_empty() && !rest.starts_with(' ') {
+            continue;
+        }
+        let (description, directive) = rest.split_once('#').unwrap_or((rest, ""));
+        let directive = directive.trim_start().to_ascii_uppercase();
+        let todo = directive.starts_with("TODO");
+        if directive.starts_with("SKIP") {
+            report.skipped = report.skipped.saturating_add(1);
+        } else if ok || todo {
+            report.passed = report.passed.saturating_add(1);
+        } else {
+            report.failed = report.failed.saturating_add(1);
+            report.fail(name(description));
+        }
+    }
+    report
+}
+
+/// `1..4`
+fn is_plan(line: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let plan = line.split('#').next().unwrap_or(line).trim();
+    plan.split_once("..").is_some_and(|(from, to)| digits(from) && digits(to))
+}
+
+/// What is left of ` 3 - name`; the number when there is no name.
+fn name(description: &str) -> &str {
+    let text = description.trim();
+    let after = text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().trim_start_matches('-').trim_start();
+    if after.is_empty() { text } else { after }
+}
