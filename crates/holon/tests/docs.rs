@@ -27,6 +27,7 @@ documents! {
     flows => "docs/flows.md",
     run_contract => "docs/run-contract.md",
     agents => "docs/agents.md",
+    models => "docs/models.md",
     sandbox => "docs/sandbox.md",
     runs => "docs/runs.md",
     troubleshooting => "docs/troubleshooting.md",

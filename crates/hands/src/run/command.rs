@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::keep::Keep;
 use super::output::Output;
-use super::shell::Shell;
+use super::shell::{Shell, TAKEN};
 use crate::stop::Stop;
 use crate::{HandsError, Outcome, Ran, Run};
 
@@ -18,18 +18,24 @@ pub(crate) fn run(
 ) -> Result<Ran, HandsError> {
     let started = Instant::now();
     let mut output = Output::new(run.max_bytes, keep.clone());
-    let mut take = |bytes: &[u8]| output.take(bytes, watch);
     let deadline = deadline(run, started);
     let mut ended = None;
-    if let Some((process, untaken)) = shell.start_ready(run)? {
-        let outcome = process.follow(deadline, stop, &mut take);
+    if let Some(process) = shell.start_ready(run)? {
+        let mut taken = false;
+        let outcome = process.follow(deadline, stop, &mut |bytes| {
+            let sign = if taken { None } else { bytes.iter().position(|byte| *byte == TAKEN) };
+            let (before, after) = bytes.split_at(sign.unwrap_or(0));
+            taken |= sign.is_some();
+            output.take(before, watch);
+            output.take(&after[usize::from(sign.is_some())..], watch);
+        });
         // Somebody ended the shell while it waited, for example a command that ends every shell: nothing was run.
-        let never_run = matches!(outcome, Outcome::Signal(_)) && untaken.is_left() && !stop.asked();
+        let never_run = matches!(outcome, Outcome::Signal(_)) && !taken && !stop.asked();
         ended = (!never_run).then_some(outcome);
     }
     let outcome = match ended {
         Some(outcome) => outcome,
-        None => shell.start(run)?.follow(deadline, stop, &mut take),
+        None => shell.start(run)?.follow(deadline, stop, &mut |bytes| output.take(bytes, watch)),
     };
     output.flush(true, watch);
     Ok(Ran {

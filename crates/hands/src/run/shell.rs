@@ -20,9 +20,12 @@ use crate::place::Place;
 use crate::words::refused;
 use crate::{HandsError, Run, Trouble};
 
-/// What the shell that waits does: it takes its line from its standard input, in one go, and becomes as if it had been
-/// started with `-c` and that line.
-const WAIT: &str = r#"IFS= read -r -N 1073741824 __line; exec </dev/null; eval "unset -v __line;$__line""#;
+/// What the shell that waits does: it takes its line from its standard input, in one go, says [`TAKEN`], and becomes as if
+/// it had been started with `-c` and that line.
+const WAIT: &str =
+    r#"IFS= read -r -N 1073741824 __line; printf '\6'; exec </dev/null; eval "unset -v __line;$__line""#;
+/// The sign on its output that a shell that waited has taken its line.
+pub(super) const TAKEN: u8 = 6;
 /// Longer lines do not fit into an argument.
 const LONGEST_ARGUMENT: usize = 100 << 10;
 /// What a pipe takes without anybody reading.
@@ -44,19 +47,8 @@ pub(crate) struct Shell {
 struct Waiting {
     process: Process,
     input: File,
-    untaken: Untaken,
     /// Which folder it is in: the workspace may since be another one of the same name.
     folder: (u64, u64),
-}
-
-/// The other end of the input of a shell that waited.
-pub(super) struct Untaken(OwnedFd);
-
-impl Untaken {
-    /// Whether its line is still there: the shell ended before it took it.
-    pub(super) fn is_left(&self) -> bool {
-        rustix::io::ioctl_fionread(&self.0).is_ok_and(|left| left > 0)
-    }
 }
 
 impl Shell {
@@ -86,8 +78,9 @@ impl Shell {
         }
     }
 
-    /// Starts a line in the shell that waits, with nothing to read on its standard input; `None` if none could take it.
-    pub(super) fn start_ready(&self, run: &Run) -> Result<Option<(Process, Untaken)>, HandsError> {
+    /// Starts a line in the shell that waits, with nothing to read on its standard input; `None` if there is none for it.
+    /// Its output begins with [`TAKEN`]; without that, nothing was run.
+    pub(super) fn start_ready(&self, run: &Run) -> Result<Option<Process>, HandsError> {
         check(run)?;
         let here = run.env.is_empty() && self.folder(run)? == self.place.root();
         Ok(if here { self.hand_over(&run.line) } else { None })
@@ -112,7 +105,7 @@ impl Shell {
     }
 
     /// Gives the line to the shell that waits; `None` if there is none that could take it.
-    fn hand_over(&self, line: &str) -> Option<(Process, Untaken)> {
+    fn hand_over(&self, line: &str) -> Option<Process> {
         if line.len() > FITS_IN_PIPE {
             return None;
         }
@@ -122,7 +115,7 @@ impl Shell {
             && waiting.input.write_all(line.as_bytes()).is_ok()
         {
             // Dropping the input is the end of the line.
-            return Some((waiting.process, waiting.untaken));
+            return Some(waiting.process);
         }
         waiting.process.kill();
         None
@@ -146,10 +139,9 @@ impl Shell {
         let folder = folder_of(self.place.root()).ok_or(ErrorKind::NotFound)?;
         let mut command = self.command("bash");
         command.args(["-c", WAIT, "bash"]).current_dir(self.place.root());
-        let (taken, input) = pipe_with(PipeFlags::CLOEXEC)?;
-        let untaken = Untaken(taken.try_clone()?);
-        let (process, _) = self.spawn(command, Stdio::from(taken))?;
-        Ok(Waiting { process, input: input.into(), untaken, folder })
+        let (process, input) = self.spawn(command, Stdio::piped())?;
+        let input = input.ok_or(ErrorKind::BrokenPipe)?.into();
+        Ok(Waiting { process, input, folder })
     }
 
     /// Starts the line in a bash, or in whatever `sh` is where there is none.

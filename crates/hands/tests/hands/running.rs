@@ -192,7 +192,7 @@ fn children_left_behind_do_not_hold_up_the_result() {
 fn children_left_behind_can_still_print() {
     let world = World::new();
     world.fifo("go");
-    world.run("(read x < go; for i in $(seq 1 20000); do echo line $i; done; echo alive > after) &");
+    world.run("(read x < go; for i in $(seq 1 20000); do echo line $i; done; echo alive > before; mv before after) &");
     std::fs::write(world.path("go"), "go\n").unwrap();
     let after = world.path("after");
     let until = Instant::now() + Duration::from_secs(30);

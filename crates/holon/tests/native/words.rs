@@ -1,0 +1,61 @@
+//! Models that call no tools natively: what they want is read out of their words.
+
+use holon_model::cassette::Turn;
+use holon_testkit::TestEnv;
+use holon_testkit::model::ModelServer;
+
+use crate::stage::{BIN, Who, artifact, asking, ended, events, of_type, repo, run};
+
+/// What a small model says, with all the untidiness of one.
+const SAYS: [&str; 4] = [
+    "Sure! I will look at the file first.\n\n```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n```\n",
+    "```json\n{\"say\": \"Changing it.\", \"tool\": \"write_file\", \"arguments\": {\"path\": \"a.txt\", \"content\": \"two\\n\",}}\n```",
+    "{\"tool\": \"execute\", \"arguments\": {\"command\": \"cat a.txt\"}}",
+    "Done.\n```\n{\"tool\": \"finish\", \"arguments\": {\"summary\": \"The file says two now.\"}}\n```",
+];
+
+fn script() -> Vec<holon_testkit::model::Scripted> {
+    SAYS.iter().map(|text| Turn::text(*text).into()).collect()
+}
+
+#[test]
+fn fenced_json_completes_an_edit() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    // Nothing is known about this model, and gemma3 is known to call no tools.
+    for model in ["scripted-model", "gemma3:4b"] {
+        let server = ModelServer::start(Who::Compatible.wire(), script()).with_models([model]);
+        let call = run(&env, &repo, "execute", &["--model", model, "--check", "grep -q two a.txt"]);
+        let manifest = ended(&env, &asking(call, Who::Compatible, &server).run(), 0);
+        assert!(manifest["metadata"]["model"]["why"].as_str().unwrap().contains("in words"), "{manifest:#}");
+        assert_eq!(manifest["metadata"]["verification"]["state"], "verified");
+        assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"));
+        assert_eq!(artifact(&env, "summary.md"), "The file says two now.\n");
+
+        for request in server.requests() {
+            assert!(request.body.get("tools").is_none(), "no tools are offered natively: {}", request.body);
+            let messages = request.body["messages"].as_array().unwrap();
+            assert!(messages.iter().all(|message| message["role"] != "tool"), "{}", request.body);
+        }
+        assert!(server.requests()[0].body.to_string().contains("write_file"), "they are explained in words");
+        assert!(server.requests()[3].body.to_string().contains("exit code 0"), "and answered in words");
+        let events = events(&env);
+        let tools: Vec<&str> =
+            of_type(&events, "tool_proposed").iter().map(|event| event["tool"].as_str().unwrap()).collect();
+        assert_eq!(tools, ["read_file", "write_file", "execute", "finish"]);
+    }
+}
+
+#[test]
+fn inv_10_words_are_under_the_same_policy() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let server = ModelServer::start(Who::Compatible.wire(), script());
+    let call = asking(run(&env, &repo, "plan", &[]), Who::Compatible, &server);
+    let manifest = ended(&env, &call.run(), 1);
+    assert_ne!(manifest["outcome"], "success");
+    let events = events(&env);
+    let decided = of_type(&events, "tool_decided");
+    assert_eq!(decided[1]["verdict"], "deny", "{decided:#?}");
+    assert_eq!(repo.read("a.txt"), b"one\n");
+}
