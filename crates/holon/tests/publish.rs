@@ -249,7 +249,7 @@ fn errors_say_what_to_do() {
         .assert_code(1)
         .assert_stderr("private key cannot be used");
     let here = scene.env.folder("empty");
-    scene.holon(&["publish", "github", REPO]).cwd(here.path()).run().assert_code(64);
+    scene.holon(&["publish", "github", REPO]).cwd(here.path()).run().assert_code(1).assert_stderr("no run `last`");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn context_is_collected_and_read_by_a_run() {
 }
 
 #[test]
-fn the_token_is_on_no_command_line() {
+fn inv_06_the_publishing_token_is_on_no_command_line_and_in_no_file() {
     let scene = Scene::new();
     scene.repo.private(&["holon-publisher"]);
     scene.run("execute", EXECUTE);

@@ -90,7 +90,8 @@ fn words(part: &str) -> Vec<&str> {
     const WRAPPERS: [&str; 10] =
         ["sudo", "env", "time", "nice", "timeout", "npx", "bunx", "exec", "command", "xvfb-run"];
     let assignment = |word: &&str| word.contains('=') && !word.starts_with('-');
-    let clean = |word: &'_ str| -> bool { WRAPPERS.contains(&word) || word.starts_with('-') || is_number(word) };
+    let clean =
+        |word: &'_ str| -> bool { WRAPPERS.contains(&word) || word.starts_with('-') || is_number(word) };
     let mut words = part.split_whitespace().skip_while(assignment).peekable();
     while words.peek().is_some_and(|word| clean(word) || assignment(word)) {
         words.next();
@@ -120,7 +121,8 @@ fn of_words(words: &[&str]) -> Option<Runner> {
         },
         ("uv" | "poetry" | "pdm" | "hatch", "run") => {
             let at = rest.iter().position(|word| *word == "run")?;
-            of_words(&rest[at + 1..])
+            let program = rest[at + 1..].iter().position(|word| !word.starts_with('-'))?;
+            of_words(&rest[at + 1 + program..])
         }
         ("go", "test") => Some(Runner::Go),
         ("go", "vet" | "build") => Some(Runner::Other),
@@ -129,14 +131,22 @@ fn of_words(words: &[&str]) -> Option<Runner> {
         ("npm" | "pnpm" | "yarn" | "bun", "run") => {
             let script = rest.iter().filter(|word| !word.starts_with('-')).nth(1).copied().unwrap_or("");
             let known = ["lint", "build", "typecheck", "check", "tsc"];
-            if script.starts_with("test") { Some(Runner::Jest) } else { known.contains(&script).then_some(Runner::Other) }
+            if script.starts_with("test") {
+                Some(Runner::Jest)
+            } else {
+                known.contains(&script).then_some(Runner::Other)
+            }
         }
         ("mvn" | "mvnw", goal) => ["test", "verify", "package"].contains(&goal).then_some(Runner::Junit),
-        ("gradle" | "gradlew", task) => (task.ends_with("test") || task == "check" || task == "build").then_some(Runner::Junit),
+        ("gradle" | "gradlew", task) => {
+            (task.ends_with("test") || task == "check" || task == "build").then_some(Runner::Junit)
+        }
         ("prove" | "bats", _) => Some(Runner::Tap),
         ("make" | "gmake" | "ninja" | "just", _) => Some(Runner::Make),
         ("ctest", _) => Some(Runner::Make),
-        ("tsc" | "eslint" | "ruff" | "mypy" | "flake8" | "pylint" | "shellcheck" | "pyright", _) => Some(Runner::Other),
+        ("tsc" | "eslint" | "ruff" | "mypy" | "flake8" | "pylint" | "shellcheck" | "pyright", _) => {
+            Some(Runner::Other)
+        }
         _ => None,
     }
 }
@@ -147,8 +157,15 @@ pub fn read(runner: Runner, output: &str) -> Report {
     let mut report = by(runner, output);
     if report.is_empty() {
         // JUnit first: nothing else looks like it.
-        let others =
-            [Runner::Junit, Runner::Nextest, Runner::Cargo, Runner::Pytest, Runner::Go, Runner::Jest, Runner::Tap];
+        let others = [
+            Runner::Junit,
+            Runner::Nextest,
+            Runner::Cargo,
+            Runner::Pytest,
+            Runner::Go,
+            Runner::Jest,
+            Runner::Tap,
+        ];
         let found = others.into_iter().filter(|other| *other != runner).map(|other| by(other, output));
         if let Some(found) = found.into_iter().find(|found| !found.is_empty()) {
             report = Report { diagnostics: report.diagnostics.max(found.diagnostics), ..found };
@@ -176,7 +193,8 @@ fn by(runner: Runner, output: &str) -> Report {
 /// The number directly before a word, as in `3 passed`.
 fn count_before(line: &str, word: &str) -> Option<u32> {
     let mut before: Option<u32> = None;
-    for part in line.split(|c: char| c.is_whitespace() || ",;()=".contains(c)).filter(|part| !part.is_empty()) {
+    for part in line.split(|c: char| c.is_whitespace() || ",;()=".contains(c)).filter(|part| !part.is_empty())
+    {
         if part == word {
             return before;
         }

@@ -20,10 +20,12 @@ use crate::place::Place;
 use crate::words::refused;
 use crate::{HandsError, Run, Trouble};
 
-/// What the shell that waits does: it takes its line from its standard input, in one go, says [`TAKEN`], and becomes as if
-/// it had been started with `-c` and that line.
-const WAIT: &str =
-    r#"IFS= read -r -N 1073741824 __line; printf '\6'; exec </dev/null; eval "unset -v __line;$__line""#;
+/// What a shell does that waits: it takes its line from its standard input, in one go …
+const TAKE: &str = "IFS= read -r -N 1073741824 __line;";
+/// … says [`TAKEN`] …
+const SAY: &str = r"printf '\6';";
+/// … and becomes as if it had been started with `-c` and that line.
+const GO: &str = r#"exec </dev/null; eval "unset -v __line;$__line""#;
 /// The sign on its output that a shell that waited has taken its line.
 pub(super) const TAKEN: u8 = 6;
 /// Longer lines do not fit into an argument.
@@ -123,7 +125,7 @@ impl Shell {
 
     /// A line too long for an argument goes the way of the shell that waits.
     fn start_long(&self, run: &Run) -> Result<Process, HandsError> {
-        let line = Run { line: WAIT.to_owned(), ..run.clone() };
+        let line = Run { line: format!("{TAKE} {GO}"), ..run.clone() };
         let (process, input) = self.start_fed(&line)?;
         // The shell reads; if it dies, this ends with a broken pipe.
         match File::from(input).write_all(run.line.as_bytes()) {
@@ -138,7 +140,7 @@ impl Shell {
     fn start_waiting(&self) -> io::Result<Waiting> {
         let folder = folder_of(self.place.root()).ok_or(ErrorKind::NotFound)?;
         let mut command = self.command("bash");
-        command.args(["-c", WAIT, "bash"]).current_dir(self.place.root());
+        command.args(["-c", &format!("{TAKE} {SAY} {GO}"), "bash"]).current_dir(self.place.root());
         let (process, input) = self.spawn(command, Stdio::piped())?;
         let input = input.ok_or(ErrorKind::BrokenPipe)?.into();
         Ok(Waiting { process, input, folder })

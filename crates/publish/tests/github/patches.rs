@@ -394,7 +394,7 @@ fn a_dry_run_says_exactly_what_it_would_do_and_does_nothing() {
 }
 
 #[test]
-fn the_token_is_nowhere() {
+fn inv_06_the_publishing_token_is_nowhere() {
     let stage = Stage::new();
     stage.repo.private(&[LOGIN]);
     let output = stage.simple_patch();

@@ -156,6 +156,32 @@ fn a_head_that_moved_is_searched_for_the_lines() {
 }
 
 #[test]
+fn a_head_that_is_replaced_while_posting_is_looked_at_again() {
+    let calm = Stage::new();
+    let pull = calm.pull_request();
+    calm.published(&calm.review_output(vec![finding(0, 10, "line ten")]), Some(pull), |_| {});
+    let posting = calm.hub.count();
+    let stage = Stage::new();
+    let pull = stage.pull_request();
+    let output = stage.review_output(vec![finding(0, 10, "line ten")]);
+    // Just before the review arrives, a force push: the commit it is about is not part of the pull request any more.
+    let (dir, main) = (stage.repo.dir(), stage.repo.tip("main").unwrap());
+    let text = format!("one\ntwo\n{}", numbered(1..=60)).replace("line 10\n", "line ten\n");
+    stage.repo.commit("next", Some("main"), &[("a.txt", Some(&text))], "rewritten");
+    stage.hub.meanwhile(posting, move || {
+        holon_testkit::run_git(&dir, ["update-ref", "refs/heads/topic", "refs/heads/next"]);
+        assert_eq!(holon_testkit::run_git(&dir, ["rev-parse", "topic~1"]).trim(), main);
+    });
+    let report = stage.published(&output, Some(pull), |_| {});
+    assert_eq!(
+        part(&report, "review").counts,
+        Some(Counts { candidate: 1, inline: 1, body: 0, duplicate: 0, over_limit: 0 })
+    );
+    assert_eq!((stage.repo.reviews(pull).len(), stage.repo.line_comments(pull)[0].3), (1, 12));
+    assert_eq!(stage.hub.changes().len(), 2, "refused once, taken once");
+}
+
+#[test]
 fn a_review_that_is_refused_goes_out_without_lines() {
     let stage = Stage::new();
     let pull = stage.pull_request();

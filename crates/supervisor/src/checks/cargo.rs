@@ -10,7 +10,9 @@ pub(super) fn test(output: &str) -> Report {
             report.passed = report.passed.saturating_add(count_before(result, "passed").unwrap_or(0));
             report.failed = report.failed.saturating_add(count_before(result, "failed").unwrap_or(0));
             report.skipped = report.skipped.saturating_add(count_before(result, "ignored").unwrap_or(0));
-        } else if let Some((name, outcome)) = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
+        } else if let Some((name, outcome)) =
+            line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
+        {
             if outcome.trim_end().starts_with("FAILED") {
                 report.fail(name.trim_end_matches(" - should panic"));
             }
@@ -37,7 +39,8 @@ pub(super) fn nextest(output: &str) -> Report {
         {
             let case = case.trim_start();
             // Newer ones count: (3/9) name.
-            let case = case.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(case, |(_, rest)| rest);
+            let case =
+                case.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(case, |(_, rest)| rest);
             report.fail(case);
         }
     }

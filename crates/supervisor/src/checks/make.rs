@@ -33,9 +33,10 @@ pub(super) fn diagnostics(output: &str) -> u32 {
     for line in output.lines().map(plain) {
         let line = line.trim_start();
         let rustc = line.starts_with("error[") || (line.starts_with("error: ") && !is_summary(line));
-        let placed = line.split_once(": error").is_some_and(|(place, rest)| {
-            place.contains(':') && rest.starts_with([':', ' ', '['])
-        }) || line.split_once("): error TS").is_some();
+        let placed = line
+            .split_once(": error")
+            .is_some_and(|(place, rest)| place.contains(':') && rest.starts_with([':', ' ', '[']));
+        let placed = placed || [" - error TS", "): error TS"].iter().any(|form| line.contains(form));
         count = count.saturating_add(u32::from(rustc || placed));
     }
     count

@@ -25,6 +25,8 @@ pub(super) fn read(output: &str) -> Report {
 /// `=== 1 failed, 2 passed in 0.1s ===`, with or without the rule around it.
 fn is_last(line: &str) -> bool {
     let bare = line.trim_matches(['=', ' ']);
-    let counted = ["passed", "failed", "error", "errors", "skipped"].iter().any(|word| count_before(bare, word).is_some());
+    let counted = ["passed", "failed", "error", "errors", "skipped"]
+        .iter()
+        .any(|word| count_before(bare, word).is_some());
     counted && bare.contains(" in ") && bare.starts_with(|c: char| c.is_ascii_digit())
 }

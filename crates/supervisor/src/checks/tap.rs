@@ -4,7 +4,8 @@ use super::{Report, plain};
 
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
-    let is_tap = output.lines().take(400).map(str::trim).any(|line| line.starts_with("TAP version") || is_plan(line));
+    let is_tap =
+        output.lines().take(400).map(str::trim).any(|line| line.starts_with("TAP version") || is_plan(line));
     if !is_tap {
         return report;
     }
@@ -43,6 +44,10 @@ fn is_plan(line: &str) -> bool {
 /// What is left of ` 3 - name`; the number when there is no name.
 fn name(description: &str) -> &str {
     let text = description.trim();
-    let after = text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().trim_start_matches('-').trim_start();
+    let after = text
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start()
+        .trim_start_matches('-')
+        .trim_start();
     if after.is_empty() { text } else { after }
 }

@@ -27,7 +27,10 @@ macro_rules! sample {
 fn check(runner: Runner, output: &str, counts: [u32; 4], failing: &[&str]) -> Report {
     let report = read(runner, output);
     let found = [report.passed, report.failed, report.skipped, report.diagnostics];
-    assert_eq!((found, &report.failing[..]), (counts, &failing.iter().map(|s| s.to_string()).collect::<Vec<_>>()[..]));
+    assert_eq!(
+        (found, &report.failing[..]),
+        (counts, &failing.iter().map(|s| s.to_string()).collect::<Vec<_>>()[..])
+    );
     report
 }
 
@@ -47,15 +50,26 @@ fn nextest() {
 
 #[test]
 fn pytest() {
-    let failing = ["tests/test_parse.py::test_empty", "tests/test_load.py::test_fixture", "tests/test_new.py"];
+    let failing =
+        ["tests/test_parse.py::test_empty", "tests/test_load.py::test_fixture", "tests/test_new.py"];
     check(Runner::Pytest, sample!("pytest.txt"), [3, 3, 1, 0], &failing);
     check(Runner::Pytest, sample!("pytest_quiet.txt"), [5, 0, 0, 0], &[]);
 }
 
 #[test]
 fn go() {
-    check(Runner::Go, sample!("go.txt"), [2, 3, 1, 0], &["TestParse", "TestParse/empty", "example.com/demo/broken"]);
-    check(Runner::Go, sample!("go.json.txt"), [1, 2, 1, 0], &["example.com/demo.TestParse", "example.com/broken"]);
+    check(
+        Runner::Go,
+        sample!("go.txt"),
+        [2, 3, 1, 0],
+        &["TestParse", "TestParse/empty", "example.com/demo/broken"],
+    );
+    check(
+        Runner::Go,
+        sample!("go.json.txt"),
+        [1, 2, 1, 0],
+        &["example.com/demo.TestParse", "example.com/broken"],
+    );
     check(Runner::Go, "ok  \texample.com/demo\t0.002s\n", [1, 0, 0, 0], &[]);
 }
 
@@ -86,16 +100,19 @@ fn make_ctest_and_compilers() {
 
 #[test]
 fn a_runner_inside_of_another_is_understood() {
-    check(Runner::Other, sample!("pytest.txt"), [3, 3, 1, 0], &[
-        "tests/test_parse.py::test_empty",
-        "tests/test_load.py::test_fixture",
-        "tests/test_new.py",
-    ]);
+    check(
+        Runner::Other,
+        sample!("pytest.txt"),
+        [3, 3, 1, 0],
+        &["tests/test_parse.py::test_empty", "tests/test_load.py::test_fixture", "tests/test_new.py"],
+    );
     check(Runner::Jest, sample!("cargo.txt"), [2, 2, 1, 0], &["parse::tests::empty", "parse::tests::panics"]);
-    check(Runner::Pytest, sample!("junit.xml"), [2, 2, 1, 0], &[
-        "com.example.ParseTest.empty",
-        "com.example.ParseTest.crash",
-    ]);
+    check(
+        Runner::Pytest,
+        sample!("junit.xml"),
+        [2, 2, 1, 0],
+        &["com.example.ParseTest.empty", "com.example.ParseTest.crash"],
+    );
 }
 
 #[test]

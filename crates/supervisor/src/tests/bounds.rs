@@ -1,1 +1,83 @@
-//! x
+//! The state stays small, whatever a run throws at it.
+
+use holon_core::policy::ToolClass;
+
+use crate::event::{CheckRan, Evidence, Fact, FileChange, FileHash, KnownCheck, RoundEnd};
+use crate::level::Level;
+use crate::scene::{Scene, setup};
+use crate::{Config, State};
+
+const MOST: usize = 64 * 1024;
+
+/// Five hundred rounds of the largest facts one can think of.
+fn huge(level: Level) -> State {
+    let long = "x\"\\é".repeat(400);
+    let mut start = setup("execute", &format!("{} {}", "src/very_long_name.rs ".repeat(60), long.repeat(5)));
+    start.plan_files = (0..500).map(|i| format!("{long}/{i}.rs")).collect();
+    start.checks = (0..50).map(|i| KnownCheck { command: format!("{i} {long}"), asked: false }).collect();
+    let mut scene = Scene::with(Config { level, ..Config::default() }, start);
+    for round in 1..=500_u32 {
+        scene.feed(Fact::RoundStarted { round });
+        for i in 0..12 {
+            let path = format!("{long}/{}/{i}.rs", round % 300);
+            let class = [ToolClass::Write, ToolClass::Exec, ToolClass::Read][i % 3];
+            let (_, call) = scene.propose(class, &path);
+            let changed = (0..20).map(|n| FileChange {
+                path: format!("{path}{n}"),
+                before: String::new(),
+                after: format!("{round}"),
+            });
+            let read = (0..20).map(|n| FileHash { path: format!("{path}r{n}"), hash: long.clone() });
+            let evidence =
+                Evidence { read: read.collect(), changed: changed.collect(), results: 3, child: false };
+            let mut done = crate::scene::finished(&call, i % 2 == 0, evidence);
+            done.error = Some(format!("error {} {long}", "abcdefghijkl".get(i..=i).unwrap()));
+            scene.feed(Fact::ToolFinished(done));
+        }
+        scene.feed(Fact::CheckRan(CheckRan {
+            call: None,
+            command: format!("{} {long}", round % 20),
+            exit: Some(1),
+            passed: 1,
+            failed: 900,
+            skipped: 0,
+            failing: (0..300).map(|i| format!("{i} {long}")).collect(),
+            diagnostics: 3,
+            duration_ms: 1,
+        }));
+        scene.feed(Fact::RoundEnded(RoundEnd { tokens: 10, diff_lines: round * 900, ..RoundEnd::default() }));
+        if scene.state.stopped().is_some() {
+            scene.feed(Fact::CheckpointResumed);
+        }
+        scene.events.clear();
+        scene.effects.clear();
+    }
+    scene.state
+}
+
+#[test]
+fn the_state_of_a_huge_run_fits() {
+    for level in [Level::Adaptive, Level::Strict] {
+        let state = huge(level);
+        let text = serde_json::to_string(&state).unwrap();
+        assert!(text.len() <= MOST, "{level:?}: {}", text.len());
+        assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+    }
+}
+
+#[test]
+fn the_state_of_an_ordinary_run_is_small() {
+    let mut scene = Scene::new(Level::Adaptive, "improve src/a.rs");
+    for i in 0..500 {
+        scene.round(|s| {
+            s.read(&format!("src/{i}.rs"));
+            s.write(&format!("src/{i}.rs"));
+            s.check(&["parse::empty"]);
+        });
+        if scene.state.stopped().is_some() {
+            scene.feed(Fact::CheckpointResumed);
+        }
+    }
+    let size = serde_json::to_string(&scene.state).unwrap().len();
+    assert!(size <= MOST / 2, "{size}");
+}

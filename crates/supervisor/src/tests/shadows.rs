@@ -1,1 +1,135 @@
-//! x
+//! Shadow and replay at another level: seen, never done.
+
+use super::streams::{Run, level_of};
+use crate::config::Config;
+use crate::effect::{Effect, Verdict};
+use crate::event::Event;
+use crate::level::Level;
+use crate::replay::{ReplayError, decisions, replay_lines};
+use crate::scene::Scene;
+use crate::session::Supervisor;
+use crate::timeline::Kind;
+
+fn lost() -> Vec<Event> {
+    let mut scene = Scene::new(Level::Off, "improve src/parse.rs");
+    for i in 0..20 {
+        scene.round(|s| {
+            s.check(&["parse::empty"]);
+            s.exec(&format!("./run {i}"), Some("error: no such option"));
+            s.write("other.rs");
+        });
+    }
+    scene.events
+}
+
+fn is_shadow(effect: &Effect) -> bool {
+    matches!(effect, Effect::Log(record) if record.event == Kind::ShadowDiagnostic)
+}
+
+#[test]
+fn a_shadow_advances_and_changes_nothing() {
+    let config = Config { shadow: true, ..Config::default() };
+    let mut watched = Supervisor::new(config).unwrap();
+    let mut alone = Supervisor::new(Config { level: Level::Off, ..Config::default() }).unwrap();
+    let mut diagnostics = Vec::new();
+    for event in lost() {
+        let mut effects = watched.feed(&event);
+        let rest = effects.split_off(effects.iter().position(is_shadow).unwrap_or(effects.len()));
+        assert!(rest.iter().all(is_shadow), "diagnostics come last");
+        diagnostics.extend(rest);
+        assert_eq!(effects, alone.feed(&event), "what is done is what would have been done anyway");
+    }
+    let reasons: Vec<&str> = diagnostics
+        .iter()
+        .filter_map(
+            |effect| if let Effect::Log(record) = effect { Some(record.reason.as_str()) } else { None },
+        )
+        .collect();
+    for wanted in [
+        "shadow:mode:enter",
+        "shadow:takeover:",
+        "shadow:gate",
+        "shadow:correction",
+        "shadow:stop",
+        "shadow:drift",
+    ] {
+        assert!(reasons.iter().any(|reason| reason.starts_with(wanted)), "{wanted}: {reasons:?}");
+    }
+    let shadow = watched.shadow().unwrap().state();
+    assert!(shadow.round() > 5 && shadow.stopped().is_some());
+    assert_eq!(reasons.iter().filter(|reason| **reason == "shadow:stop").count(), 1);
+}
+
+#[test]
+fn a_shadow_is_not_disturbed_by_calls_it_would_have_blocked() {
+    let mut shadow = crate::shadow::Shadow::new(Config { level: Level::Strict, ..Config::default() });
+    let mut blocked = false;
+    for event in lost() {
+        for record in shadow.observe(&event) {
+            assert_eq!(record.event, Kind::ShadowDiagnostic);
+            blocked |= record.payload["verdict"] == "block";
+        }
+    }
+    assert!(blocked);
+    assert!(!shadow.state().entered_by().contains(&crate::mode::Signal::EngineFailSafe));
+}
+
+fn recording(events: &[Event]) -> String {
+    events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
+}
+
+#[test]
+fn a_recording_answers_what_another_level_would_have_done() {
+    let text = recording(&lost());
+    let by = |level| replay_lines(Config { level, ..Config::default() }, &text, level == Level::Off).unwrap();
+    assert!(!by(Level::Off).contains("\"effect\":\"mode\""));
+    assert!(by(Level::Adaptive).contains("\"to\":\"takeover\""));
+    let strict = by(Level::Strict);
+    assert!(strict.contains("\"verdict\":\"block\"") && !strict.contains("takeover:"));
+    assert_eq!(by(Level::Strict), strict);
+}
+
+#[test]
+fn a_broken_recording_names_its_line() {
+    let text = format!("{}\n{{\"ts\":1,\"fact\":\"nonsense\"}}\n", recording(&lost()[..2]));
+    let error = replay_lines(Config::default(), &text, true).unwrap_err();
+    assert!(matches!(&error, ReplayError::Line { line: 4, .. }), "{error}");
+}
+
+#[test]
+fn inv_09_lines_replay_to_the_same_bytes() {
+    for seed in 0..200 {
+        let mut run = Run::new(seed, level_of(seed));
+        run.play(20, &mut |_| {});
+        let text = recording(&run.scene.events);
+        let config = run.scene.state.config().clone();
+        assert_eq!(replay_lines(config, &text, true).unwrap(), decisions(&run.scene.effects));
+    }
+}
+
+#[test]
+fn stored_supervisors_go_on_where_they_were() {
+    let config = Config { shadow: true, ..Config::default() };
+    let events = lost();
+    let mut whole = Supervisor::new(config.clone()).unwrap();
+    let expect: Vec<Vec<Effect>> = events.iter().map(|event| whole.feed(event)).collect();
+    let mut first = Supervisor::new(config).unwrap();
+    let (early, late) = events.split_at(events.len() / 2);
+    early.iter().for_each(|event| {
+        first.feed(event);
+    });
+    fn stored<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+        serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+    }
+    let mut second =
+        Supervisor::resume(stored(first.state()), stored(first.ledger()), first.shadow().map(stored));
+    let found: Vec<Vec<Effect>> = late.iter().map(|event| second.feed(event)).collect();
+    assert_eq!(found, expect[early.len()..]);
+    assert_eq!(second.ledger(), whole.ledger());
+    assert!(
+        found
+            .iter()
+            .flatten()
+            .all(|effect| !matches!(effect, Effect::Gate(gate) if gate.verdict == Verdict::Block))
+    );
+}

@@ -32,6 +32,9 @@ pub struct Request {
     pub body: Value,
 }
 
+/// Something that someone else does.
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
 /// A GitHub on loopback; it ends when it is dropped, and then demands that every request was as GitHub describes it.
 pub struct GitHub {
     address: SocketAddr,
@@ -45,6 +48,7 @@ pub(super) struct Shared {
     pub(super) root: PathBuf,
     pub(super) world: Mutex<World>,
     faults: Mutex<Faults>,
+    meanwhile: Mutex<Vec<(usize, Meanwhile)>>,
     count: AtomicUsize,
     seen: Mutex<Vec<Request>>,
     violations: Mutex<Vec<String>>,
@@ -66,6 +70,7 @@ impl GitHub {
             root: dir.path().to_owned(),
             world: Mutex::default(),
             faults: Mutex::default(),
+            meanwhile: Mutex::default(),
             count: AtomicUsize::new(0),
             seen: Mutex::default(),
             violations: Mutex::default(),
@@ -153,6 +158,11 @@ impl GitHub {
         self.shared.count.store(0, Ordering::SeqCst);
     }
 
+    /// Lets something happen just before a request is answered, as when someone pushes in between.
+    pub fn meanwhile(&self, request: usize, what: impl FnOnce() + Send + 'static) {
+        locked(&self.shared.meanwhile).push((request, Box::new(what)));
+    }
+
     /// How many requests came since [`Self::faults`], or since the start.
     pub fn count(&self) -> usize {
         self.shared.count.load(Ordering::SeqCst)
@@ -217,6 +227,8 @@ fn attend(stream: &TcpStream, shared: &Shared) {
             return;
         }
         let number = shared.count.fetch_add(1, Ordering::SeqCst) + 1;
+        let due = locked(&shared.meanwhile).extract_if(.., |(at, _)| *at == number).collect::<Vec<_>>();
+        due.into_iter().for_each(|(_, happen)| happen());
         let fault = locked(&shared.faults).of(number);
         let limited = |seconds: &str, name: &str, message: &str| {
             Outgoing::json(403, &json!({"message": message})).with(name, seconds)

@@ -1,0 +1,96 @@
+//! Findings are checked against the files before anyone reads them.
+
+use holon_testkit::{TestEnv, assert_unchanged, tree_state};
+use serde_json::Value;
+
+use crate::stage::{BIN, ended, json, play};
+
+fn finding(line: u32, snippet: &str, title: &str) -> String {
+    format!(
+        "\n      - {{ path: code.txt, line: {line}, severity: medium, category: style, title: {title}, \
+         body: Look., confidence: 0.5, snippet: \"{snippet}\" }}"
+    )
+}
+
+fn review(findings: &[String]) -> String {
+    format!(
+        "- tool: report_findings\n  args:\n    verdict: comment\n    findings:{}\n\
+         - tool: finish\n  args: {{ summary: Reviewed. }}\n",
+        findings.concat()
+    )
+}
+
+fn numbered(from: u32) -> String {
+    (from..from + 60).map(|n| format!("line {n}\n")).collect()
+}
+
+/// The findings as (title, line, location), with their fingerprints.
+fn found(env: &TestEnv) -> (Vec<(String, u64, String)>, Vec<String>) {
+    let review = json(env, "review.json");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = review["findings"].as_array().unwrap();
+    let told = findings
+        .iter()
+        .map(|f| (text(&f["title"]), f["line"].as_u64().unwrap_or_default(), text(&f["location"])));
+    (told.collect(), findings.iter().map(|f| text(&f["fingerprint"])).collect())
+}
+
+#[test]
+fn lines_are_verified_moved_or_demoted() {
+    let env = TestEnv::new(BIN);
+    let repo = env.repo().file("code.txt", numbered(1)).commit("first");
+    let before = tree_state(repo.path());
+    let script = review(&[
+        finding(10, "line 10", "right"),
+        finding(20, "line 23", "shifted"),
+        finding(30, "let nowhere = 1;", "invented"),
+        finding(900, "line 60", "beyond"),
+    ]);
+    let manifest = ended(&env, &play(&env, &repo, "review", &script, &[]), 0);
+    assert!(manifest["artifacts"].to_string().contains("review.json"));
+    let (told, prints) = found(&env);
+    let told: Vec<(&str, u64, &str)> = told.iter().map(|(t, l, p)| (t.as_str(), *l, p.as_str())).collect();
+    assert_eq!(told[0], ("right", 10, "verified"));
+    assert_eq!(told[1], ("shifted", 23, "verified"), "found nearby, and moved");
+    assert_eq!((told[2].0, told[2].2), ("invented", "file"), "demoted to the file");
+    assert_eq!(told[3].0, "beyond");
+    assert_ne!(told[3].1, 900, "a line that is not there is never kept: {told:?}");
+    assert!(prints.iter().all(|print| print.len() >= 12), "{prints:?}");
+    let mut distinct = prints.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), prints.len(), "{prints:?}");
+    assert_unchanged(&before, repo.path());
+
+    // The same finding some lines further down has the same fingerprint.
+    let shifted = env.repo_named("shifted").file("code.txt", format!("new\nnew\n{}", numbered(1))).commit("x");
+    ended(&env, &play(&env, &shifted, "review", &review(&[finding(12, "line 10", "right")]), &[]), 0);
+    assert_eq!(found(&env).1[0], prints[0]);
+}
+
+#[test]
+fn a_review_of_a_file_that_is_not_there_is_no_finding_about_it() {
+    let env = TestEnv::new(BIN);
+    let repo = env.repo().file("code.txt", "line 1\n").commit("first");
+    let script = review(&[finding(1, "line 1", "ghost").replace("code.txt", "ghost.txt")]);
+    let output = play(&env, &repo, "review", &script, &[]);
+    let manifest = output.manifest(crate::stage::out(&env));
+    if output.code == 0 {
+        assert_eq!(found(&env).0[0].2, "none", "{manifest:#}");
+    } else {
+        assert_eq!(manifest["error"]["kind"], "artifact_invalid", "{manifest:#}");
+    }
+}
+
+#[test]
+fn a_fingerprint_is_not_the_models_to_claim() {
+    let env = TestEnv::new(BIN);
+    let repo = env.repo().file("code.txt", "line 1\n").commit("first");
+    let claim = finding(1, "line 1", "mine")
+        .replace("body:", "fingerprint: \"0000000000000000\", location: verified, body:");
+    let claimed = review(&[claim.replace("\"line 1\"", "\"line 7\"")]);
+    ended(&env, &play(&env, &repo, "review", &claimed, &[]), 0);
+    let (told, prints) = found(&env);
+    assert_eq!(told[0].2, "file");
+    assert_ne!(prints[0], "0000000000000000");
+}
