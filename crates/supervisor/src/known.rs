@@ -9,12 +9,12 @@ use crate::goal::{self, PATH};
 use crate::key::{clip, clip_path, key, push_bounded};
 use crate::ledger::{EntryId, Found, for_each};
 
-const READS: usize = 128;
-const CHANGED: usize = 96;
-const CONTENTS: usize = 256;
+const READS: usize = 96;
+const CHANGED: usize = 64;
+const CONTENTS: usize = 192;
 const CHECKS: usize = 8;
 const FAILING: usize = 10;
-const CASE: usize = 100;
+const CASE: usize = 80;
 pub(crate) const COMMAND: usize = 160;
 /// Reading new files is new evidence for so many rounds of a run.
 const READING_ROUNDS: u32 = 8;

@@ -20,7 +20,7 @@ use crate::timeline::Kind;
 use crate::wording;
 
 /// Most calls remembered until they come back.
-const PENDING: usize = 48;
+const PENDING: usize = 32;
 const WARNED: usize = 32;
 
 /// A decision about a call.

@@ -1,0 +1,177 @@
+//! INV-06: the real key is nowhere inside the walls, and in nothing that is written.
+
+use holon_model::cassette::{Call, Step, Turn};
+use holon_model::{ErrorKind, ModelError};
+use holon_testkit::model::{ModelServer, Scripted};
+use holon_testkit::{Output, TestEnv, for_each_identity};
+use serde_json::json;
+
+use crate::stage::{BIN, KEY, Who, artifact, asking, ended, events, files_below, named, of_type, out, repo, run};
+
+/// A key in nobody's shape: only the host knows that it is one.
+const PLAIN: &str = "corp gateway 7f3a/9b2c+4d5e";
+
+/// Looks for keys wherever a process inside can look. It knows them by a pattern only, so that it does not find itself, and
+/// looks for a decoy too, which it planted: a search that cannot find anything proves nothing.
+const SPY: &str = r#"#!/usr/bin/perl
+my $decoy = "sk-or-v1-" . ("dec0de00" x 8);
+$ENV{DECOY} = $decoy;
+my $child = fork // die;
+if (!$child) { exec "sleep", "600" }
+open(my $f, ">", "/tmp/decoy") or die; print $f $decoy; close $f;
+my %found; my $read = 0;
+sub look { my ($where, $bytes) = @_;
+  while ($bytes =~ /sk-or-v1-(?:(c0ffee00)|dec0de00){8}/g) { $found{($1 ? "CANARY" : "decoy") . " in $where"}++ } }
+sub slurp { my ($path) = @_; open(my $h, "<", $path) or return ""; binmode $h; local $/; $read++; my $all = <$h>; $all // "" }
+select(undef, undef, undef, 0.05) until slurp("/proc/$child/cmdline") =~ /^sleep/;
+for my $p (glob "/proc/[0-9]*") {
+  look($_, slurp("$p/$_")) for qw(environ cmdline status comm stat mountinfo);
+  open(my $mem, "<", "$p/mem") or next; binmode $mem;
+  for (split /\n/, slurp("$p/maps")) {
+    my ($from, $to) = /^([0-9a-f]+)-([0-9a-f]+) r/ or next;
+    no warnings; $from = hex $from; $to = hex $to; next if $to - $from > (64 << 20) || $from > 0x7fffffffffff;
+    sysseek($mem, $from, 0) or next; my $bytes; sysread($mem, $bytes, $to - $from) or next; look("memory", $bytes);
+  }
+}
+for my $path (split /\0/, `find / \\( -path /proc -o -path /sys \\) -prune -o -type f -newermt '-3 hours' -size -4M -print0 2>/dev/null`) {
+  look("files", slurp($path)) }
+kill 9, $child;
+print "$_\n" for sort keys %found; print "read $read files\n";
+"#;
+
+/// Everything that was written or said, wherever; panics where it holds one of these.
+#[track_caller]
+fn assert_nowhere(env: &TestEnv, output: &Output, keys: &[&str]) {
+    let mut all = files_below(&env.state());
+    all.extend(files_below(&env.cache()));
+    all.extend(files_below(&out(env)));
+    all.extend(files_below(&env.work()).into_iter().filter(|(path, _)| path.ends_with("tape.yaml")));
+    assert!(all.len() > 8, "there is something to search: {all:?}");
+    all.push(("standard output".into(), output.stdout_bytes.clone()));
+    all.push(("standard error".into(), output.stderr.clone().into_bytes()));
+    for (path, bytes) in &all {
+        for key in keys {
+            let found = bytes.windows(key.len()).any(|window| window == key.as_bytes());
+            assert!(!found, "{key} is in {}", path.display());
+        }
+    }
+}
+
+fn call(name: &str, args: serde_json::Value) -> Step {
+    Step::Call(Call { name: name.to_owned(), arguments: args.to_string(), ..Call::default() })
+}
+
+fn turn(steps: Vec<Step>) -> Scripted {
+    Turn { steps, ..Turn::default() }.into()
+}
+
+#[test]
+fn inv_06_no_process_inside_can_find_the_key() {
+    for_each_identity(BIN, |env| {
+        let repo = repo(env).executable("spy.pl", SPY);
+        for place in ["home/.netrc", "home/.config/holon/config.toml", "tmp/secret", "config/holon/x"] {
+            env.write(place, KEY);
+        }
+        let script = "
+- tool: execute
+  args: { command: \"perl spy.pl\" }
+- tool: execute
+  args: { command: \"env; set; cat /proc/*/environ /proc/*/cmdline /proc/*/maps 2>/dev/null | strings\", timeout: 20 }
+- tool: finish
+  args: { summary: Looked everywhere. }
+";
+        let server = ModelServer::play(Who::OpenRouter.wire(), script);
+        let tape = env.work().join("tape.yaml");
+        let call = asking(run(env, &repo, "execute", &["--json", "--record"]).arg(&tape), Who::OpenRouter, &server);
+        let output = call.run();
+        ended(env, &output, 0);
+        assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+
+        // What the agent saw is what the next request told the model.
+        let requests = server.requests();
+        let seen = requests[1].body["messages"].to_string();
+        assert!(!seen.contains("CANARY"), "{seen}");
+        for place in ["environ", "memory", "files"] {
+            assert!(seen.contains(&format!("decoy in {place}")), "the search works in {place}: {seen}");
+        }
+        for request in &requests {
+            assert!(!request.body.to_string().contains("c0ffee00c0ffee00"), "it never came back in a body");
+        }
+        assert!(tape.exists());
+        assert_nowhere(env, &output, &[KEY, "c0ffee00c0ffee00"]);
+    });
+}
+
+#[test]
+fn inv_06_a_key_in_an_error_is_not_repeated() {
+    for (who, key) in [(Who::OpenRouter, KEY), (Who::Anthropic, PLAIN), (Who::Compatible, PLAIN)] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let error = ModelError::new(ErrorKind::Auth, format!("Incorrect API key provided: {key}."));
+        let server = ModelServer::start(who.wire(), [Turn::error(error).into()]);
+        let tape = env.work().join("tape.yaml");
+        let call = run(&env, &repo, "execute", &["--record"]).arg(&tape);
+        let output = named(call, who, &server.base()).env(who.key_variable(), key).run();
+        let manifest = ended(&env, &output, 1);
+        assert_eq!(manifest["error"]["kind"], "credentials", "{manifest:#}");
+        assert!(manifest["error"]["message"].as_str().unwrap().contains("Incorrect API key"));
+        assert_nowhere(&env, &output, &[key]);
+    }
+}
+
+/// A server that gives the key away in every place of a reply.
+fn telltale(who: Who, key: &str, write: bool) -> ModelServer {
+    let half = key.len() / 2;
+    let mut turns = vec![
+        turn(vec![
+            Step::Reasoning(holon_model::Reasoning { text: format!("The key is {key}."), seal: None }),
+            // In two pieces, and whole.
+            Step::Text(format!("It begins with {}", &key[..half])),
+            Step::Text(format!("{} and is {key}", &key[half..])),
+            call("execute", json!({"command": format!("echo '{key}' | tee /tmp/key /holon/output/note.txt; echo '{key}' | base64 -w0")})),
+            call("read_file", json!({"path": key})),
+            call(key, json!({})),
+        ]),
+        turn(vec![call("write_todos", json!({"todos": [{"text": key, "status": "doing"}]}))]),
+    ];
+    if write {
+        turns.push(turn(vec![call("write_file", json!({"path": "b.txt", "content": format!("key = {key}\n")}))]));
+    }
+    turns.push(turn(vec![call("finish", json!({"summary": format!("The key is {key}.")}))]));
+    ModelServer::start(who.wire(), turns)
+}
+
+#[test]
+fn inv_06_a_key_in_a_reply_is_written_nowhere() {
+    for (who, key) in [(Who::Anthropic, KEY), (Who::OpenRouter, PLAIN)] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let server = telltale(who, key, false);
+        let tape = env.work().join("tape.yaml");
+        let call = run(&env, &repo, "execute", &["--json", "--record"]).arg(&tape);
+        let output = named(call, who, &server.base()).env(who.key_variable(), key).run();
+        ended(&env, &output, 0);
+        assert!(artifact(&env, "summary.md").contains("[redacted:"), "{}", artifact(&env, "summary.md"));
+        assert!(of_type(&events(&env), "tool_finished").len() >= 3);
+        assert_nowhere(&env, &output, &[key]);
+    }
+}
+
+#[test]
+fn inv_06_a_key_written_into_a_file_is_withheld() {
+    for (who, key) in [(Who::OpenRouter, KEY), (Who::OpenRouter, PLAIN)] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let server = telltale(who, key, true);
+        let output = {
+            let call = run(&env, &repo, "execute", &["--record"]).arg(env.work().join("tape.yaml"));
+            named(call, who, &server.base()).env(who.key_variable(), key).run()
+        };
+        let manifest = ended(&env, &output, 2);
+        assert_eq!(manifest["error"]["kind"], "secret", "{manifest:#}");
+        assert!(!out(&env).join("diff.patch").exists());
+        let withheld = artifact(&env, "evidence/withheld.patch");
+        assert!(withheld.contains("b.txt"), "{withheld}");
+        assert_nowhere(&env, &output, &[key]);
+    }
+}

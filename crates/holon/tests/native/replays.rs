@@ -1,0 +1,154 @@
+//! What was recorded can be played again, and comes out the same.
+
+use std::fs;
+use std::path::Path;
+
+use holon_testkit::model::ModelServer;
+use holon_testkit::{Output, TestEnv, Workspace};
+use serde_json::Value;
+
+use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
+
+/// Keys that differ from run to run by nature.
+const VARYING: [&str; 9] =
+    ["at", "run", "run_id", "seq", "started_at", "duration_ms", "phases", "model", "warnings"];
+
+/// A value without what varies.
+fn steady(value: Value) -> Value {
+    match value {
+        Value::Object(map) => map
+            .into_iter()
+            .filter(|(key, _)| !VARYING.contains(&key.as_str()))
+            .map(|(key, value)| (key, steady(value)))
+            .collect(),
+        Value::Array(items) => items.into_iter().map(steady).collect(),
+        other => other,
+    }
+}
+
+/// What a run left: its events, patch and manifest.
+fn left(env: &TestEnv, output: &Output) -> (Vec<Value>, String, Value) {
+    let told = |event: &Value| !matches!(event["type"].as_str(), Some("warning" | "model_waiting"));
+    let events = events(env).into_iter().filter(told).map(steady).collect();
+    (events, artifact(env, "diff.patch"), steady(output.manifest(out(env))))
+}
+
+/// Records a run with a scripted server, and gives back the cassette and what was left.
+fn record(env: &TestEnv, repo: &Workspace, who: Who, script: &str) -> (String, (Vec<Value>, String, Value)) {
+    let server = ModelServer::play(who.wire(), script);
+    let tape = env.work().join("tape.yaml");
+    let call = run(env, repo, "execute", &["--check", "grep -q . a.txt", "--record"]).arg(&tape);
+    let output = asking(call, who, &server).run();
+    ended(env, &output, 0);
+    (fs::read_to_string(&tape).unwrap(), left(env, &output))
+}
+
+fn replay(env: &TestEnv, repo: &Workspace, tape: &Path) -> Output {
+    run(env, repo, "execute", &["--check", "grep -q . a.txt", "--replay"]).arg(tape).run()
+}
+
+#[test]
+fn a_recorded_run_replays_the_same() {
+    for who in Who::ALL {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let (tape, first) = record(&env, &repo, who, EDIT);
+        assert!(tape.starts_with("# A conversation with a model, recorded."), "{tape}");
+        let again = replay(&env, &repo, &env.work().join("tape.yaml"));
+        ended(&env, &again, 0);
+        let second = left(&env, &again);
+        assert_eq!(first.0, second.0, "{who:?}: events");
+        assert_eq!(first.1, second.1, "{who:?}: patch");
+        assert_eq!(first.2, second.2, "{who:?}: manifest");
+        // The run store can do the same by itself.
+        for which in ["last", "last"] {
+            let stored = env.holon(["runs", "replay", which]).cwd(repo.path()).run();
+            stored.assert_code(0);
+        }
+    }
+}
+
+#[test]
+fn another_workspace_elsewhere_is_still_the_same() {
+    let env = TestEnv::new(BIN);
+    let (_, first) = record(&env, &repo(&env), Who::OpenRouter, EDIT);
+    let copy = env.repo_named("another place").file("a.txt", "one\n").commit("first");
+    let again = replay(&env, &copy, &env.work().join("tape.yaml"));
+    ended(&env, &again, 0);
+    let second = left(&env, &again);
+    assert_eq!((first.0, first.1), (second.0, second.1));
+}
+
+/// Times, temporary paths, process ids and durations, which are different every time.
+const VARIES: &str = "
+- tool: execute
+  args: { command: \"r() { od -An -N3 -tu4 /dev/urandom | tr -d ' '; }; date -d @$(r) +%FT%TZ; date -d @$(r); date -R -d @$(r); mktemp; mktemp -d; echo took 0.$(r)s\" }
+- tool: execute
+  args: { command: \"touch -d @$(od -An -N3 -tu4 /dev/urandom | tr -d ' ') new; ls -l; ls -l --full-time; stat new | tail -4\" }
+- tool: execute
+  args: { command: \"echo pid $$; sh -c 'echo $PPID'; git log -1 | cat\" }
+- tool: edit_file
+  args: { path: a.txt, old: one, new: two }
+- tool: finish
+  args: { summary: Done. }
+";
+
+#[test]
+fn output_that_is_different_every_time_is_still_the_same_conversation() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let (_, first) = record(&env, &repo, Who::OpenRouter, VARIES);
+    let again = replay(&env, &repo, &env.work().join("tape.yaml"));
+    ended(&env, &again, 0);
+    let second = left(&env, &again);
+    assert_eq!(first.0, second.0, "events");
+    assert_eq!(first.1, second.1, "patch");
+    env.holon(["runs", "replay", "last"]).cwd(repo.path()).run().assert_code(0);
+}
+
+#[test]
+fn a_changed_workspace_shows_the_first_difference() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    record(&env, &repo, Who::OpenRouter, EDIT);
+    let repo = repo.file("a.txt", "one and more\n");
+    let again = replay(&env, &repo, &env.work().join("tape.yaml"));
+    let manifest = ended(&env, &again, 1);
+    assert_eq!(manifest["error"]["kind"], "model", "{manifest:#}");
+    let message = manifest["error"]["message"].as_str().unwrap();
+    assert!(message.contains("request 2"), "{message}");
+    let line = |sign: char, text: &str| {
+        message.lines().any(|line| line.trim_start().starts_with(sign) && line.trim_end().ends_with(text))
+    };
+    assert!(line('-', "one") && line('+', "one and more"), "a diff: {message}");
+    let stored = env.holon(["runs", "replay", "last"]).cwd(repo.path()).run();
+    stored.assert_code(0);
+}
+
+#[test]
+fn a_failed_run_replays_its_failure() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let script = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n- error: { kind: billing, message: no credit }\n";
+    let server = ModelServer::play(Who::Anthropic.wire(), script);
+    let tape = env.work().join("tape.yaml");
+    let call = run(&env, &repo, "execute", &["--record"]).arg(&tape);
+    let output = asking(call, Who::Anthropic, &server).run();
+    let first = ended(&env, &output, 1);
+    let first_events = left(&env, &output).0;
+    let again = run(&env, &repo, "execute", &["--replay"]).arg(&tape).run();
+    let second = ended(&env, &again, 1);
+    assert_eq!(first["error"], second["error"]);
+    assert_eq!(first_events, left(&env, &again).0);
+}
+
+#[test]
+fn a_replay_needs_no_key_and_no_network() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    record(&env, &repo, Who::Anthropic, EDIT);
+    // A server that is not there, and no key: nobody is asked.
+    let call = named(run(&env, &repo, "execute", &["--replay"]), Who::Anthropic, "http://127.0.0.1:1/v1");
+    let output = call.arg(env.work().join("tape.yaml")).env_remove("HOLON_MODEL").run();
+    ended(&env, &output, 0);
+}
