@@ -249,7 +249,12 @@ fn errors_say_what_to_do() {
         .assert_code(1)
         .assert_stderr("private key cannot be used");
     let here = scene.env.folder("empty");
-    scene.holon(&["publish", "github", REPO]).cwd(here.path()).run().assert_code(1).assert_stderr("no run `last`");
+    scene
+        .holon(&["publish", "github", REPO])
+        .cwd(here.path())
+        .run()
+        .assert_code(1)
+        .assert_stderr("no run `last`");
 }
 
 #[test]

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
+use holon_model::catalogue::Table;
 use holon_model::choose::ThisMachine;
+use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
 use holon_model::{
-    Cassette, Chosen, ErrorKind, ModelError, Normaliser, Prices, Provider, Recorder, Replay, Timeouts, Wish,
-    resolve_endpoint,
+    Cassette, Chosen, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder, Replay,
+    Timeouts, Wish, resolve_endpoint,
 };
 
 use crate::error::HostError;
@@ -76,16 +78,24 @@ pub(crate) fn from_cassette(
     let cassette: Cassette = text.parse().map_err(|e| {
         HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
     })?;
+    let id = model.or(cassette.model()).unwrap_or(REPLAYED).to_owned();
+    // The same figures lead to the same decisions.
+    let row = known(&id);
     let replay = Arc::new(Replay::new(cassette, normaliser.clone()));
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let id = model.unwrap_or(REPLAYED).to_owned();
     Ok(Mind {
         provider: recorded(Arc::clone(&replay), tape, normaliser)?,
         info: ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}") },
-        window: UNKNOWN_WINDOW,
-        prices: None,
+        window: row.as_ref().and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
+        prices: row.and_then(|row| row.prices),
         replay: Some(replay),
     })
+}
+
+/// What is known about a model, whoever serves it.
+fn known(id: &str) -> Option<ModelRow> {
+    let of = |provider| Table::builtin().rows(provider).into_iter().find(|row| row.id == id);
+    KEY_VARIABLES.iter().find_map(|(provider, _)| of(provider))
 }
 
 /// Answers over a network.

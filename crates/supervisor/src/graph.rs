@@ -274,7 +274,7 @@ impl TaskGraph {
         let all = self.steps().count();
         let past =
             self.steps().filter(|node| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped)).count();
-        if all == 0 { 100 } else { u8::try_from(past * 100 / all).unwrap_or(100) }
+        (past * 100).checked_div(all).and_then(|share| u8::try_from(share).ok()).unwrap_or(100)
     }
 
     /// Puts it aside: the model leads again.

@@ -27,7 +27,7 @@ pub(crate) fn reaches(risk: u32, threshold: f64) -> bool {
 fn failing_share(known: &Known) -> u32 {
     let all = u32::try_from(known.checks().len()).unwrap_or(u32::MAX);
     let failing = u32::try_from(known.checks().iter().filter(|check| !check.ok).count()).unwrap_or(u32::MAX);
-    if all == 0 { 0 } else { failing * 1000 / all }
+    (failing * 1000).checked_div(all).unwrap_or(0)
 }
 
 fn blast_radius(known: &Known) -> u32 {

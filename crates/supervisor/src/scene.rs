@@ -271,8 +271,10 @@ impl Scene {
     }
 
     pub(crate) fn logs(&self) -> Vec<&Record> {
-        let log = |effect| if let &Effect::Log(ref record) = effect { Some(record) } else { None };
-        self.effects.iter().filter_map(log).collect()
+        self.effects
+            .iter()
+            .filter_map(|effect| if let Effect::Log(record) = effect { Some(record) } else { None })
+            .collect()
     }
 
     pub(crate) fn logged(&self, event: Kind, reason: &str) -> bool {
@@ -291,8 +293,14 @@ impl Scene {
 
     /// All texts that went to the model through the port.
     pub(crate) fn texts(&self) -> Vec<&str> {
-        let text = |effect| if let &Effect::Correct(ref c) = effect { Some(c.text()) } else { None };
-        self.effects.iter().filter_map(text).collect()
+        self.effects
+            .iter()
+            .filter_map(
+                |effect| {
+                    if let Effect::Correct(correction) = effect { Some(correction.text()) } else { None }
+                },
+            )
+            .collect()
     }
 
     pub(crate) fn phases(&self) -> Vec<Phase> {

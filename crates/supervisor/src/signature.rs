@@ -54,8 +54,8 @@ fn telling_line(text: &str) -> &str {
 /// How many bytes from here on are a number, a time, an address or a digest.
 fn foldable(text: &str) -> usize {
     let run = |accept: fn(u8) -> bool| text.bytes().take_while(|b| accept(*b)).count();
-    if text.starts_with("0x") {
-        return 2 + text[2..].bytes().take_while(u8::is_ascii_hexdigit).count();
+    if let Some(address) = text.strip_prefix("0x") {
+        return 2 + address.bytes().take_while(u8::is_ascii_hexdigit).count();
     }
     let hex = run(|b| b.is_ascii_hexdigit());
     let ends = |length: usize| !text[length..].starts_with(|c: char| c.is_alphanumeric() || c == '_');

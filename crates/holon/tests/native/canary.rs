@@ -6,7 +6,9 @@ use holon_testkit::model::{ModelServer, Scripted};
 use holon_testkit::{Output, TestEnv, for_each_identity};
 use serde_json::json;
 
-use crate::stage::{BIN, KEY, Who, artifact, asking, ended, events, files_below, named, of_type, out, repo, run};
+use crate::stage::{
+    BIN, KEY, Who, artifact, asking, ended, events, files_below, named, of_type, out, repo, run,
+};
 
 /// A key in nobody's shape: only the host knows that it is one.
 const PLAIN: &str = "corp gateway 7f3a/9b2c+4d5e";
@@ -82,7 +84,8 @@ fn inv_06_no_process_inside_can_find_the_key() {
 ";
         let server = ModelServer::play(Who::OpenRouter.wire(), script);
         let tape = env.work().join("tape.yaml");
-        let call = asking(run(env, &repo, "execute", &["--json", "--record"]).arg(&tape), Who::OpenRouter, &server);
+        let call =
+            asking(run(env, &repo, "execute", &["--json", "--record"]).arg(&tape), Who::OpenRouter, &server);
         let output = call.run();
         ended(env, &output, 0);
         assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
@@ -128,14 +131,20 @@ fn telltale(who: Who, key: &str, write: bool) -> ModelServer {
             // In two pieces, and whole.
             Step::Text(format!("It begins with {}", &key[..half])),
             Step::Text(format!("{} and is {key}", &key[half..])),
-            call("execute", json!({"command": format!("echo '{key}' | tee /tmp/key /holon/output/note.txt; echo '{key}' | base64 -w0")})),
+            call(
+                "execute",
+                json!({"command": format!("echo '{key}' | tee /tmp/key /holon/output/note.txt; echo '{key}' | base64 -w0")}),
+            ),
             call("read_file", json!({"path": key})),
             call(key, json!({})),
         ]),
         turn(vec![call("write_todos", json!({"todos": [{"text": key, "status": "doing"}]}))]),
     ];
     if write {
-        turns.push(turn(vec![call("write_file", json!({"path": "b.txt", "content": format!("key = {key}\n")}))]));
+        turns.push(turn(vec![call(
+            "write_file",
+            json!({"path": "b.txt", "content": format!("key = {key}\n")}),
+        )]));
     }
     turns.push(turn(vec![call("finish", json!({"summary": format!("The key is {key}.")}))]));
     ModelServer::start(who.wire(), turns)

@@ -30,7 +30,8 @@ fn in_mid_stream(env: &TestEnv, server: &ModelServer) -> Invocation {
 
 fn in_mid_command(env: &TestEnv) -> Invocation {
     let repo = repo(env);
-    let wait = "- tool: execute\n  args: { command: \"echo begun > begun.txt; (setsid sleep 611 &); sleep 612\" }\n";
+    let wait =
+        "- tool: execute\n  args: { command: \"echo begun > begun.txt; (setsid sleep 611 &); sleep 612\" }\n";
     let tape = env.write("work/cassette.yaml", format!("{EDIT}{wait}"));
     run(env, &repo, "execute", &["--json", "--replay"]).arg(tape)
 }
@@ -93,11 +94,16 @@ fn a_command_that_kills_the_hands_is_a_clear_failure() {
         for kill in ["kill -9 -1", "kill -9 $PPID; sleep 600", "sh -c 'kill -9 -1' & sleep 600"] {
             let _ = fs::remove_dir_all(env.work().join("repo"));
             let repo = repo(env);
-            let script = format!("{EDIT}- tool: execute\n  args: {{ command: \"{kill}\" }}\n- text: Still here?\n");
+            let script =
+                format!("{EDIT}- tool: execute\n  args: {{ command: \"{kill}\" }}\n- text: Still here?\n");
             let output = crate::stage::play(env, &repo, "execute", &script, &[]);
             output.assert_code(1);
             let told = manifest(env);
-            assert_eq!((&told["status"], &told["outcome"]), (&"failed".into(), &"failure".into()), "{told:#}");
+            assert_eq!(
+                (&told["status"], &told["outcome"]),
+                (&"failed".into(), &"failure".into()),
+                "{told:#}"
+            );
             assert_eq!(told["error"]["kind"], "hands_gone", "{kill}: {told:#}");
             assert!(told["error"]["hint"].as_str().unwrap().contains("killed"), "{told:#}");
             env.assert_nothing_left();
@@ -111,8 +117,7 @@ fn hands_that_die_while_the_model_is_asked_end_the_run_at_once() {
     let repo = repo(&env);
     let script = "- tool: execute\n  args: { command: \"sleep 1; kill -9 -1\", background: true }\n";
     let turn = script.parse::<holon_model::Cassette>().unwrap().turns.remove(0);
-    let server =
-        ModelServer::start(Who::OpenRouter.wire(), [turn.into(), Scripted::stream([Piece::Hang])]);
+    let server = ModelServer::start(Who::OpenRouter.wire(), [turn.into(), Scripted::stream([Piece::Hang])]);
     let output = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).run();
     output.assert_code(1);
     assert!(output.elapsed.as_secs() < 8, "nobody waits for a model without hands: {:?}", output.elapsed);

@@ -53,11 +53,8 @@ fn a_background_job_does_not_hold_the_run() {
 fn a_workspace_may_be_called_anything() {
     for_each_identity(BIN, |env| {
         for name in ["with some spaces", "grüße-日本", "it's \"quoted\" $HOME", "-dash", "new\nline"] {
-            let repo = env
-                .repo_named(name)
-                .file("ä b.txt", "one\n")
-                .file("日本/c d.txt", "one\n")
-                .commit("first");
+            let repo =
+                env.repo_named(name).file("ä b.txt", "one\n").file("日本/c d.txt", "one\n").commit("first");
             let script = "
 - tools:
     - edit_file: { path: ä b.txt, old: one, new: two }
@@ -79,7 +76,8 @@ fn a_workspace_may_be_called_anything() {
 fn calls_in_great_number_and_of_great_size_are_answered_one_by_one() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let calls: String = (0..60).map(|n| format!("    - write_file: {{ path: f{n}.txt, content: x }}\n")).collect();
+    let calls: String =
+        (0..60).map(|n| format!("    - write_file: {{ path: f{n}.txt, content: x }}\n")).collect();
     let reads: String = (0..60).map(|n| format!("    - read_file: {{ path: f{n}.txt }}\n")).collect();
     let big = "y".repeat(2 << 20);
     let script = format!(

@@ -20,7 +20,10 @@ const FINISH: &str = "- tool: finish\n  args: { summary: Handed over. }\n";
 
 fn named(manifest: &Value) -> Vec<&str> {
     let artifacts = manifest["artifacts"].as_array().unwrap();
-    artifacts.iter().filter(|a| a["valid"] == true).map(|a| a["path"].as_str().unwrap()).collect()
+    let valid = artifacts.iter().filter(|a| a["valid"] == true);
+    let mut paths: Vec<&str> = valid.map(|a| a["path"].as_str().unwrap()).collect();
+    paths.sort_unstable();
+    paths
 }
 
 #[test]
@@ -34,7 +37,7 @@ fn inv_01_plan_hands_over_a_plan_and_cannot_write() {
             PLAN.trim_start().trim_start_matches("- ")
         );
         let manifest = ended(env, &play(env, &repo, "plan", &script, &["--verify", "full"]), 0);
-        assert_eq!(named(&manifest), ["plan.md", "plan.json"], "{manifest:#}");
+        assert_eq!(named(&manifest), ["plan.json", "plan.md", "summary.md"], "{manifest:#}");
         assert_eq!(manifest["metadata"]["workspace_access"], "read-only");
         assert_eq!(manifest["metadata"]["sandbox"]["enforced"]["tools"], true);
         let plan = artifact(env, "plan.md");
@@ -51,7 +54,8 @@ fn a_plan_that_is_missing_is_asked_for_and_then_a_failure() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     // It is told once what is missing, and mends it.
-    let forgets = format!("- text: It is simple.\n- expect: {{ last: [plan.md] }}\n  {}{FINISH}", &PLAN.trim()[2..]);
+    let forgets =
+        format!("- text: It is simple.\n- expect: {{ last: [plan.md] }}\n  {}{FINISH}", &PLAN.trim()[2..]);
     let forgets = forgets.replace("a.txt says two]- tool", "a.txt says two]\n- tool");
     ended(&env, &play(&env, &repo, "plan", &forgets, &[]), 0);
     // It never hands it over: the host sends it back once, and then it is over.
@@ -78,7 +82,7 @@ fn architect_writes_documents_and_nothing_else() {
 {PLAN}{FINISH}"
         );
         let manifest = ended(env, &play(env, &repo, "architect", &script, &[]), 0);
-        assert_eq!(named(&manifest), ["plan.md", "plan.json", "summary.md", "diff.patch"], "{manifest:#}");
+        assert_eq!(named(&manifest), ["diff.patch", "plan.json", "plan.md", "summary.md"], "{manifest:#}");
         let patch = artifact(env, "diff.patch");
         assert!(patch.contains("docs/plan/design.md") && patch.contains("+# The guide"), "{patch}");
         assert!(patch.contains("+y"), "{patch}");
@@ -120,7 +124,7 @@ fn debug_throws_its_experiments_away_unless_asked() {
         assert_unchanged(&before, repo.path());
 
         let manifest = ended(env, &play(env, &repo, "debug", DEBUG, &["--allow-writes"]), 0);
-        assert_eq!(named(&manifest), ["debug.json", "summary.md", "diff.patch"], "{manifest:#}");
+        assert_eq!(named(&manifest), ["debug.json", "diff.patch", "summary.md"], "{manifest:#}");
         assert!(artifact(env, "diff.patch").contains("+print"));
         assert_unchanged(&before, repo.path());
     });
@@ -148,7 +152,7 @@ fn ethical_weighs_and_changes_nothing() {
   args: { summary: Not like this. }
 ";
     let manifest = ended(&env, &play(&env, &repo, "ethical", script, &[]), 0);
-    assert_eq!(named(&manifest), ["ethics.json", "ethics.md"], "{manifest:#}");
+    assert_eq!(named(&manifest), ["ethics.json", "ethics.md", "summary.md"], "{manifest:#}");
     let ethics = json(&env, "ethics.json");
     assert_eq!((&ethics["is_approved"], &ethics["risk_level"]), (&false.into(), &"medium".into()));
     assert!(artifact(&env, "ethics.md").contains("It tracks people."));

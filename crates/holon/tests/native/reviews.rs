@@ -63,7 +63,8 @@ fn lines_are_verified_moved_or_demoted() {
     assert_unchanged(&before, repo.path());
 
     // The same finding some lines further down has the same fingerprint.
-    let shifted = env.repo_named("shifted").file("code.txt", format!("new\nnew\n{}", numbered(1))).commit("x");
+    let shifted =
+        env.repo_named("shifted").file("code.txt", format!("new\nnew\n{}", numbered(1))).commit("x");
     ended(&env, &play(&env, &shifted, "review", &review(&[finding(12, "line 10", "right")]), &[]), 0);
     assert_eq!(found(&env).1[0], prints[0]);
 }

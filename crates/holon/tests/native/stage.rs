@@ -9,14 +9,14 @@ use holon_testkit::model::ModelServer;
 use holon_testkit::{Invocation, Output, TestEnv, Workspace};
 use serde_json::Value;
 
-pub const BIN: &str = env!("CARGO_BIN_EXE_holon");
+pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// In the shape of a real key, and nobody's.
-pub const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
+pub(crate) const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
 
 /// A provider that is played by a server on loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub(crate) enum Who {
     OpenRouter,
     Anthropic,
     /// Whoever stands in for OpenAI; what OpenAI itself speaks is never spoken on loopback.
@@ -26,13 +26,13 @@ pub enum Who {
 }
 
 impl Who {
-    pub const ALL: [Self; 4] = [Self::OpenRouter, Self::Anthropic, Self::OpenAi, Self::Compatible];
+    pub(crate) const ALL: [Self; 4] = [Self::OpenRouter, Self::Anthropic, Self::OpenAi, Self::Compatible];
 
-    pub fn wire(self) -> Wire {
+    pub(crate) fn wire(self) -> Wire {
         if self == Self::Anthropic { Wire::Messages } else { Wire::Chat }
     }
 
-    pub fn key_variable(self) -> &'static str {
+    pub(crate) fn key_variable(self) -> &'static str {
         match self {
             Self::OpenRouter => "OPENROUTER_API_KEY",
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -42,7 +42,7 @@ impl Who {
     }
 
     /// Variables for a base URL, without the key.
-    pub fn variables(self, base: &str) -> Vec<(&'static str, String)> {
+    pub(crate) fn variables(self, base: &str) -> Vec<(&'static str, String)> {
         let own = |provider: &str, model: &str| {
             let text = str::to_owned;
             vec![
@@ -55,10 +55,11 @@ impl Who {
             Self::OpenRouter => own("openrouter", "anthropic/claude-sonnet-5.5"),
             Self::Anthropic => own("anthropic", "claude-sonnet-5-5"),
             Self::OpenAi => {
-                vec![("OPENAI_BASE_URL", base.to_owned()), ("HOLON_MODEL", "gpt-6-luna".to_owned()), (
-                    "HOLON_PROVIDER",
-                    "openai".to_owned(),
-                )]
+                vec![
+                    ("OPENAI_BASE_URL", base.to_owned()),
+                    ("HOLON_MODEL", "gpt-6-luna".to_owned()),
+                    ("HOLON_PROVIDER", "openai".to_owned()),
+                ]
             }
             Self::Compatible => vec![("HOLON_BASE_URL", base.to_owned())],
         }
@@ -66,71 +67,79 @@ impl Who {
 }
 
 /// `holon run` in a mode, with its artifacts in [`out`].
-pub fn run(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> Invocation {
+pub(crate) fn run(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> Invocation {
     let call = env.holon(["run", "--mode", mode, "--goal", "Do it", "--out"]).arg(out(env)).args(more);
     call.cwd(repo.path()).timeout(Duration::from_secs(60))
 }
 
 /// The same with a server as its model, and a key.
-pub fn asking(call: Invocation, who: Who, server: &ModelServer) -> Invocation {
+pub(crate) fn asking(call: Invocation, who: Who, server: &ModelServer) -> Invocation {
     named(call, who, &server.base()).env(who.key_variable(), KEY)
 }
 
 /// The same with a URL as its model, and no key.
-pub fn named(call: Invocation, who: Who, base: &str) -> Invocation {
+pub(crate) fn named(call: Invocation, who: Who, base: &str) -> Invocation {
     who.variables(base).into_iter().fold(call, |call, (name, value)| call.env(name, value))
 }
 
 /// A run whose model is a cassette.
-pub fn play(env: &TestEnv, repo: &Workspace, mode: &str, cassette: &str, more: &[&str]) -> Output {
+pub(crate) fn play(env: &TestEnv, repo: &Workspace, mode: &str, cassette: &str, more: &[&str]) -> Output {
     let file = env.write("work/cassette.yaml", cassette);
     run(env, repo, mode, more).arg("--replay").arg(file).run()
 }
 
-pub fn out(env: &TestEnv) -> PathBuf {
+pub(crate) fn out(env: &TestEnv) -> PathBuf {
     env.work().join("out")
 }
 
 /// A file of the run's output.
 #[track_caller]
-pub fn artifact(env: &TestEnv, name: &str) -> String {
+pub(crate) fn artifact(env: &TestEnv, name: &str) -> String {
     let path = out(env).join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[track_caller]
-pub fn json(env: &TestEnv, name: &str) -> Value {
+pub(crate) fn json(env: &TestEnv, name: &str) -> Value {
     serde_json::from_str(&artifact(env, name)).expect("JSON")
 }
 
 /// The manifest of a run that must have ended with this code.
 #[track_caller]
-pub fn ended(env: &TestEnv, output: &Output, code: i32) -> Value {
+pub(crate) fn ended(env: &TestEnv, output: &Output, code: i32) -> Value {
     output.assert_code(code);
     let manifest = output.manifest(out(env));
     assert_eq!(manifest["exit_code"], code, "{manifest:#}");
     manifest
 }
 
-/// The events of the run in [`out`].
+/// The folder in the store of the run whose artifacts are in [`out`].
 #[track_caller]
-pub fn events(env: &TestEnv) -> Vec<Value> {
-    let text = artifact(env, "evidence/events.jsonl");
+pub(crate) fn stored(env: &TestEnv) -> PathBuf {
+    let manifest = json(env, "manifest.json");
+    let id = manifest["run_id"].as_str().expect("an id");
+    env.runs().into_iter().find(|folder| folder.ends_with(id)).expect("the run is in the store")
+}
+
+/// The events of the run in [`out`], to the last.
+#[track_caller]
+pub(crate) fn events(env: &TestEnv) -> Vec<Value> {
+    let text = fs::read_to_string(stored(env).join("evidence/events.jsonl")).expect("events");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// Those of one type.
-pub fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
 /// A repository with one file, `a.txt`, that says `one`.
-pub fn repo(env: &TestEnv) -> Workspace {
+pub(crate) fn repo(env: &TestEnv) -> Workspace {
     env.repo().file("a.txt", "one\n").commit("first")
 }
 
 /// Every file below a folder with its content.
-pub fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut folders = vec![folder.to_owned()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -147,7 +156,7 @@ pub fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Turns that change `a.txt` and say so.
-pub const EDIT: &str = "
+pub(crate) const EDIT: &str = "
 - text: Let me see.
   tools:
     - read_file: { path: a.txt }

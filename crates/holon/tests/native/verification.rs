@@ -70,7 +70,8 @@ fn a_failing_check_that_was_asked_for_is_a_failure_whatever_the_model_says() {
     let output = play(&env, &repo, "execute", idle, &["--check", "false"]);
     assert_eq!(ended(&env, &output, 1)["no_changes"], true);
     // And when the model itself ran it and saw it fail.
-    let honest = "- tool: execute\n  args: { command: 'false' }\n- tool: finish\n  args: { summary: It fails. }\n";
+    let honest =
+        "- tool: execute\n  args: { command: 'false' }\n- tool: finish\n  args: { summary: It fails. }\n";
     ended(&env, &play(&env, &repo, "execute", honest, &["--check", "false"]), 1);
 }
 
@@ -78,7 +79,8 @@ fn a_failing_check_that_was_asked_for_is_a_failure_whatever_the_model_says() {
 fn a_check_sees_the_result_and_cannot_change_it() {
     let env = TestEnv::new(BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
-    let check = "grep -q two a.txt && echo three > a.txt && echo x > new.txt && ! grep -rq sk-or- /proc/self/environ";
+    let check =
+        "grep -q two a.txt && echo three > a.txt && echo x > new.txt && ! grep -rq sk-or- /proc/self/environ";
     let manifest = ended(&env, &play(&env, &repo, "execute", &claiming(EDIT), &["--check", check]), 0);
     assert_eq!(manifest["metadata"]["verification"]["state"], "verified");
     let patch = artifact(&env, "diff.patch");
@@ -88,7 +90,8 @@ fn a_check_sees_the_result_and_cannot_change_it() {
 
 #[test]
 fn weaker_tests_are_pointed_out() {
-    let tests = "def test_a():\n    assert 1 + 1 == 2\n    assert 2 + 2 == 4\n\ndef test_b():\n    assert True\n";
+    let tests =
+        "def test_a():\n    assert 1 + 1 == 2\n    assert 2 + 2 == 4\n\ndef test_b():\n    assert True\n";
     let cases = [
         ("tool: delete_file\n  args: { path: test_sums.py }", "test_sums.py"),
         (

@@ -5,9 +5,9 @@ use holon_testkit::model::{ModelServer, Scripted, Split};
 
 use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, events, of_type, repo, run};
 
-/// Models that call tools natively, as far as their names tell.
+/// A model that calls tools natively, as far as its name tells.
 fn model(who: Who) -> Vec<&'static str> {
-    if who == Who::Compatible { vec!["--model", "qwen3:8b"] } else { Vec::new() }
+    if who == Who::Compatible { vec!["--model", "qwen3:32b"] } else { Vec::new() }
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn an_edit_over_every_wire() {
     for who in Who::ALL {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
-        let server = ModelServer::play(who.wire(), EDIT).with_models(["qwen3:8b"]);
+        let server = ModelServer::play(who.wire(), EDIT).with_models(["qwen3:32b"]);
         let output = asking(run(&env, &repo, "execute", &model(who)), who, &server).run();
         let manifest = ended(&env, &output, 0);
         assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"), "{who:?}");

@@ -32,13 +32,16 @@ fn fenced_json_completes_an_edit() {
         assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"));
         assert_eq!(artifact(&env, "summary.md"), "The file says two now.\n");
 
-        for request in server.requests() {
+        // An Ollama would also say more about its model.
+        let mut requests = server.requests();
+        requests.retain(|request| request.path.ends_with("/chat/completions"));
+        for request in &requests {
             assert!(request.body.get("tools").is_none(), "no tools are offered natively: {}", request.body);
             let messages = request.body["messages"].as_array().unwrap();
             assert!(messages.iter().all(|message| message["role"] != "tool"), "{}", request.body);
         }
-        assert!(server.requests()[0].body.to_string().contains("write_file"), "they are explained in words");
-        assert!(server.requests()[3].body.to_string().contains("exit code 0"), "and answered in words");
+        assert!(requests[0].body.to_string().contains("write_file"), "they are explained in words");
+        assert!(requests[3].body.to_string().contains("exit code 0"), "and answered in words");
         let events = events(&env);
         let tools: Vec<&str> =
             of_type(&events, "tool_proposed").iter().map(|event| event["tool"].as_str().unwrap()).collect();
@@ -54,8 +57,10 @@ fn inv_10_words_are_under_the_same_policy() {
     let call = asking(run(&env, &repo, "plan", &[]), Who::Compatible, &server);
     let manifest = ended(&env, &call.run(), 1);
     assert_ne!(manifest["outcome"], "success");
+    // What this mode does not have is not even read as a call.
     let events = events(&env);
-    let decided = of_type(&events, "tool_decided");
-    assert_eq!(decided[1]["verdict"], "deny", "{decided:#?}");
+    let tools: Vec<&str> =
+        of_type(&events, "tool_finished").iter().filter_map(|event| event["summary"].as_str()).collect();
+    assert!(tools.iter().all(|told| !told.contains("a.txt: ")), "{tools:?}");
     assert_eq!(repo.read("a.txt"), b"one\n");
 }

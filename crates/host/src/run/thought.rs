@@ -180,8 +180,10 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
 
 fn hands_gone(said: &str, verdict: &mut Verdict) -> bool {
     let error = ErrorInfo::new("hands_gone", format!("the hands inside the walls were ended{said}"));
-    verdict
-        .ended(Status::Failed, error.with_hint("a command of the agent may have killed them; see events.jsonl"));
+    verdict.ended(
+        Status::Failed,
+        error.with_hint("a command of the agent may have killed them; see events.jsonl"),
+    );
     false
 }
 

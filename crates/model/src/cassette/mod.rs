@@ -50,6 +50,15 @@ pub struct Cassette {
     pub turns: Vec<Turn>,
 }
 
+impl Cassette {
+    /// The model that a recording was made with; its requests name it.
+    pub fn model(&self) -> Option<&str> {
+        let first =
+            self.turns.iter().find_map(|turn| turn.asked.as_ref()).filter(|asked| asked.keeps == 0)?;
+        first.text.lines().next()?.strip_prefix("model ")
+    }
+}
+
 /// One answer, and what its request must look like.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {

@@ -80,9 +80,8 @@ fn part(section: &[&str]) -> Option<Part> {
     let old = side("--- ", "a/")
         .or_else(|| after("rename from ").or(after("copy from ")).map(unquoted))
         .or_else(both);
-    let new = side("+++ ", "b/")
-        .or_else(|| after("rename to ").or(after("copy to ")).map(unquoted))
-        .or_else(both);
+    let new =
+        side("+++ ", "b/").or_else(|| after("rename to ").or(after("copy to ")).map(unquoted)).or_else(both);
     Some(Part {
         old: old.filter(|_| !created),
         new: new.filter(|_| !deleted),

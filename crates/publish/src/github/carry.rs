@@ -27,6 +27,14 @@ pub(super) enum Action {
 }
 
 impl Action {
+    /// The commit that is pushed.
+    pub(super) fn commit(&self) -> Option<&str> {
+        match self {
+            Self::Push { commit, .. } => Some(commit),
+            Self::Call(..) => None,
+        }
+    }
+
     fn step(&self) -> Step {
         match self {
             Self::Push { remote, commit, branch, lease, .. } => {
@@ -48,6 +56,8 @@ pub(super) struct Decision {
     pub url: Option<String>,
     pub counts: Option<Counts>,
     pub notes: Vec<String>,
+    /// The pull request it is about: number and head.
+    pub pull: Option<(u64, String)>,
 }
 
 /// What went before, for a decision that depends on it.
@@ -57,41 +67,42 @@ pub(super) struct Before {
     pub unprocessable: u32,
 }
 
-/// Decides and carries out one part; the answers to its calls come back with the report.
+/// Decides and carries out one part; the pull request it found or made comes back with the report.
 pub(super) fn carry(
     tools: &mut Tools<'_>,
     dry_run: bool,
     mut report: PartReport,
     mut decide: impl FnMut(&mut Tools<'_>, Before) -> Result<Decision, Error>,
-) -> (PartReport, Vec<Value>) {
+) -> (PartReport, Option<(u64, String)>) {
     let mut before = Before::default();
-    let mut answers = Vec::new();
+    let mut pull = None;
     let mut unclear = false;
     for attempt in 1.. {
         let decision = match decide(tools, before) {
             Ok(decision) => decision,
-            Err(error) => return (report.fail(&error), answers),
+            Err(error) => return (report.fail(&error), pull),
         };
         // After an unclear answer the forge may already hold what was sent, and the counts would call it a duplicate.
         report.counts = report.counts.filter(|_| unclear).or(decision.counts);
         report.url = decision.url.or(report.url);
         report.notes = decision.notes;
+        pull = decision.pull.or(pull);
         if dry_run {
             report.steps = decision.actions.iter().map(Action::step).collect();
             report.result = if report.steps.is_empty() { Outcome::Unchanged } else { Outcome::Planned };
-            return (report, answers);
+            return (report, pull);
         }
-        match carry_out(tools, decision.actions, &mut report, &mut answers) {
+        match carry_out(tools, decision.actions, &mut report, &mut pull) {
             Ok(()) => break,
             Err(error) if attempt < ATTEMPTS && worth_another_look(&error) => {
                 before.unprocessable += u32::from(error.status() == Some(422));
                 unclear = error.is_unclear();
             }
-            Err(error) => return (report.fail(&error), answers),
+            Err(error) => return (report.fail(&error), pull),
         }
     }
     report.result = if report.steps.is_empty() { Outcome::Unchanged } else { Outcome::Published };
-    (report, answers)
+    (report, pull)
 }
 
 /// Whether the forge may hold something else than was thought.
@@ -107,7 +118,7 @@ fn carry_out(
     tools: &mut Tools<'_>,
     actions: Vec<Action>,
     report: &mut PartReport,
-    answers: &mut Vec<Value>,
+    pull: &mut Option<(u64, String)>,
 ) -> Result<(), Error> {
     for action in actions {
         let step = action.step();
@@ -121,7 +132,10 @@ fn carry_out(
                 if let Some(url) = value["html_url"].as_str() {
                     report.url = Some(url.to_owned());
                 }
-                answers.push(value);
+                if let (Some(number), Some(head)) = (value["number"].as_u64(), value["head"]["sha"].as_str())
+                {
+                    *pull = Some((number, head.to_owned()));
+                }
             }
         }
         report.steps.push(step);

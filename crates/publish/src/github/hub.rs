@@ -41,7 +41,7 @@ pub(crate) struct PullFacts {
 /// What a number names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Thread {
-    Issue { url: String },
+    Issue,
     Pull(Box<PullFacts>),
 }
 
@@ -90,12 +90,18 @@ pub(crate) fn pull(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<PullFa
     pull_of(&request, &json(api, &request)?)
 }
 
+/// What a number names. Asked as a pull request first: a token for those may not read issues, and the other way round.
 pub(crate) fn thread(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<Thread, Error> {
+    let refused = match pull(api, repo, number) {
+        Ok(found) => return Ok(Thread::Pull(Box::new(found))),
+        Err(error) if matches!(error.status(), Some(403 | 404)) => error,
+        Err(error) => return Err(error),
+    };
     let issue = json(api, &Request::get(repo.path(&format!("/issues/{number}"))))?;
     if issue["pull_request"].is_object() {
-        return Ok(Thread::Pull(Box::new(pull(api, repo, number)?)));
+        return Err(refused);
     }
-    Ok(Thread::Issue { url: text(&issue["html_url"]) })
+    Ok(Thread::Issue)
 }
 
 /// Who we are on the forge.

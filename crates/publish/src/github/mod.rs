@@ -201,13 +201,9 @@ impl Run<'_> {
             pull: self.pull_facts(),
             patch,
         };
-        let (report, answers) =
+        let (report, pull) =
             carry(tools, self.options.dry_run, PartReport::new(name), |tools, _| pull::decide(&ask, tools));
-        let opened = answers
-            .iter()
-            .rev()
-            .find_map(|a| Some((a["number"].as_u64()?, a["head"]["sha"].as_str()?.to_owned())));
-        self.opened = opened;
+        self.opened = pull;
         Ok(report)
     }
 

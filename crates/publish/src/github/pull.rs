@@ -36,8 +36,8 @@ struct Way {
     repo: Repo,
     clone_url: String,
     branch: String,
-    /// The branch and, when it is already known, the commit the change is put on.
-    onto: (String, Option<String>),
+    /// The branch the change is put on.
+    onto: String,
     /// The repository that `onto` is in.
     onto_url: String,
     /// Whether a pull request is opened for it.
@@ -77,7 +77,7 @@ fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
         };
         return Ok(Way {
             repo,
-            onto: (pull.head_ref.clone(), Some(pull.head_sha.clone())),
+            onto: pull.head_ref.clone(),
             onto_url: url.clone(),
             clone_url: url,
             branch: pull.head_ref.clone(),
@@ -111,7 +111,7 @@ fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
             "choose another --task or --base",
         ));
     }
-    Ok(Way { repo, clone_url, branch, onto: (base, None), onto_url: ask.repo.clone_url.clone(), opens: true })
+    Ok(Way { repo, clone_url, branch, onto: base, onto_url: ask.repo.clone_url.clone(), opens: true })
 }
 
 fn remote(tools: &Tools<'_>, url: &str) -> Remote {
@@ -123,15 +123,13 @@ fn remote(tools: &Tools<'_>, url: &str) -> Remote {
 fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Option<Action>, Error> {
     let bench = Bench::new(tools.git.clone(), tools.temp)?;
     let (source, sink) = (remote(tools, &way.onto_url), remote(tools, &way.clone_url));
-    let onto = bench.branches(&source, &[&way.onto.0])?.remove(&way.onto.0);
+    let (onto, tip) = tips(&bench, &source, &sink, way)?;
     let Some(onto) = onto else {
-        return Err(Error::usage(format!("there is no branch {}", way.onto.0), "choose one with --base"));
+        return Err(Error::usage(format!("there is no branch {}", way.onto), "choose one with --base"));
     };
-    let tip = bench.branches(&sink, &[&way.branch])?.remove(&way.branch);
     if let Some(tip) = &tip {
         bench.fetch(&sink, &[tip])?;
-        let found = bench.look(tip)?;
-        match standing(Some(&found), ask.facts) {
+        match standing(Some(&bench.look(tip)?), ask.facts) {
             Standing::Current(_) => return Ok(None),
             Standing::Foreign(commit, why) if way.opens => {
                 return Err(Error::Foreign { branch: way.branch.clone(), commit, why });
@@ -140,12 +138,11 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
             _ => {}
         }
     }
-    let onto = if way.opens { onto } else { tip.clone().unwrap_or(onto) };
     fetch_all(&bench, &source, ask, &onto)?;
     let tree = match bench.apply(ask.patch, &onto, ask.options.directory.as_deref())? {
         Ok(tree) => tree,
         Err(conflicts) => {
-            let onto = format!("{} ({})", way.onto.0, onto.chars().take(12).collect::<String>());
+            let onto = format!("{} ({})", way.onto, onto.chars().take(12).collect::<String>());
             return Err(Error::Conflicts { onto, conflicts });
         }
     };
@@ -169,6 +166,21 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
     }))
 }
 
+/// Where the branch to build on and the branch to push to are now.
+fn tips(
+    bench: &Bench,
+    source: &Remote,
+    sink: &Remote,
+    way: &Way,
+) -> Result<(Option<String>, Option<String>), Error> {
+    if source.url == sink.url {
+        let found = bench.branches(source, &[&way.onto, &way.branch])?;
+        return Ok((found.get(&way.onto).cloned(), found.get(&way.branch).cloned()));
+    }
+    let onto = bench.branches(source, &[&way.onto])?.remove(&way.onto);
+    Ok((onto, bench.branches(sink, &[&way.branch])?.remove(&way.branch)))
+}
+
 /// The run's own identity; `.invalid` is a domain nobody can have.
 fn identity(ask: &Ask<'_>) -> (String, String) {
     let agent: String = ask
@@ -186,7 +198,9 @@ fn identity(ask: &Ask<'_>) -> (String, String) {
 
 /// Fetches the commit to build on, and the one the run saw: merging needs its files.
 fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str) -> Result<(), Error> {
-    bench.fetch(source, &[onto])?;
+    if !bench.has(onto) {
+        bench.fetch(source, &[onto])?;
+    }
     let saw =
         ask.output.manifest().metadata.snapshot.as_ref().and_then(|snapshot| snapshot.base_commit.clone());
     if let Some(saw) = saw.filter(|saw| saw != onto && !bench.has(saw)) {
@@ -219,6 +233,9 @@ fn open(
     let region = words::region(summary.as_deref(), about, title, ask.facts, ask.clean);
     if let Some(pull) = ours.iter().find(|pull| pull["state"] == "open") {
         decision.url = url(pull);
+        let pushed = decision.actions.iter().find_map(Action::commit);
+        let head = pushed.or(pull["head"]["sha"].as_str()).unwrap_or_default().to_owned();
+        decision.pull = pull["number"].as_u64().map(|number| (number, head));
         decision.actions.extend(update(target, pull, &region, title, ask.facts, &mut decision.notes));
         return Ok(());
     }
@@ -236,7 +253,7 @@ fn open(
     let mut body = json!({
         "title": title,
         "head": if way.repo == *target { way.branch.clone() } else { head },
-        "base": way.onto.0,
+        "base": way.onto,
         "body": region,
         "draft": ask.facts.draft || ask.options.draft,
     });
@@ -246,7 +263,7 @@ fn open(
             body["head_repo"] = way.repo.to_string().into();
         }
     }
-    let what = format!("open a pull request from {} to {}", way.branch, way.onto.0);
+    let what = format!("open a pull request from {} to {}", way.branch, way.onto);
     decision.actions.push(Action::Call(what, Request::send(Method::Post, target.path("/pulls"), body)));
     Ok(())
 }

@@ -91,6 +91,35 @@ fn an_ethics_report_is_a_check_run_for_an_app() {
 }
 
 #[test]
+fn everything_of_one_run_comes_together_at_its_pull_request() {
+    let stage = Stage::new();
+    stage.hub.bot("holon-app[bot]", "app-token-0123456789", &[]);
+    let patch = std::fs::read_to_string(stage.simple_patch().join("diff.patch")).unwrap();
+    let output = stage
+        .output("orchestrate")
+        .file("diff.patch", &patch)
+        .file("summary.md", "All of it.")
+        .file("plan.md", PLAN)
+        .file("ethics.json", ETHICS)
+        .file("ethics.md", "# Fine")
+        .finish();
+    let mut options = Options::new(NAME.parse().unwrap());
+    options.task = Some("all".parse().unwrap());
+    for expect in [Outcome::Published, Outcome::Unchanged] {
+        let report = stage.publish_as(&output, &options, "app-token-0123456789").unwrap();
+        assert!(
+            report.parts.len() == 3 && report.parts.iter().all(|part| part.result == expect),
+            "{report:#?}"
+        );
+    }
+    assert_eq!(
+        (stage.repo.pulls().len(), stage.repo.comments(1).len(), stage.repo.checks().len()),
+        (1, 1, 1)
+    );
+    assert_eq!(stage.repo.checks()[0]["head_sha"].as_str(), stage.repo.tip("holon/all").as_deref());
+}
+
+#[test]
 fn a_person_who_may_not_make_check_runs_comments() {
     let stage = Stage::new();
     let pull = stage.pull_request();

@@ -12,10 +12,9 @@ pub(super) fn test(output: &str) -> Report {
             report.skipped = report.skipped.saturating_add(count_before(result, "ignored").unwrap_or(0));
         } else if let Some((name, outcome)) =
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
+            && outcome.trim_end().starts_with("FAILED")
         {
-            if outcome.trim_end().starts_with("FAILED") {
-                report.fail(name.trim_end_matches(" - should panic"));
-            }
+            report.fail(name.trim_end_matches(" - should panic"));
         }
     }
     report

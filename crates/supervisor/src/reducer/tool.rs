@@ -42,10 +42,10 @@ impl Step<'_> {
         }
         let Ruled(verdict, rule, why) = self.rule_on(proposal, call_key, command.as_deref());
         let blocked = verdict == Verdict::Block;
-        if !blocked || self.s.observing {
-            if let Some(node) = self.s.graph.as_mut().and_then(|graph| graph.current_mut()) {
-                node.calls = node.calls.saturating_add(u32::from(proposal.class != ToolClass::Control));
-            }
+        if (!blocked || self.s.observing)
+            && let Some(node) = self.s.graph.as_mut().and_then(|graph| graph.current_mut())
+        {
+            node.calls = node.calls.saturating_add(u32::from(proposal.class != ToolClass::Control));
         }
         if verdict != Verdict::Allow {
             let payload = json!({"call": proposal.call, "tool": proposal.tool, "rule": rule, "why": why});

@@ -193,7 +193,7 @@ impl Run {
             Temper::Spreads => self.write(&format!("src/{n}.rs"), after),
             Temper::Silent => {}
             Temper::Wild => match n % 6 {
-                0 => self.exec("rm -rf target", n % 5 == 0, after),
+                0 => self.exec("rm -rf target", n.is_multiple_of(5), after),
                 1 => self.exec(&format!("./tool {n}"), true, after),
                 2 => self.write(&letter, after),
                 3 => self.check(after),

@@ -73,7 +73,7 @@ impl Walk {
     }
 
     /// To the edit step of a standard plan.
-    fn to_edit(mut self) -> Self {
+    fn at_edit(mut self) -> Self {
         self.feed(&read("c", "a.rs", "0")).feed(&search("c", 1));
         assert_eq!(self.at(), "edit");
         self
@@ -148,7 +148,7 @@ fn named_files_are_what_inspecting_means() {
 
 #[test]
 fn a_round_without_writing_ends_the_edit() {
-    let mut walk = Walk::new(Complexity::Simple).to_edit();
+    let mut walk = Walk::new(Complexity::Simple).at_edit();
     walk.edit().end(true, false);
     assert_eq!(walk.at(), "edit");
     walk.end(false, false);
@@ -157,7 +157,7 @@ fn a_round_without_writing_ends_the_edit() {
 
 #[test]
 fn an_old_green_check_proves_nothing_new() {
-    let mut walk = Walk::new(Complexity::Simple).to_edit();
+    let mut walk = Walk::new(Complexity::Simple).at_edit();
     walk.green();
     assert_eq!(walk.at(), "edit", "nothing was edited");
     walk.edit().end(true, false).end(false, false);
@@ -166,7 +166,7 @@ fn an_old_green_check_proves_nothing_new() {
 
 #[test]
 fn a_failing_check_leads_back_and_in_the_end_elsewhere() {
-    let mut walk = Walk::new(Complexity::Moderate).to_edit();
+    let mut walk = Walk::new(Complexity::Moderate).at_edit();
     for retries in 1..3 {
         walk.edit().red();
         assert_eq!(walk.at(), "edit", "retry {retries}");
@@ -188,7 +188,7 @@ fn a_failing_check_leads_back_and_in_the_end_elsewhere() {
 
 #[test]
 fn when_no_way_is_left_the_graph_has_failed() {
-    let mut walk = Walk::new(Complexity::Moderate).to_edit();
+    let mut walk = Walk::new(Complexity::Moderate).at_edit();
     for _ in 0..6 {
         walk.edit().red();
     }
@@ -224,7 +224,7 @@ fn steps_that_bring_nothing_are_left_when_their_budget_is_spent() {
 
 #[test]
 fn an_edit_without_end_is_taken_as_done() {
-    let mut walk = Walk::new(Complexity::Simple).to_edit();
+    let mut walk = Walk::new(Complexity::Simple).at_edit();
     for _ in 0..7 {
         walk.edit().end(true, false);
     }
@@ -279,7 +279,7 @@ fn a_summary_that_is_worked_on_came_too_early() {
 
 #[test]
 fn giving_up_switches_or_fails() {
-    let mut walk = Walk::new(Complexity::Moderate).to_edit();
+    let mut walk = Walk::new(Complexity::Moderate).at_edit();
     let ground = Ground { known: &walk.known, named: &walk.named, round: 1 };
     walk.graph.switch_branch("budget", ground);
     assert_eq!(walk.at(), "fallback");
@@ -291,7 +291,7 @@ fn giving_up_switches_or_fails() {
 
 #[test]
 fn no_way_is_gone_twice() {
-    let mut walk = Walk::new(Complexity::Moderate).to_edit();
+    let mut walk = Walk::new(Complexity::Moderate).at_edit();
     for _ in 0..3 {
         walk.edit().red();
     }
@@ -333,7 +333,7 @@ fn the_past_proves_what_it_can() {
         }
         graph.backfill(Ground { known: &known, named: &named, round: 3 });
         assert_eq!(graph.current().map_or("-", |node| node.kind.name()), expect, "{facts:?}");
-        assert!(graph.steps().all(|node| (node.status == NodeStatus::Done) == !node.evidence.is_empty()));
+        assert!(graph.steps().all(|node| (node.status == NodeStatus::Done) != node.evidence.is_empty()));
     };
     let case = ["x".to_owned()];
     let change = || write("c", "a.rs", "0", "1");

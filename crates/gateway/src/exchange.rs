@@ -1,0 +1,193 @@
+//! One request and its answer, on a task of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use holon_core::redact::Redactor;
+use holon_model::{Cancel, Delta, ModelError, Provider, Reply, Sink, Wire};
+use tokio::sync::oneshot;
+
+use crate::account::Charge;
+use crate::flow::Inlet;
+use crate::pass::{PASSING, Passing};
+use crate::serve::{self, Asked, Labels, Teller};
+use crate::veil::Keys;
+
+/// How an answer begins.
+pub(crate) enum Head {
+    /// Pieces follow.
+    Stream,
+    /// This is all.
+    Whole(Bytes),
+    /// There is none.
+    Failed(ModelError),
+}
+
+/// Begins the answer, once.
+pub(crate) struct Opener(Mutex<Option<oneshot::Sender<Head>>>);
+
+impl Opener {
+    pub(crate) fn new(head: oneshot::Sender<Head>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(head))))
+    }
+
+    /// Begins a stream, unless the answer has begun.
+    pub(crate) fn open(&self) {
+        self.answer(Head::Stream);
+    }
+
+    /// Gives the head; false when the answer has begun already.
+    fn answer(&self, head: Head) -> bool {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // A client that is gone needs no answer.
+            Some(sender) => sender.send(head).is_ok() || true,
+            None => false,
+        }
+    }
+}
+
+/// All that is needed to serve a request.
+pub(crate) struct Exchange {
+    pub(crate) wire: Wire,
+    pub(crate) asked: Asked,
+    pub(crate) labels: Labels,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) charge: Charge,
+    pub(crate) opener: Arc<Opener>,
+    pub(crate) cancel: Cancel,
+    pub(crate) keys: Keys,
+    pub(crate) redactor: Redactor,
+}
+
+impl Exchange {
+    /// Lets bytes pass through to a provider of the same wire.
+    pub(crate) async fn pass(mut self, passing: Passing) {
+        let passing = Arc::new(passing);
+        let outcome = {
+            let mut sink = Counting(&mut self.charge);
+            let answer = self.provider.stream(&self.asked.request, &mut sink, &self.cancel);
+            PASSING.scope(Arc::clone(&passing), answer).await
+        };
+        let outcome = self.settle(outcome);
+        let ended = passing.end();
+        let Some(mut inlet) = ended.inlet else { return };
+        match outcome {
+            Ok(reply) if ended.whole || !self.asked.stream => {
+                self.deliver(&reply, ended.whole.then_some(ended.last), inlet);
+            }
+            Ok(_) => {
+                let _ = inlet.push(&ended.last).and_then(|()| inlet.finish());
+            }
+            Err(error) => {
+                if self.opener.answer(Head::Failed(error.clone())) {
+                    return;
+                }
+                let _ = inlet.push(&ended.last);
+                if !ended.told {
+                    let _ = inlet.push(serve::failure(self.wire, self.labels.clone(), &error).as_bytes());
+                }
+                let _ = inlet.finish();
+            }
+        }
+    }
+
+    /// Translates between the client's wire and whatever the provider speaks.
+    pub(crate) async fn translate(mut self, inlet: Inlet) {
+        if !self.asked.stream {
+            let outcome = {
+                let mut sink = Counting(&mut self.charge);
+                self.provider.stream(&self.asked.request, &mut sink, &self.cancel).await
+            };
+            match self.settle(outcome) {
+                Ok(reply) => self.deliver(&reply, None, inlet),
+                Err(error) => drop(self.opener.answer(Head::Failed(error))),
+            }
+            return;
+        }
+        let mut sink = Telling {
+            teller: serve::teller(self.wire, self.labels.clone()),
+            inlet,
+            charge: &mut self.charge,
+            opener: &self.opener,
+            cancel: &self.cancel,
+        };
+        let outcome = self.provider.stream(&self.asked.request, &mut sink, &self.cancel).await;
+        let Telling { mut teller, mut inlet, .. } = sink;
+        let told = match self.settle(outcome) {
+            Ok(reply) => {
+                self.opener.open();
+                teller.end(&reply)
+            }
+            Err(error) if self.opener.answer(Head::Failed(error.clone())) => return,
+            Err(error) => teller.fail(&error),
+        };
+        let _ = inlet.push(told.as_bytes()).and_then(|()| inlet.finish());
+    }
+
+    /// Gives a reply that is there as a whole, in the form the client asked for.
+    fn deliver(&self, reply: &Reply, bytes: Option<Vec<u8>>, mut inlet: Inlet) {
+        if self.asked.stream {
+            self.opener.open();
+            let told = serve::teller(self.wire, self.labels.clone()).end(reply);
+            let _ = inlet.push(told.as_bytes()).and_then(|()| inlet.finish());
+            return;
+        }
+        let body =
+            bytes.unwrap_or_else(|| serve::whole(self.wire, &self.labels, reply).to_string().into_bytes());
+        self.opener.answer(Head::Whole(self.keys.cover(&body).into()));
+    }
+
+    /// Books what it cost, before the client learns that it is over.
+    fn settle(&mut self, outcome: Result<Reply, ModelError>) -> Result<Reply, ModelError> {
+        match outcome {
+            Ok(reply) => {
+                self.charge.settle(reply.usage);
+                Ok(reply)
+            }
+            Err(mut error) => {
+                error.message = self.redactor.redact_str(&error.message);
+                error.request_id = error.request_id.map(|id| self.redactor.redact_str(&id));
+                self.charge.fail(&error);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn bytes_of(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::Reasoning(text) | Delta::CallArguments { text, .. } => text.len(),
+        Delta::CallStarted { name, .. } => name.len(),
+        Delta::Restart => 0,
+    }
+}
+
+/// Counts an answer that somebody else passes on.
+struct Counting<'a>(&'a mut Charge);
+
+impl Sink for Counting<'_> {
+    fn delta(&mut self, delta: Delta) {
+        self.0.hear(bytes_of(&delta));
+    }
+}
+
+/// Passes an answer on in the client's wire.
+struct Telling<'a> {
+    teller: Teller,
+    inlet: Inlet,
+    charge: &'a mut Charge,
+    opener: &'a Opener,
+    cancel: &'a Cancel,
+}
+
+impl Sink for Telling<'_> {
+    fn delta(&mut self, delta: Delta) {
+        self.charge.hear(bytes_of(&delta));
+        let told = self.teller.delta(&delta);
+        self.opener.open();
+        // A provider cannot be asked to wait, so a client that does not read loses its answer.
+        if self.inlet.push(told.as_bytes()).is_err() || self.inlet.is_full() {
+            self.cancel.cancel();
+        }
+    }
+}

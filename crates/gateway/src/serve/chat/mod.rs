@@ -1,0 +1,7 @@
+//! Chat completions.
+
+mod read;
+mod tell;
+
+pub(super) use read::read;
+pub(super) use tell::{Form, whole};

@@ -1,0 +1,150 @@
+//! The chunks of a chat completion.
+
+use holon_model::{ModelError, Part, Reply, Seal, Stop, ToolCall, Usage, Wire};
+use serde_json::{Value, json};
+
+use crate::refusal::Refusal;
+use crate::serve::Labels;
+use crate::serve::teller::{Frames, Kind};
+
+/// The chunks of one stream.
+pub(crate) struct Form {
+    labels: Labels,
+    calls: usize,
+}
+
+impl Form {
+    pub(crate) fn new(labels: Labels) -> Self {
+        Self { labels, calls: 0 }
+    }
+
+    fn chunk(&self, delta: &Value, reason: Option<&str>, out: &mut String) {
+        let choice = json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
+        self.send(json!({"choices": choice}), out);
+    }
+
+    fn send(&self, mut chunk: Value, out: &mut String) {
+        chunk["id"] = json!(id(&self.labels));
+        chunk["object"] = json!("chat.completion.chunk");
+        chunk["created"] = json!(0);
+        chunk["model"] = json!(self.labels.model);
+        out.push_str(&format!("data: {chunk}\n\n"));
+    }
+}
+
+impl Frames for Form {
+    fn begin(&mut self, out: &mut String) {
+        self.chunk(&json!({"role": "assistant", "content": ""}), None, out);
+    }
+
+    fn open(&mut self, _kind: Kind, _out: &mut String) {}
+
+    fn grow(&mut self, kind: Kind, text: &str, out: &mut String) {
+        let delta = match kind {
+            Kind::Words => json!({"content": text}),
+            Kind::Thoughts => json!({"reasoning_content": text}),
+        };
+        self.chunk(&delta, None, out);
+    }
+
+    fn close(&mut self, _kind: Kind, _whole: &str, _seal: Option<&Seal>, _out: &mut String) {}
+
+    // Clients of this wire do not send thoughts back.
+    fn carry(&mut self, _seal: &Seal, _out: &mut String) {}
+
+    fn call(&mut self, call: &ToolCall, out: &mut String) {
+        let mut told = called(call);
+        told["index"] = json!(self.calls);
+        self.calls += 1;
+        self.chunk(&json!({"tool_calls": [told]}), None, out);
+    }
+
+    fn sign_of_life(&mut self, out: &mut String) {
+        out.push_str(": working\n\n");
+    }
+
+    fn end(&mut self, reply: &Reply, out: &mut String) {
+        self.chunk(&json!({}), Some(reason(reply.stop)), out);
+        if let Some(told) = &reply.usage {
+            self.send(json!({"choices": [], "usage": usage(told)}), out);
+        }
+        out.push_str("data: [DONE]\n\n");
+    }
+
+    fn fail(&mut self, error: &ModelError, out: &mut String) {
+        let mut body = Refusal::from(error).body(Some(Wire::Chat));
+        body["choices"] = json!([{"index": 0, "delta": {}, "finish_reason": "error"}]);
+        self.send(body, out);
+    }
+}
+
+/// The completion as one body.
+pub(crate) fn whole(labels: &Labels, reply: &Reply) -> Value {
+    let mut message = json!({"role": "assistant", "content": null});
+    let words: Vec<&str> = reply.parts.iter().filter_map(words).collect();
+    if !words.is_empty() {
+        message["content"] = json!(words.concat());
+    }
+    let mut thoughts = String::new();
+    for part in &reply.parts {
+        if let Part::Reasoning(thought) = part {
+            thoughts.push_str(&thought.text);
+            if let Some(seal) = thought.seal.as_ref().filter(|seal| seal.wire == Wire::Chat) {
+                message["reasoning_details"] = seal.value.clone();
+            }
+        }
+    }
+    if !thoughts.is_empty() {
+        message["reasoning_content"] = json!(thoughts);
+    }
+    let calls: Vec<Value> = reply.calls().map(called).collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    let mut body = json!({
+        "id": id(labels), "object": "chat.completion", "created": 0, "model": labels.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": reason(reply.stop)}],
+    });
+    if let Some(told) = &reply.usage {
+        body["usage"] = usage(told);
+    }
+    body
+}
+
+fn words(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn id(labels: &Labels) -> String {
+    format!("chatcmpl-{}", labels.number)
+}
+
+fn called(call: &ToolCall) -> Value {
+    let function = json!({"name": call.name, "arguments": call.arguments});
+    json!({"id": call.id, "type": "function", "function": function})
+}
+
+fn reason(stop: Stop) -> &'static str {
+    match stop {
+        Stop::ToolUse => "tool_calls",
+        Stop::MaxTokens | Stop::ContextFull => "length",
+        Stop::Refusal => "content_filter",
+        Stop::EndTurn | Stop::StopSequence | Stop::Pause => "stop",
+    }
+}
+
+fn usage(usage: &Usage) -> Value {
+    let (input, output) = (usage.total_input(), usage.total_output());
+    let mut told = json!({
+        "prompt_tokens": input, "completion_tokens": output, "total_tokens": input.saturating_add(output),
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    });
+    if let Some(cost) = usage.cost_usd {
+        told["cost"] = json!(cost);
+    }
+    told
+}

@@ -1,0 +1,7 @@
+//! OpenAI Responses.
+
+mod read;
+mod tell;
+
+pub(super) use read::read;
+pub(super) use tell::{Form, whole};
