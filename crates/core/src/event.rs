@@ -218,6 +218,25 @@ pub enum Body {
         /// The text.
         message: String,
     },
+    /// The supervisor was told a fact and decided: replaying the facts gives the same decisions, byte for byte.
+    Supervised {
+        /// The fact, redacted before it was decided on; its form belongs to the supervisor.
+        fact: serde_json::Value,
+        /// Everything decided because of it, apart from the records that follow as events of their own.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decisions: Vec<serde_json::Value>,
+        /// The settings, with the first fact of a run or of a resumed one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settings: Option<serde_json::Value>,
+        /// Whether the facts go on from a stored state, which is then told with them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumed: Option<serde_json::Value>,
+    },
+    /// One line of the supervisor's timeline: a decision with its cause.
+    Supervisor {
+        /// `{ts, run, round, level, mode, phase, event, reason, payload}`.
+        record: serde_json::Value,
+    },
     /// A step of a flow began; the events of its run follow under that run's own id.
     StepStarted {
         /// Its name in the flow.

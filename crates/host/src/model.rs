@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holon_core::manifest::ModelInfo;
@@ -67,17 +67,25 @@ pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
     }
 }
 
+/// Reads a cassette; one that cannot be read is found out before anything starts.
+pub(crate) fn cassette(file: &Path) -> Result<(PathBuf, Cassette), HostError> {
+    let text = fs::read_to_string(file).map_err(|e| {
+        HostError::usage(format!("cassette {}: {e}", file.display()), "check the path given with --replay")
+    })?;
+    let cassette = text.parse().map_err(|e| {
+        HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
+    })?;
+    Ok((file.to_owned(), cassette))
+}
+
 /// Answers from a cassette.
 pub(crate) fn from_cassette(
     file: &Path,
+    cassette: Cassette,
     model: Option<&str>,
     tape: &Path,
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
-    let text = fs::read_to_string(file).map_err(HostError::io("read", file))?;
-    let cassette: Cassette = text.parse().map_err(|e| {
-        HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
-    })?;
     let id = model.or(cassette.model()).unwrap_or(REPLAYED).to_owned();
     // The same figures lead to the same decisions.
     let row = known(&id);

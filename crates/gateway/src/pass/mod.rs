@@ -141,7 +141,7 @@ impl Pass {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Reply, ModelError> {
-        let mut inlet = passing.way().inlet.take().filter(|_| passing.stream);
+        let mut inlet = if passing.stream { passing.way().inlet.take() } else { None };
         if inlet.is_some() {
             passing.opener.open();
         }
@@ -189,7 +189,8 @@ impl Pass {
         let told = over && reply.as_ref().is_err_and(|error| error.kind != ErrorKind::Malformed);
         {
             let mut way = passing.way();
-            (way.inlet, way.last, way.told) = (inlet, last, told);
+            way.inlet = inlet.or_else(|| way.inlet.take());
+            (way.last, way.told) = (last, told);
         }
         match (reply, outcome) {
             (Ok(reply), _) => Ok(reply),

@@ -33,7 +33,8 @@ impl Run<'_> {
 
     /// Carries everything else over, redacted, once; what is too much, too deep or no plain file stays behind.
     pub(super) fn keep_left(&mut self) {
-        if std::mem::replace(&mut self.kept, true) {
+        // Without the folder nothing was started.
+        if std::mem::replace(&mut self.kept, true) || !self.folder.left().exists() {
             return;
         }
         let mut room = self.plan.profile.limits.output_mb << 20;

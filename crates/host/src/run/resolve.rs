@@ -9,6 +9,7 @@ use holon_core::manifest::Manifest;
 use holon_core::mode::{Network, Origin, Overrides, Profile};
 use holon_core::scope::PathSet;
 use holon_core::spec::{self, Spec};
+use holon_model::Cassette;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
 
@@ -16,6 +17,7 @@ use super::Host;
 use super::out::checked_out;
 use crate::adapter::{self, Agent, Kind};
 use crate::error::HostError;
+use crate::model;
 use crate::modes;
 use crate::request::RunRequest;
 
@@ -33,8 +35,8 @@ pub struct Plan {
     pub model: Option<String>,
     /// Wanted provider.
     pub provider: Option<String>,
-    /// A cassette that answers instead.
-    pub replay: Option<PathBuf>,
+    /// A cassette that answers instead, with the file it came from.
+    pub replay: Option<(PathBuf, Cassette)>,
     /// Where the conversation with the model is copied to.
     pub record: Option<PathBuf>,
     /// Where to copy the artifacts.
@@ -107,7 +109,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
-        replay: request.replay.clone(),
+        replay: request.replay.as_deref().map(model::cassette).transpose()?,
         record: request.record.clone(),
         out,
         context,

@@ -34,7 +34,9 @@ impl Run<'_> {
         );
         let tape = self.folder.evidence().join(TAPE);
         let mut mind = match &self.plan.replay {
-            Some(file) => model::from_cassette(file, self.plan.model.as_deref(), &tape, normaliser)?,
+            Some((file, cassette)) => {
+                model::from_cassette(file, cassette.clone(), self.plan.model.as_deref(), &tape, normaliser)?
+            }
             None => {
                 let env = &*self.host.env;
                 let chosen = model::choose(&self.plan, env)?;

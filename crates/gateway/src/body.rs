@@ -1,0 +1,159 @@
+//! The body of a request, within bounds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::limits::Limits;
+use crate::refusal::{Refusal, Sort};
+
+/// Deeper values than this are refused; no client of a model needs so many levels.
+const DEEPEST: usize = 100;
+
+/// The bytes of all bodies together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scale(Arc<AtomicUsize>);
+
+/// What one body weighs, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Weight {
+    scale: Scale,
+    bytes: usize,
+}
+
+impl Scale {
+    pub(crate) fn weight(&self) -> Weight {
+        Weight { scale: self.clone(), bytes: 0 }
+    }
+}
+
+impl Weight {
+    /// Adds bytes and gives the sum of all weights.
+    fn add(&mut self, bytes: usize) -> usize {
+        self.bytes += bytes;
+        self.scale.0.fetch_add(bytes, Ordering::SeqCst) + bytes
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.scale.0.fetch_sub(self.bytes, Ordering::SeqCst);
+    }
+}
+
+/// Reads a whole body.
+pub(crate) async fn read(
+    mut body: Incoming,
+    limits: &Limits,
+    weight: &mut Weight,
+) -> Result<Bytes, Refusal> {
+    let too_large =
+        || Refusal::new(Sort::TooLarge, format!("the body is larger than {} bytes", limits.body_bytes));
+    let told = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if told > limits.body_bytes {
+        return Err(too_large());
+    }
+    let slow = |_| Refusal::new(Sort::TooSlow, "the body did not come in time");
+    let deadline = Instant::now() + limits.body_time;
+    let mut all = Vec::new();
+    while let Some(frame) =
+        timeout_at(deadline, timeout(limits.body_idle, body.frame())).await.map_err(slow)?.map_err(slow)?
+    {
+        let frame =
+            frame.map_err(|error| Refusal::new(Sort::Malformed, format!("the body is broken: {error}")))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if all.len() + piece.len() > limits.body_bytes {
+            return Err(too_large());
+        }
+        if weight.add(piece.len()) > limits.bodies_bytes {
+            let mut busy = Refusal::new(Sort::Busy, "too many large requests at a time");
+            busy.retry_after = Some(std::time::Duration::from_secs(1));
+            return Err(busy);
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all.into())
+}
+
+/// The JSON object in a body.
+pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Map<String, Value>, Refusal> {
+    let refuse = |message: String| Refusal::new(Sort::Malformed, message);
+    scan(bytes, limits.json_values).map_err(|message| refuse(message.to_owned()))?;
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(refuse("the body must be a JSON object".to_owned())),
+        Err(error) => Err(refuse(format!("the body is not valid JSON: {error}"))),
+    }
+}
+
+/// Counts values and levels before anything is built: an array of zeros takes sixteen times its bytes in memory.
+fn scan(bytes: &[u8], most: usize) -> Result<(), &'static str> {
+    let (mut values, mut depth, mut in_text, mut escaped) = (0usize, 0usize, false, false);
+    for byte in bytes {
+        if in_text {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'[' | b'{' => (values, depth) = (values + 1, depth + 1),
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err("the body is nested too deeply");
+        }
+        if values > most {
+            return Err("the body holds too many values");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expect: Result<(), &str>) {
+        let limits = Limits { json_values: 10, ..Limits::default() };
+        match (object(text.as_bytes(), &limits), expect) {
+            (Ok(_), Ok(())) => {}
+            (Err(refusal), Err(words)) => assert!(refusal.message.contains(words), "{text}: {refusal:?}"),
+            (got, _) => assert_eq!(got.map(|_| ()).map_err(|r| r.message), Err(String::new()), "{text}"),
+        }
+    }
+
+    #[test]
+    fn bodies_are_bounded_before_they_are_built() {
+        check(r#"{"a": [1, "],],],],],],],],],]", "\"[[["]}"#, Ok(()));
+        check("[1]", Err("must be a JSON object"));
+        check("{", Err("not valid JSON"));
+        check("", Err("not valid JSON"));
+        check(&"[".repeat(1000), Err("too many values"));
+        check(&format!("{{\"a\":[{}]}}", "0,".repeat(100)), Err("too many values"));
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(500), "]".repeat(500));
+        let limits = Limits::default();
+        let refused = object(deep.as_bytes(), &limits).map_err(|refusal| refusal.message);
+        assert_eq!(refused, Err("the body is nested too deeply".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = object(&bytes, &Limits::default());
+        }
+    }
+}

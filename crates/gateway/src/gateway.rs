@@ -1,0 +1,196 @@
+//! The door as a thing to start and to finish.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use holon_core::redact::Redactor;
+use holon_model::{
+    Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts,
+};
+use tokio::sync::Semaphore;
+
+use crate::account::{Account, Budget, Ledger, Limit};
+use crate::body::Scale;
+use crate::door::Door;
+use crate::event::Watch;
+use crate::limits::Limits;
+use crate::listen;
+use crate::pass::Pass;
+use crate::token::Token;
+use crate::veil::Keys;
+
+/// Who answers.
+#[derive(Clone)]
+pub enum Upstream {
+    /// An endpoint: bytes pass through for clients of its own wire, others are translated.
+    Pass {
+        /// Where, with the real key.
+        endpoint: Endpoint,
+        /// How long it is waited for.
+        timeouts: Timeouts,
+    },
+    /// Any provider, such as a replay: every client is translated.
+    Any(Arc<dyn Provider>),
+}
+
+/// Where the conversation is written down.
+pub struct Recording {
+    /// Folds what differs from run to run and removes secrets.
+    pub normaliser: Normaliser,
+    /// Appends a piece of text to the cassette.
+    pub save: Box<dyn FnMut(&str) -> io::Result<()> + Send>,
+}
+
+/// How a door is set up.
+pub struct Settings {
+    /// What clients must show.
+    pub token: Token,
+    /// The one model that is asked, whatever a client names.
+    pub model: String,
+    /// Who answers.
+    pub upstream: Upstream,
+    /// Keys that must not reach a client, besides that of the endpoint.
+    pub keys: Vec<Key>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// What the model costs, for providers that do not tell.
+    pub prices: Option<Prices>,
+    /// Bounds on the traffic itself.
+    pub limits: Limits,
+    /// Where the conversation is written down.
+    pub record: Option<Recording>,
+    /// Who gets to know what happens.
+    pub watch: Option<Watch>,
+}
+
+impl Settings {
+    /// The usual ones: nothing is bounded by a budget, recorded or watched.
+    pub fn new(token: Token, model: impl Into<String>, upstream: Upstream) -> Self {
+        Self {
+            token,
+            model: model.into(),
+            upstream,
+            keys: Vec::new(),
+            budget: Budget::default(),
+            prices: None,
+            limits: Limits::default(),
+            record: None,
+            watch: None,
+        }
+    }
+}
+
+/// Why a door cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// The listener or the thread behind it.
+    #[error("the gateway cannot listen: {0}")]
+    Listen(#[from] io::Error),
+    /// The endpoint.
+    #[error("the gateway cannot reach its provider: {0}")]
+    Upstream(#[from] ModelError),
+}
+
+/// The open door; it closes when this is dropped.
+pub struct Gateway {
+    ledger: Ledger,
+    address: Option<SocketAddr>,
+    problem: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
+    stop: Cancel,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Gateway {
+    /// Opens the door at a listener, on a thread of its own.
+    pub fn start(listener: TcpListener, settings: Settings) -> Result<Self, GatewayError> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr().ok();
+        let ledger = Ledger::new(settings.budget, settings.prices, settings.watch.clone());
+        let mut keys = settings.keys;
+        let (inner, endpoint): (Arc<dyn Provider>, _) = match settings.upstream {
+            Upstream::Any(provider) => (provider, None),
+            Upstream::Pass { endpoint, timeouts } => {
+                keys.extend(endpoint.key.clone());
+                (Arc::new(Pass::new(endpoint.clone(), timeouts)?), Some(endpoint))
+            }
+        };
+        let (provider, problem) = recorded(inner, settings.record);
+        let door = Arc::new(Door {
+            token: settings.token,
+            model: settings.model,
+            provider,
+            endpoint,
+            limits: settings.limits,
+            ledger: ledger.clone(),
+            keys: Keys::new(keys.iter().map(Key::expose)),
+            redactor: Redactor::new(keys.iter().map(|key| ("key", key.expose()))),
+            exchanges: Arc::new(Semaphore::new(settings.limits.exchanges.max(1))),
+            scale: Scale::default(),
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let stop = Cancel::default();
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || {
+            let served = async {
+                if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+                    listen::serve(listener, door).await;
+                }
+            };
+            let _ = runtime.block_on(stopped.race(served));
+            // Whatever still runs is dropped, and booked as it is; a name look-up that hangs is not waited for.
+            runtime.shutdown_timeout(Duration::from_millis(100));
+        })?;
+        Ok(Self { ledger, address, problem, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// What happened so far.
+    pub fn account(&self) -> Account {
+        let recording = self.problem.as_ref().and_then(|problem| problem());
+        Account { recording, ..self.ledger.account() }
+    }
+
+    /// What is used up, once a request was turned away for it; [`crate::Event::Spent`] tells it at that moment.
+    pub fn spent(&self) -> Option<Limit> {
+        self.ledger.account().spent
+    }
+
+    /// Closes the door, ends what still runs, and gives the account.
+    pub fn finish(mut self) -> Account {
+        self.close();
+        self.account()
+    }
+
+    fn close(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+type Problem = Box<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The provider, recorded if that is wanted, and the way to learn what is wrong with the recording.
+fn recorded(
+    inner: Arc<dyn Provider>,
+    record: Option<Recording>,
+) -> (Arc<dyn Provider>, Option<Problem>) {
+    let Some(Recording { normaliser, save }) = record else { return (inner, None) };
+    let recorder = Arc::new(Recorder::new(inner, normaliser, save));
+    let asked = Arc::clone(&recorder);
+    (recorder, Some(Box::new(move || asked.problem())))
+}
