@@ -7,6 +7,7 @@ use holon_core::event::Body;
 use holon_hands::Hands;
 use holon_model::{Cancel, Provider};
 
+use crate::artifacts::store_summary;
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::ended::{Ended, Reason};
@@ -103,6 +104,12 @@ impl<'a> Agent<'a> {
         let (rounds, usage) = budget.spent();
         conversation.usage = before;
         conversation.usage += usage;
+        if matches!(reason, Reason::Stopped(_))
+            && let Some(report) = self.steward.report()
+        {
+            store_summary(self, conversation, &report).await;
+        }
+        self.steward.keep(conversation);
         if let Reason::Limit(limit) = reason {
             let (limit, value) = (limit.name().to_owned(), budget.value(limit));
             self.watcher.tell(Body::LimitHit { limit, value });

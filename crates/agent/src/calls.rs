@@ -11,7 +11,7 @@ use holon_model::{Message, ToolCall, ToolResult};
 use crate::conversation::{Conversation, Pending};
 use crate::ended::Reason;
 use crate::join::{Boxed, join_all};
-use crate::judge::{Judged, Ready};
+use crate::judge::{Judged, Ready, class};
 use crate::person::{Answer, Interrupt};
 use crate::steward::{Evidence, Fact};
 use crate::text::one_line;
@@ -197,10 +197,11 @@ impl Turn<'_> {
             trouble.outcome(&self.described[ready.tool])
         });
         let ok = !outcome.is_error && outcome.exit.is_none_or(|code| code == 0);
+        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.agent.watcher.tell(Body::ToolFinished {
             call: ready.id.clone(),
             ok,
-            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            duration_ms,
             exit_code: outcome.exit,
             summary: Some(one_line(&outcome.text, 120)).filter(|line| !line.is_empty()),
         });
@@ -216,8 +217,16 @@ impl Turn<'_> {
                 }
             }
         }
-        let (call, tool) = (ready.id.as_str(), ready.call.name.as_str());
-        let fact = Fact::Finished { call, tool, ok, evidence: &outcome.evidence, text: &outcome.text };
+        let fact = Fact::Finished {
+            call: ready.id.as_str(),
+            tool: ready.call.name.as_str(),
+            class: class(self.tools[ready.tool].as_ref(), &ready.arguments),
+            ok,
+            exit: outcome.exit,
+            duration_ms,
+            evidence: &outcome.evidence,
+            text: &outcome.text,
+        };
         let advice = self.agent.steward.notice(fact);
         if let Break(reason) = self.heed(conversation, advice) {
             after.stop.get_or_insert(reason);
@@ -253,9 +262,9 @@ impl Turn<'_> {
             return Continue(());
         };
         match self.believe(conversation, how, &text).await {
-            Ok(()) => {
+            Ok(reason) => {
                 self.text = text;
-                Break(Reason::Finished(how))
+                Break(reason)
             }
             Err(why) => {
                 if let Some(result) = results.get_mut(place) {

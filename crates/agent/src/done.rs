@@ -30,7 +30,12 @@ impl Turn<'_> {
             ));
             return Continue(());
         }
-        if let Ruling::Block(why) = self.agent.steward.notice(Fact::Done { text: &self.text }).gate {
+        let advice = self.agent.steward.notice(Fact::Done { text: &self.text });
+        if let Some(stop) = advice.stop {
+            store_summary(self.agent, conversation, &self.text).await;
+            return Break(Reason::Stopped(stop));
+        }
+        if let Ruling::Block(why) = advice.gate {
             conversation.tell(why);
             return Continue(());
         }
@@ -39,21 +44,26 @@ impl Turn<'_> {
         Break(Reason::TextOnly)
     }
 
-    /// Whether the model may be done; else why not.
+    /// Whether the model may be done; else why not. A model that gives up is believed at once.
     pub(crate) async fn believe(
         &mut self,
         conversation: &Conversation,
         how: Finish,
         text: &str,
-    ) -> Result<(), String> {
+    ) -> Result<Reason, String> {
         let missing = missing(self.agent, conversation).await;
         if how == Finish::Done && !missing.is_empty() && !self.nudged {
             self.nudged = true;
             return Err(format!("not finished yet: {}", missing.join("; ")));
         }
-        match self.agent.steward.notice(Fact::Done { text }).gate {
-            Ruling::Block(why) => Err(why),
-            Ruling::Allow | Ruling::Warn(_) => Ok(()),
+        if how != Finish::Done {
+            return Ok(Reason::Finished(how));
+        }
+        let advice = self.agent.steward.notice(Fact::Done { text });
+        match (advice.stop, advice.gate) {
+            (Some(stop), _) => Ok(Reason::Stopped(stop)),
+            (None, Ruling::Block(why)) => Err(why),
+            (None, Ruling::Allow | Ruling::Warn(_)) => Ok(Reason::Finished(how)),
         }
     }
 }

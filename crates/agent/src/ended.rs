@@ -5,6 +5,7 @@ use holon_model::{ModelError, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::person::Interrupt;
+use crate::steward::Stop;
 
 /// A turn that is over; the conversation can be continued whatever the reason.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +46,8 @@ pub enum Reason {
     HandsGone(String),
     /// A person must answer; continue with `Agent::resume`.
     Interrupted(Interrupt),
-    /// The steward stopped it, for this reason.
-    Stopped(String),
+    /// The steward stopped it.
+    Stopped(Stop),
 }
 
 /// What the model says it achieved.

@@ -136,6 +136,8 @@ impl Turn<'_> {
             tool: &call.name,
             class: class(tool.as_ref(), arguments),
             target: tool.target(arguments),
+            targets: &tool.targets(arguments),
+            command: tool.line(arguments),
             arguments_sha256: &sha256(call.arguments.as_bytes()),
         };
         self.agent.steward.notice(fact).gate
@@ -240,7 +242,7 @@ impl Turn<'_> {
     }
 }
 
-fn class(tool: &dyn Tool, arguments: &Arguments) -> ToolClass {
+pub(crate) fn class(tool: &dyn Tool, arguments: &Arguments) -> ToolClass {
     let names = tool.gates(arguments);
     class_of(names.first().map_or("", AsRef::as_ref), tool.declared_read_only())
 }

@@ -5,6 +5,9 @@
 
 use holon_core::policy::ToolClass;
 use holon_model::Usage;
+pub use holon_supervisor::{Stop, StopKind};
+
+use crate::conversation::Conversation;
 
 /// Something that happened in a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,17 +28,27 @@ pub enum Fact<'a> {
         class: ToolClass,
         /// The file it is about or the command it runs, when it names one.
         target: Option<&'a str>,
+        /// All files it names.
+        targets: &'a [String],
+        /// The shell line it would run.
+        command: Option<&'a str>,
         /// Digest of its arguments; equal calls have equal ones.
         arguments_sha256: &'a str,
     },
-    /// A call came back. Heeded: correction.
+    /// A call came back. Heeded: correction, stop.
     Finished {
         /// The call's id in the events.
         call: &'a str,
         /// The tool.
         tool: &'a str,
+        /// Its class.
+        class: ToolClass,
         /// Whether it did what was asked.
         ok: bool,
+        /// Exit code of a command.
+        exit: Option<i32>,
+        /// Its wall time.
+        duration_ms: u64,
         /// What it proves.
         evidence: &'a [Evidence],
         /// What the model is told, whole.
@@ -47,10 +60,12 @@ pub enum Fact<'a> {
         round: u64,
         /// How many calls the reply made.
         calls: usize,
+        /// Whether the reply had any words.
+        words: bool,
         /// What this round used.
         usage: &'a Usage,
     },
-    /// The model says it is done. Heeded: gate; a block sends it back with the words.
+    /// The model says it is done. Heeded: stop, then gate; a block sends it back with the words.
     Done {
         /// Its summary, or its last words.
         text: &'a str,
@@ -76,6 +91,13 @@ pub enum Evidence {
         /// Digest after; `None` when it is gone.
         after: Option<String>,
     },
+    /// A search found something.
+    Found {
+        /// How many hits.
+        results: usize,
+    },
+    /// A helper gave its result.
+    Helped,
     /// A command ran to its end.
     Ran {
         /// The shell line.
@@ -106,14 +128,22 @@ pub struct Advice {
     pub gate: Ruling,
     /// The one text that stands at the end of every request from now on; an empty one takes it away.
     pub correction: Option<String>,
-    /// Ends the turn, for this reason, to be decided by a person.
-    pub stop: Option<String>,
+    /// Ends the turn.
+    pub stop: Option<Stop>,
 }
 
 /// Hears the facts and answers with advice.
 pub trait Steward: Send + Sync {
     /// Takes a fact.
     fn notice(&self, fact: Fact<'_>) -> Advice;
+
+    /// Sees the conversation whenever it could be gone on with later: after every round, and when the turn ends.
+    fn keep(&self, _conversation: &Conversation) {}
+
+    /// What is to be said to people about a turn it stopped.
+    fn report(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Lets everything be.

@@ -109,15 +109,17 @@ impl<'a> Turn<'a> {
         }
         conversation.keep(&reply.parts);
         let calls = reply.calls().count();
+        let words = !self.text.trim().is_empty();
         let flow = match calls {
             0 => self.words_only(conversation, reply.stop).await,
             _ => self.answer_calls(conversation, reply.stop == Stop::MaxTokens).await,
         };
         flow?;
         let usage = less(self.budget.spent().1, used);
-        let advice =
-            self.agent.steward.notice(Fact::RoundEnded { round: conversation.rounds, calls, usage: &usage });
-        self.heed(conversation, advice)
+        let fact = Fact::RoundEnded { round: conversation.rounds, calls, words, usage: &usage };
+        let flow = self.heed(conversation, self.agent.steward.notice(fact));
+        self.agent.steward.keep(conversation);
+        flow
     }
 
     /// Checks that there may be a round, and makes room for it.
@@ -149,7 +151,7 @@ impl<'a> Turn<'a> {
         if let Some(text) = advice.correction {
             conversation.correction = Some(text).filter(|text| !text.is_empty());
         }
-        advice.stop.map_or(Continue(()), |why| Break(Reason::Stopped(why)))
+        advice.stop.map_or(Continue(()), |stop| Break(Reason::Stopped(stop)))
     }
 }
 

@@ -1,6 +1,9 @@
 //! The person at the terminal, whom the native agent may ask.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use holon_agent::{Answer, Answering, Interrupt, Person};
 use holon_core::event::{Ask, Question};
@@ -17,6 +20,16 @@ impl AtTerminal {
     pub(crate) fn present(terminal: &Terminal) -> Option<Self> {
         let there = terminal.stderr.tty && io::stdin().is_terminal();
         there.then(|| Self { terminal: terminal.clone() })
+    }
+
+    fn answers(&self, interrupt: &Interrupt) -> io::Result<Vec<Answer>> {
+        let answers = interrupt.asks.iter().map(|ask| {
+            if ask.questions.is_empty() {
+                return self.approval(ask);
+            }
+            ask.questions.iter().map(|q| self.question(q)).collect::<io::Result<_>>().map(Answer::Given)
+        });
+        answers.collect()
     }
 
     fn question(&self, question: &Question) -> io::Result<String> {
@@ -44,14 +57,49 @@ impl AtTerminal {
 
 impl Person for AtTerminal {
     fn ask<'a>(&'a self, interrupt: &'a Interrupt) -> Answering<'a> {
-        let answers = interrupt.asks.iter().map(|ask| {
-            if ask.questions.is_empty() {
-                return self.approval(ask);
-            }
-            ask.questions.iter().map(|q| self.question(q)).collect::<io::Result<_>>().map(Answer::Given)
-        });
+        let (here, interrupt) = (Self { terminal: self.terminal.clone() }, interrupt.clone());
         // The terminal went away: nobody answers.
-        Box::pin(std::future::ready(answers.collect::<io::Result<_>>().ok()))
+        Box::pin(Elsewhere::start(move || here.answers(&interrupt).ok()))
+    }
+}
+
+/// Something that another thread waits for. A person can take hours, in which a run may be cancelled or run out of time;
+/// the thread then stays behind and goes with the process.
+struct Elsewhere<T>(Arc<Mutex<Awaited<T>>>);
+
+struct Awaited<T> {
+    result: Option<Option<T>>,
+    waker: Option<Waker>,
+}
+
+impl<T: Send + 'static> Elsewhere<T> {
+    fn start(work: impl FnOnce() -> Option<T> + Send + 'static) -> Self {
+        let shared = Arc::new(Mutex::new(Awaited { result: None, waker: None }));
+        let theirs = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let result = work();
+            let mut awaited = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+            awaited.result = Some(result);
+            if let Some(waker) = awaited.waker.take() {
+                waker.wake();
+            }
+        });
+        Self(shared)
+    }
+}
+
+impl<T> Future for Elsewhere<T> {
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut awaited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match awaited.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                awaited.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
     }
 }
 

@@ -39,6 +39,12 @@ impl Tool for ApplyPatch {
         patch.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: ").map(|(_, path)| path))
     }
 
+    fn targets(&self, arguments: &Arguments) -> Vec<String> {
+        let patch = arguments.get("patch").or_else(|| arguments.get("input")).and_then(Value::as_str);
+        let parsed = patch.and_then(|patch| parse(patch).ok());
+        parsed.map(|patch| patch.paths().into_iter().map(str::to_owned).collect()).unwrap_or_default()
+    }
+
     fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
         Box::pin(async move {
             let Wanted { patch } = read(arguments)?;

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::conversation::Conversation;
 use crate::ended::Reason;
 use crate::prompt;
-use crate::steward::Trusting;
+use crate::steward::{Evidence, Trusting};
 use crate::turn::Turn;
 use crate::watcher::Watcher;
 
@@ -80,7 +80,9 @@ impl Tool for Delegate {
 /// What the parent hears of how its child ended.
 fn report(reason: Reason, text: String) -> Result<Outcome, Trouble> {
     match reason {
-        Reason::Finished(_) | Reason::TextOnly if !text.trim().is_empty() => Ok(Outcome::said(text.trim())),
+        Reason::Finished(_) | Reason::TextOnly if !text.trim().is_empty() => {
+            Ok(Outcome::said(text.trim()).proving(Evidence::Helped))
+        }
         Reason::Limit(limit) => {
             let words = if text.trim().is_empty() { "it found nothing yet" } else { text.trim() };
             Ok(Outcome::said(format!("[stopped: {} used up]\n{words}", limit.name())))

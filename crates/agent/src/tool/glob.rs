@@ -7,6 +7,7 @@ use serde_json::json;
 use super::arguments::{flag, read};
 use super::ls::told;
 use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
+use crate::steward::Evidence;
 
 /// Most files told.
 const MOST: u64 = 200;
@@ -50,7 +51,8 @@ impl Tool for Glob {
             else {
                 return Err(odd());
             };
-            Ok(Outcome::said(told(&listing.entries, listing.cut)))
+            let found = Evidence::Found { results: listing.entries.len() };
+            Ok(Outcome::said(told(&listing.entries, listing.cut)).proving(found))
         })
     }
 }

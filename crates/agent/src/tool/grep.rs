@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{flag, number, read};
 use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
+use crate::steward::Evidence;
 use crate::text::head;
 
 /// Most hits told.
@@ -73,7 +74,7 @@ impl Tool for Grep {
                 limit: MOST,
             };
             let Done::Found(found) = scene.carry_out(Deed::Grep(search)).await? else { return Err(odd()) };
-            Ok(Outcome::said(told(&found)))
+            Ok(Outcome::said(told(&found)).proving(Evidence::Found { results: found.hits.len() }))
         })
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::arguments::{flag, number, read};
 use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
+use crate::steward::Evidence;
 
 /// Most entries told.
 const MOST: u64 = 400;
@@ -48,7 +49,8 @@ impl Tool for Ls {
             else {
                 return Err(odd());
             };
-            Ok(Outcome::said(told(&listing.entries, listing.cut)))
+            let found = Evidence::Found { results: listing.entries.len() };
+            Ok(Outcome::said(told(&listing.entries, listing.cut)).proving(found))
         })
     }
 }

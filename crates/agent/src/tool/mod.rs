@@ -80,6 +80,12 @@ pub(crate) trait Tool: Send + Sync {
         arguments.get("path").and_then(Value::as_str)
     }
 
+    /// All files it names, for the steward.
+    fn targets(&self, arguments: &Arguments) -> Vec<String> {
+        let named = ["path", "file_path", "file"].iter().find_map(|key| arguments.get(*key)?.as_str());
+        named.filter(|path| !path.is_empty()).map(str::to_owned).into_iter().collect()
+    }
+
     /// Whether neighbouring calls may run at the same time.
     fn side_by_side(&self) -> bool {
         false

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use holon_agent::{Advice, Evidence, Fact, Reason, Ruling, Steward};
+use holon_agent::{Advice, Evidence, Fact, Reason, Ruling, Steward, Stop, StopKind};
+use holon_core::outcome::Outcome;
 use holon_core::policy::Verdict;
 
 use crate::memory::Memory;
@@ -120,6 +121,11 @@ fn a_correction_stands_at_the_end_of_every_request_until_it_is_replaced() {
     );
 }
 
+fn person() -> Stop {
+    let reason = "a person must look".to_owned();
+    Stop { kind: StopKind::UserCheckpoint, outcome: Outcome::NeedsHuman, reason }
+}
+
 #[test]
 fn being_done_can_be_sent_back_and_a_turn_can_be_stopped() {
     fn doubt(fact: &Fact<'_>) -> Advice {
@@ -128,7 +134,7 @@ fn being_done_can_be_sent_back_and_a_turn_can_be_stopped() {
                 Advice { gate: Ruling::Block("no check is green".into()), ..Advice::default() }
             }
             Fact::RoundStarted { round: 3 } => {
-                Advice { stop: Some("a person must look".into()), ..Advice::default() }
+                Advice { stop: Some(person()), ..Advice::default() }
             }
             _ => Advice::default(),
         }
@@ -140,7 +146,7 @@ fn being_done_can_be_sent_back_and_a_turn_can_be_stopped() {
 - { expect: { last: no check is green }, tool: ls }
 ",
     );
-    assert_eq!(played.ended.reason, Reason::Stopped("a person must look".into()));
+    assert_eq!(played.ended.reason, Reason::Stopped(person()));
 }
 
 /// Cancels the turn while a call is decided on.

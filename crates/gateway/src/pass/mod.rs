@@ -207,9 +207,12 @@ impl Provider for Pass {
     }
 
     fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
-        match PASSING.try_with(Arc::clone) {
-            Ok(passing) => Box::pin(async move { self.pass(&passing, sink, cancel).await }),
-            Err(_) => self.translated.stream(request, sink, cancel),
-        }
+        Box::pin(async move {
+            // Only a running task knows what it passes.
+            match PASSING.try_with(Arc::clone) {
+                Ok(passing) => self.pass(&passing, sink, cancel).await,
+                Err(_) => self.translated.stream(request, sink, cancel).await,
+            }
+        })
     }
 }

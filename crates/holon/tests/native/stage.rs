@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_model::Wire;
-use holon_testkit::model::ModelServer;
+use holon_testkit::model::{ModelServer, Seen};
 use holon_testkit::{Invocation, Output, TestEnv, Workspace};
 use serde_json::Value;
 
@@ -119,6 +119,13 @@ pub(crate) fn stored(env: &TestEnv) -> PathBuf {
     let manifest = json(env, "manifest.json");
     let id = manifest["run_id"].as_str().expect("an id");
     env.runs().into_iter().find(|folder| folder.ends_with(id)).expect("the run is in the store")
+}
+
+/// The questions a server got; an Ollama would also be asked about its model.
+pub(crate) fn questions(server: &ModelServer) -> Vec<Seen> {
+    let mut all = server.requests();
+    all.retain(|seen| !seen.path.starts_with("/api/"));
+    all
 }
 
 /// The events of the run in [`out`], to the last.

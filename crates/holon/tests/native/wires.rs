@@ -3,7 +3,7 @@
 use holon_testkit::TestEnv;
 use holon_testkit::model::{ModelServer, Scripted, Split};
 
-use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, events, of_type, repo, run};
+use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, events, of_type, questions, repo, run};
 
 /// A model that calls tools natively, as far as its name tells.
 fn model(who: Who) -> Vec<&'static str> {
@@ -25,7 +25,7 @@ fn an_edit_over_every_wire() {
         assert!(manifest["metadata"]["model"]["why"].as_str().unwrap().contains("asked for"), "{manifest:#}");
 
         // The key went where it belongs, and what was read came back.
-        let requests = server.requests();
+        let requests = questions(&server);
         let sent = |n: usize, header: &str| requests[n].header(header).unwrap_or_default().to_owned();
         match who {
             Who::Anthropic => assert_eq!(sent(0, "x-api-key"), KEY),

@@ -4,7 +4,7 @@ use holon_model::cassette::Turn;
 use holon_testkit::TestEnv;
 use holon_testkit::model::ModelServer;
 
-use crate::stage::{BIN, Who, artifact, asking, ended, events, of_type, repo, run};
+use crate::stage::{BIN, Who, artifact, asking, ended, events, of_type, questions, repo, run};
 
 /// What a small model says, with all the untidiness of one.
 const SAYS: [&str; 4] = [
@@ -32,9 +32,7 @@ fn fenced_json_completes_an_edit() {
         assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"));
         assert_eq!(artifact(&env, "summary.md"), "The file says two now.\n");
 
-        // An Ollama would also say more about its model.
-        let mut requests = server.requests();
-        requests.retain(|request| request.path.ends_with("/chat/completions"));
+        let requests = questions(&server);
         for request in &requests {
             assert!(request.body.get("tools").is_none(), "no tools are offered natively: {}", request.body);
             let messages = request.body["messages"].as_array().unwrap();

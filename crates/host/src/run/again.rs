@@ -159,8 +159,28 @@ fn manifest_lines(manifest: &Manifest) -> Vec<String> {
 fn event_lines(folder: &RunFolder) -> Vec<String> {
     let text = fs::read_to_string(folder.evidence().join("events.jsonl")).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let told = events.filter(|e| !matches!(e["type"].as_str(), Some("warning" | "model_waiting")));
-    told.map(|event| steady(event).to_string()).collect()
+    let mut lines = Vec::new();
+    let mut spoken = 0;
+    for mut event in events {
+        match event["type"].as_str() {
+            Some("warning" | "model_waiting") => continue,
+            // What was said before an answer was asked for again is void, and on no tape.
+            Some("message_restarted") => {
+                lines.truncate(lines.len() - spoken);
+                spoken = 0;
+                continue;
+            }
+            Some("message_delta" | "reasoning_delta") => spoken += 1,
+            // Commands print times and the like. The requests, which hold all of it, were compared with that folded.
+            Some("tool_finished") => {
+                event["summary"].take();
+                spoken = 0;
+            }
+            _ => spoken = 0,
+        }
+        lines.push(steady(event).to_string());
+    }
+    lines
 }
 
 /// The first line that differs, said in a few words.

@@ -65,20 +65,21 @@ impl Run<'_> {
                 .collect();
         }
         let target = self.folder.output().join("diff.patch");
-        let keep = |path: PathBuf| -> Result<(), HostError> { write_durable(&path, &patch.bytes) };
+        // What nobody applies needs not be exact, and may hold what must not be written.
+        let clean = |name: &str| -> Result<(), HostError> {
+            let path = self.folder.evidence().join(name);
+            write_durable(&path, &self.events.redactor().redact(&patch.bytes))
+        };
         if !access.delivers() {
-            if !patch.bytes.is_empty() {
-                keep(self.folder.evidence().join("experiments.patch"))?;
-            }
-            return Ok(());
+            return if patch.bytes.is_empty() { Ok(()) } else { clean("experiments.patch") };
         }
         let touched = serde_json::to_vec_pretty(&patch.touched).unwrap_or_default();
         write_atomic(&self.folder.path().join("touched.json"), &touched)?;
         if verdict.withhold_patch {
             remove_if_there(&target)?;
-            return keep(self.folder.evidence().join("withheld.patch"));
+            return clean("withheld.patch");
         }
-        keep(target)
+        write_durable(&target, &patch.bytes)
     }
 
     /// The last proof: the original is as it was.

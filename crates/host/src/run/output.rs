@@ -107,8 +107,10 @@ impl Run<'_> {
                 self.tell(printed.take(stream, &bytes));
             }
             for body in thinking.iter().flat_map(Thinking::news) {
-                last_sign = Instant::now();
                 self.events.emit(body);
+            }
+            if thinking.as_ref().is_some_and(Thinking::stirred) {
+                last_sign = Instant::now();
             }
             let now = Instant::now();
             if self.cancel.is_cancelled() {

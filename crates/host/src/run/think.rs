@@ -1,5 +1,6 @@
 //! Execute, for the native agent: it thinks in a thread of the host while its hands work behind the walls.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,6 +18,7 @@ use crate::error::HostError;
 /// The agent at work.
 pub(super) struct Thinking {
     bodies: Receiver<Body>,
+    stirred: Arc<AtomicBool>,
     cancel: Cancel,
     thread: Option<JoinHandle<(Conversation, Ended)>>,
 }
@@ -45,10 +47,11 @@ impl Thinking {
             .enable_all()
             .build()
             .map_err(|e| broken(format!("cannot prepare to think: {e}")))?;
-        let stop = cancel.clone();
+        let stirred = Arc::new(AtomicBool::new(false));
+        let (stop, stirs) = (cancel.clone(), Arc::clone(&stirred));
         let thread = std::thread::spawn(move || {
             let Thought { settings, provider, person, words, mut conversation, message } = thought;
-            let watcher = Telling::new(sender, words);
+            let watcher = Telling::new(sender, words, stirs);
             let mut agent = Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher);
             if let Some(person) = &person {
                 agent = agent.asking(person.as_ref());
@@ -56,12 +59,17 @@ impl Thinking {
             let ended = runtime.block_on(agent.turn(&mut conversation, &message));
             (conversation, ended)
         });
-        Ok(Self { bodies, cancel, thread: Some(thread) })
+        Ok(Self { bodies, stirred, cancel, thread: Some(thread) })
     }
 
     /// What happened since the last look.
     pub(super) fn news(&self) -> Vec<Body> {
         self.bodies.try_iter().collect()
+    }
+
+    /// Whether anything happened since the last look, told or not: a command that prints is at work.
+    pub(super) fn stirred(&self) -> bool {
+        self.stirred.swap(false, Ordering::Relaxed)
     }
 
     /// Asks it to stop.
@@ -80,7 +88,10 @@ impl Thinking {
 
 /// Passes on what happens, with pieces of text joined into lines: how they were cut on their way differs from run to run,
 /// and one event per word helps nobody. What a running command prints is left to its result, for the same reason.
-struct Telling(Mutex<Joined>);
+struct Telling {
+    joined: Mutex<Joined>,
+    stirs: Arc<AtomicBool>,
+}
 
 struct Joined {
     sender: Sender<Body>,
@@ -92,20 +103,17 @@ struct Joined {
 }
 
 impl Telling {
-    fn new(sender: Sender<Body>, words: Option<(Arc<Words>, RedactStream)>) -> Self {
-        Self(Mutex::new(Joined {
-            sender,
-            text: String::new(),
-            reasoning: String::new(),
-            words,
-            open_line: false,
-        }))
+    fn new(sender: Sender<Body>, words: Option<(Arc<Words>, RedactStream)>, stirs: Arc<AtomicBool>) -> Self {
+        let (text, reasoning) = (String::new(), String::new());
+        let joined = Joined { sender, text, reasoning, words, open_line: false };
+        Self { joined: Mutex::new(joined), stirs }
     }
 }
 
 impl Watcher for Telling {
     fn tell(&self, body: Body) {
-        let mut joined = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stirs.store(true, Ordering::Relaxed);
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
         match body {
             Body::MessageDelta { text } => {
                 joined.live(text.as_bytes(), false);

@@ -171,7 +171,9 @@ impl Run<'_> {
                 error.with_hint("compare the patch with your own changes before applying it"),
             );
         }
-        if let [first, ..] = secrets::scan_added_lines(&found.patch.bytes).as_slice() {
+        if let [first, ..] =
+            secrets::scan_added_lines_with(self.events.redactor(), &found.patch.bytes).as_slice()
+        {
             let message = format!(
                 "the patch adds what looks like a secret ({}) in {}:{}",
                 first.rule, first.path, first.line

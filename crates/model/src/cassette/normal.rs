@@ -20,6 +20,18 @@ static FOLDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "<time>",
         ),
         (r"(?-u:\b)[0-9]{4}-[0-9]{2}-[0-9]{2}(?-u:\b)", "<date>"),
+        // Sun Nov 15 08:41:04 UTC 2026 · Sun Nov 15 08:41:04 2026 +0000 · Sun, 15 Nov 2026 08:41:04 +0000
+        (
+            r"(?-u:\b)(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? +([0-9]{1,2} +)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +([0-9]{1,2} +|[0-9]{4} +)[0-9]{2}:[0-9]{2}(:[0-9]{2})?( [AP]M)?( [A-Z]{3,5})?( [0-9]{4})?( (UTC|GMT|[+-][0-9]{4}))?",
+            "<time>",
+        ),
+        // As `ls -l` says it: Nov 15 08:41 · Nov 15  2025
+        (
+            r"(?-u:\b)(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +[0-9]{1,2} +([0-9]{2}:[0-9]{2}(:[0-9]{2})?|[0-9]{4})(?-u:\b)",
+            "<time>",
+        ),
+        (r"(?-u:\b)[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(?-u:\b)", "<time>"),
+        (r"(?i-u:\bpid)([ :=]+)[0-9]+(?-u:\b)", "<pid>"),
         (r"(?-u:\b)[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s)(?-u:\b)", "<duration>"),
         (r"/tmp/[A-Za-z0-9._-]+", "<tmp>"),
     ];
@@ -63,13 +75,18 @@ impl Normaliser {
         for (path, label) in &self.paths {
             text = replace_path(&text, path, label);
         }
-        for (pattern, name) in FOLDS.iter() {
-            if let std::borrow::Cow::Owned(folded) = pattern.replace_all(&text, *name) {
-                text = folded;
-            }
-        }
-        text
+        fold(text)
     }
+}
+
+/// A text with everything folded that differs from run to run, so that two equal runs share it.
+fn fold(mut text: String) -> String {
+    for (pattern, name) in FOLDS.iter() {
+        if let std::borrow::Cow::Owned(folded) = pattern.replace_all(&text, *name) {
+            text = folded;
+        }
+    }
+    text
 }
 
 /// Replaces a path, but not where it only begins a longer name.
@@ -175,7 +192,25 @@ mod tests {
 
     #[test]
     fn all_folds_are_valid() {
-        assert_eq!(FOLDS.len(), 6);
+        assert_eq!(FOLDS.len(), 10);
+    }
+
+    #[test]
+    fn times_are_folded_in_every_dress() {
+        for (text, expect) in [
+            ("Sun Nov 15 08:41:04 UTC 2026.", "<time>."),
+            ("Sun 15 Nov 2026 08:41:04 AM UTC", "<time>"),
+            ("Date:   Tue Jan 2 03:04:05 2024 +0000", "Date:   <time>"),
+            ("Thu, 01 Jan 1970 00:00:09 +0000\n", "<time>\n"),
+            ("-rw-r--r-- 1 holon holon 4 Nov 15 08:41 new", "-rw-r--r-- 1 holon holon 4 <time> new"),
+            ("-rw-r--r-- 1 holon holon 4 Jan  2  2024 a.txt", "-rw-r--r-- 1 holon holon 4 <time> a.txt"),
+            ("at 08:41:04.123 and 10:20", "at <time> and 10:20"),
+            ("pid 71, PID: 4", "<pid>, <pid>"),
+            ("Sun is out, May 10 people", "Sun is out, May 10 people"),
+            ("rapid 7", "rapid 7"),
+        ] {
+            assert_eq!(fold(text.to_owned()), expect);
+        }
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! How many lines differ between two texts.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Above this product of differing lines the exact number is not worth its time.
+const MOST: usize = 4_000_000;
+
+/// Lines added and removed on the way from one text to another.
+pub fn changed_lines(before: &[u8], after: &[u8]) -> u32 {
+    let split = |text: &'_ [u8]| -> Vec<Vec<u8>> {
+        text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+    };
+    let (before, after) = (split(before), split(after));
+    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let (before, after) = (&before[same..], &after[same..]);
+    let end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (before, after) = (&before[..before.len() - end], &after[..after.len() - end]);
+    let count = if before.len().saturating_mul(after.len()) > MOST {
+        before.len() + after.len()
+    } else {
+        capture_diff_slices(Algorithm::Myers, before, after).iter().map(weight).sum()
+    };
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn weight(op: &DiffOp) -> usize {
+    match *op {
+        DiffOp::Equal { .. } => 0,
+        DiffOp::Delete { old_len, .. } => old_len,
+        DiffOp::Insert { new_len, .. } => new_len,
+        DiffOp::Replace { old_len, new_len, .. } => old_len + new_len,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_count() {
+        let check = |before: &str, after: &str, expect: u32| {
+            assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), expect, "{before:?} {after:?}");
+        };
+        check("", "", 0);
+        check("a\nb\n", "a\nb\n", 0);
+        check("", "a\nb\n", 2);
+        check("a\nb\nc\n", "a\nx\nc\n", 2);
+        check("a\nb\nc\nd\n", "a\nc\nd\ne\n", 2);
+        check("a\nb", "a\nb\n", 2);
+        let (long, other) = ("a\n".repeat(3_000), "b\n".repeat(3_000));
+        check(&long, &other, 6_000);
+    }
+}

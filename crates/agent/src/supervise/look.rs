@@ -1,0 +1,137 @@
+//! Looking at the workspace itself, so that nothing depends on what a call says it did.
+
+use std::collections::BTreeMap;
+
+use holon_supervisor::event::{FileChange, FileHash, GitState, Workspace};
+use serde::{Deserialize, Serialize};
+
+/// Tells what the workspace is like; asked after commands and at the end of rounds.
+pub trait Look: Send + Sync {
+    /// What differs from the beginning of the run; nothing when that cannot be told now.
+    fn look(&mut self) -> Option<Sight>;
+}
+
+/// The workspace at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// What git's files say.
+    pub git: GitState,
+    /// Every file that is not as it was.
+    pub changed: Vec<Seen>,
+}
+
+/// A file that is not as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Digest of what was there; empty for nothing.
+    pub before: String,
+    /// Digest of what is there; empty for nothing.
+    pub after: String,
+    /// Lines that differ.
+    pub lines: u32,
+}
+
+/// What is remembered between two looks: the digest and the original digest of every file known to differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Remembered {
+    files: BTreeMap<String, (String, String)>,
+    lines: u32,
+    git: GitState,
+    /// Whether anything may have changed since.
+    stale: bool,
+    looked: bool,
+}
+
+impl Remembered {
+    /// A call told of a change: by its digests, so there is nothing to look for.
+    pub(super) fn told(&mut self, change: &FileChange) {
+        self.stale = true;
+        let original = self.files.get(&change.path).map_or(&change.before, |(_, original)| original).clone();
+        self.files.insert(change.path.clone(), (change.after.clone(), original));
+    }
+
+    /// Takes a look in; what changed since the last one comes back.
+    pub(super) fn take(&mut self, sight: Option<Sight>) -> Vec<FileChange> {
+        let Some(sight) = sight else {
+            self.looked = false;
+            return Vec::new();
+        };
+        self.lines = sight.changed.iter().map(|seen| seen.lines).fold(0, u32::saturating_add);
+        self.git = sight.git;
+        (self.looked, self.stale) = (true, false);
+        let mut now: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let mut news = Vec::new();
+        for seen in sight.changed {
+            let known = self.files.get(&seen.path).map_or(&seen.before, |(after, _)| after);
+            if *known != seen.after {
+                let (path, before, after) = (seen.path.clone(), known.clone(), seen.after.clone());
+                news.push(FileChange { path, before, after });
+            }
+            now.insert(seen.path, (seen.after, seen.before));
+        }
+        for (path, (known, original)) in &self.files {
+            // No longer different: somebody put it back.
+            if !now.contains_key(path) && known != original {
+                let (path, before, after) = (path.clone(), known.clone(), original.clone());
+                news.push(FileChange { path, before, after });
+            }
+        }
+        self.files = now;
+        news
+    }
+
+    /// Whether a look could show something new.
+    pub(super) fn wants_look(&self) -> bool {
+        self.stale || !self.looked
+    }
+
+    /// Something ran whose effects nobody told.
+    pub(super) fn something_ran(&mut self) {
+        self.stale = true;
+    }
+
+    /// Lines that differ from the beginning.
+    pub(super) fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// The fact for the supervisor; nothing while nobody has looked.
+    pub(super) fn workspace(&self) -> Option<Workspace> {
+        let changed = self.files.iter().map(|(path, (hash, _))| FileHash { path: path.clone(), hash: hash.clone() });
+        self.looked.then(|| Workspace { git: self.git, verified: !self.stale, changed: changed.take(96).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn seen(path: &str, before: &str, after: &str) -> Seen {
+        Seen { path: path.into(), before: before.into(), after: after.into(), lines: 3 }
+    }
+
+    fn change(path: &str, before: &str, after: &str) -> FileChange {
+        FileChange { path: path.into(), before: before.into(), after: after.into() }
+    }
+
+    #[test]
+    fn only_news_come_back() {
+        let mut known = Remembered::default();
+        assert!(known.wants_look() && known.workspace().is_none());
+        let sight = |changed: &[Seen]| Some(Sight { git: GitState::Normal, changed: changed.to_vec() });
+        assert_eq!(known.take(sight(&[seen("a", "1", "2")])), [change("a", "1", "2")]);
+        assert_eq!((known.wants_look(), known.lines()), (false, 3));
+        assert_eq!(known.take(sight(&[seen("a", "1", "2")])), []);
+        known.told(&change("a", "2", "3"));
+        known.told(&change("b", "", "4"));
+        assert!(known.wants_look());
+        assert_eq!(known.take(sight(&[seen("a", "1", "3"), seen("b", "", "4")])), [], "told already");
+        let back = known.take(sight(&[seen("b", "", "5")]));
+        assert_eq!(back, [change("b", "4", "5"), change("a", "3", "1")], "a was put back by a command");
+        assert_eq!(known.take(None), []);
+        assert!(known.workspace().is_none() && known.wants_look());
+    }
+}
