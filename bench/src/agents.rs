@@ -28,6 +28,9 @@ pub(crate) struct Agent {
     pub(crate) name: String,
     /// What to install for it.
     package: String,
+    /// Takes long enough to be measured seldom.
+    #[serde(default)]
+    pub(crate) slow: bool,
     arguments: Vec<String>,
     #[serde(default)]
     variables: BTreeMap<String, String>,

@@ -23,17 +23,26 @@ pub(crate) fn time(command: &mut Command) -> Result<Duration, Failure> {
 
 /// Its standard output; an error with its standard error when it does not succeed.
 pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
+    output(command).map(|(stdout, _)| stdout)
+}
+
+/// Its standard output and then its standard error: some tell their version on that.
+pub(crate) fn capture_both(command: &mut Command) -> Result<String, Failure> {
+    output(command).map(|(stdout, stderr)| format!("{stdout}\n{stderr}"))
+}
+
+fn output(command: &mut Command) -> Result<(String, String), Failure> {
     let output = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .output()
         .map_err(|e| cannot_start(command, &e))?;
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b).into_owned());
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`{}` ended with {}: {}", name(command), output.status, gist(&said)));
+        return Err(format!("`{}` ended with {}: {}", name(command), output.status, gist(&stderr)));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok((stdout, stderr))
 }
 
 /// The line that names the error, or else the first few.

@@ -70,7 +70,7 @@ pub(crate) fn user() -> String {
 
 /// The first word with a digit and a dot in what `--version` prints.
 pub(crate) fn version(program: &Path) -> String {
-    let said = command::capture(Command::new(program).arg("--version")).unwrap_or_default();
+    let said = command::capture_both(Command::new(program).arg("--version")).unwrap_or_default();
     let word = said
         .split_whitespace()
         .find(|word| word.contains('.') && word.contains(|c: char| c.is_ascii_digit()));

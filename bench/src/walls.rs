@@ -139,6 +139,7 @@ impl Run {
             lowers: vec![workspace.to_owned()],
             upper: Some(self.folder.join("upper")),
             work: Some(self.folder.join("work")),
+            lasting: false,
         };
         vec![Mount { at: WORKSPACE_INSIDE.into(), source: Source::Overlay(layers), writable: true }]
     }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, breaks, process, project, test};
+use crate::{Failure, agents, breaks, process, project, test};
 
+/// How the names of those begin that drive real agents.
+const AGENTS: &str = "battery_agents";
 /// The name that selects the breaks.
 const BREAKS: &str = "breaks";
 
@@ -34,10 +36,18 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         report.step("release build", || {
             process::show(project::cargo().args(["build", "--release", "--package", "holon"]))
         });
+        // Only these drive real agents, and installing them takes a while.
+        let agents = plan.binaries.iter().any(|name| name.starts_with(AGENTS)).then(agents::ensure).transpose()?;
+        if let Some((_, missing)) = &agents {
+            closing.extend(missing.iter().cloned());
+        }
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
                 cargo.env("HOLON_BIN", &binary);
+                if let Some((folder, _)) = &agents {
+                    cargo.env(agents::FOLDER, folder);
+                }
             })?;
             test::judge(result, &mut closing)
         });

@@ -1,6 +1,7 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
 mod battery;
 mod bench;
 mod breaks;
@@ -23,6 +24,7 @@ The project's own commands.
 Usage: cargo xtask COMMAND [ARGUMENTS]
 
   setup              Install the packages the tests use, or say which are missing
+  setup agents       Install the real agents that `battery agents` drives, in a folder outside of the tree
   test               setup, format, lints, tidy, all tests but the long ones, documentation tests
   battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks
   battery breaks     Break each promise on purpose and demand that its test turns red
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["setup"] => setup::run(),
+        ["setup", "agents"] => agents::run(),
         ["test"] => test::run(),
         ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
         ["bench", rest @ ..] => bench::run(rest),

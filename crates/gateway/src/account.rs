@@ -238,7 +238,7 @@ mod tests {
         for (budget, limit) in [
             (Budget { requests: Some(1), ..Budget::default() }, Limit::Requests),
             (Budget { tokens: Some(100), ..Budget::default() }, Limit::Tokens),
-            (Budget { cost_usd: Some(1e-4), ..Budget::default() }, Limit::Cost),
+            (Budget { cost_usd: Some(5e-5), ..Budget::default() }, Limit::Cost),
         ] {
             let ledger = ledger(budget);
             ledger.admit(Wire::Chat, 4).unwrap().settle(usage(100));

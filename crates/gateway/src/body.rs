@@ -48,7 +48,7 @@ impl Drop for Weight {
 
 /// Reads a whole body.
 pub(crate) async fn read(
-    mut body: Incoming,
+    body: &mut Incoming,
     limits: &Limits,
     weight: &mut Weight,
 ) -> Result<Bytes, Refusal> {
@@ -78,6 +78,20 @@ pub(crate) async fn read(
         all.extend_from_slice(&piece);
     }
     Ok(all.into())
+}
+
+/// Takes in what is left of a refused body and throws it away. A connection that is closed with something unread is reset,
+/// and then the client may never see the answer.
+pub(crate) async fn discard(mut body: Incoming, limits: Limits) {
+    let deadline = Instant::now() + limits.body_time;
+    let mut left = limits.body_bytes;
+    while let Ok(Ok(Some(Ok(frame)))) = timeout_at(deadline, timeout(limits.linger, body.frame())).await {
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        left = match left.checked_sub(bytes) {
+            Some(left) => left,
+            None => return,
+        };
+    }
 }
 
 /// The JSON object in a body.

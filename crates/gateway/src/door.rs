@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use holon_core::redact::Redactor;
 use holon_model::{Cancel, Endpoint, Provider, Wire};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, oneshot};
@@ -47,9 +48,15 @@ impl Door {
         let wire = route::words_at(request.uri().path());
         // After a body of unclear length nothing more is read from the connection, so nothing can hide behind it.
         let close = request.headers().contains_key(header::TRANSFER_ENCODING);
-        let mut answer = match self.serve(request).await {
+        let (head, mut body) = request.into_parts();
+        let mut answer = match self.serve(&head, &mut body).await {
             Ok(answer) => answer,
-            Err(refusal) => self.refuse(wire, &refusal),
+            Err(refusal) => {
+                if !body.is_end_stream() {
+                    tokio::spawn(body::discard(body, self.limits));
+                }
+                self.refuse(wire, &refusal)
+            }
         };
         if close {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -57,8 +64,7 @@ impl Door {
         Ok(answer)
     }
 
-    async fn serve(self: &Arc<Self>, request: Request<Incoming>) -> Result<Answer, Refusal> {
-        let (head, body) = request.into_parts();
+    async fn serve(self: &Arc<Self>, head: &Parts, body: &mut Incoming) -> Result<Answer, Refusal> {
         if head.method == Method::CONNECT || head.uri.scheme().is_some() || head.uri.authority().is_some() {
             let message = "this is no proxy: ask for a path, such as /v1/messages";
             return Err(Refusal::new(Sort::Malformed, message));
@@ -113,7 +119,7 @@ impl Door {
     async fn object(
         &self,
         headers: &HeaderMap,
-        body: Incoming,
+        body: &mut Incoming,
         weight: &mut Weight,
     ) -> Result<(serde_json::Map<String, Value>, usize), Refusal> {
         let encoding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
@@ -140,8 +146,7 @@ impl Door {
         let charge = self.ledger.admit(wire, bytes).map_err(spent)?;
         let cancel = Cancel::default();
         let (sender, receiver) = oneshot::channel();
-        let (inlet, outflow) =
-            flow::pair(self.limits.pending_bytes, &self.keys, StopOnDrop(cancel.clone()));
+        let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &self.keys, StopOnDrop(cancel.clone()));
         let opener = Opener::new(sender);
         let stream = asked.stream;
         let mut dropped = Vec::new();

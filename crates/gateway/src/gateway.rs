@@ -7,9 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use holon_core::redact::Redactor;
-use holon_model::{
-    Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts,
-};
+use holon_model::{Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts};
 use tokio::sync::Semaphore;
 
 use crate::account::{Account, Budget, Ledger, Limit};
@@ -24,6 +22,7 @@ use crate::veil::Keys;
 
 /// Who answers.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one per run")]
 pub enum Upstream {
     /// An endpoint: bytes pass through for clients of its own wire, others are translated.
     Pass {
@@ -36,12 +35,15 @@ pub enum Upstream {
     Any(Arc<dyn Provider>),
 }
 
+/// Appends a piece of text to a cassette.
+pub type Save = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
+
 /// Where the conversation is written down.
 pub struct Recording {
     /// Folds what differs from run to run and removes secrets.
     pub normaliser: Normaliser,
     /// Appends a piece of text to the cassette.
-    pub save: Box<dyn FnMut(&str) -> io::Result<()> + Send>,
+    pub save: Save,
 }
 
 /// How a door is set up.
@@ -98,7 +100,7 @@ pub enum GatewayError {
 pub struct Gateway {
     ledger: Ledger,
     address: Option<SocketAddr>,
-    problem: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
+    problem: Option<Problem>,
     stop: Cancel,
     thread: Option<JoinHandle<()>>,
 }
@@ -117,7 +119,8 @@ impl Gateway {
                 (Arc::new(Pass::new(endpoint.clone(), timeouts)?), Some(endpoint))
             }
         };
-        let (provider, problem) = recorded(inner, settings.record);
+        let hidden = Keys::new(keys.iter().map(Key::expose));
+        let (provider, problem) = recorded(inner, settings.record, hidden.clone());
         let door = Arc::new(Door {
             token: settings.token,
             model: settings.model,
@@ -125,7 +128,7 @@ impl Gateway {
             endpoint,
             limits: settings.limits,
             ledger: ledger.clone(),
-            keys: Keys::new(keys.iter().map(Key::expose)),
+            keys: hidden,
             redactor: Redactor::new(keys.iter().map(|key| ("key", key.expose()))),
             exchanges: Arc::new(Semaphore::new(settings.limits.exchanges.max(1))),
             scale: Scale::default(),
@@ -188,8 +191,11 @@ type Problem = Box<dyn Fn() -> Option<String> + Send + Sync>;
 fn recorded(
     inner: Arc<dyn Provider>,
     record: Option<Recording>,
+    keys: Keys,
 ) -> (Arc<dyn Provider>, Option<Problem>) {
-    let Some(Recording { normaliser, save }) = record else { return (inner, None) };
+    let Some(Recording { normaliser, mut save }) = record else { return (inner, None) };
+    // The normaliser may know the keys or not; here they are known for certain.
+    let save = move |text: &str| save(&String::from_utf8_lossy(&keys.cover(text.as_bytes())));
     let recorder = Arc::new(Recorder::new(inner, normaliser, save));
     let asked = Arc::clone(&recorder);
     (recorder, Some(Box::new(move || asked.problem())))

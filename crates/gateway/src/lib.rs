@@ -23,6 +23,6 @@ mod veil;
 
 pub use account::{Account, Budget, Limit};
 pub use event::{Event, Watch};
-pub use gateway::{Gateway, GatewayError, Recording, Settings, Upstream};
+pub use gateway::{Gateway, GatewayError, Recording, Save, Settings, Upstream};
 pub use limits::Limits;
 pub use token::Token;

@@ -23,6 +23,8 @@ pub struct Limits {
     pub body_idle: Duration,
     /// The time for a whole body.
     pub body_time: Duration,
+    /// How long the rest of a body is taken in after its request was refused, so that the client can read why.
+    pub linger: Duration,
     /// Values in a body; small ones take far more memory than bytes.
     pub json_values: usize,
     /// How long a client may leave an answer unread.
@@ -46,6 +48,7 @@ impl Default for Limits {
             bodies_bytes: 96 * MIB,
             body_idle: seconds(30),
             body_time: seconds(300),
+            linger: seconds(1),
             json_values: 400_000,
             write_idle: seconds(120),
             pending_bytes: MIB,

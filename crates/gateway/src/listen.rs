@@ -17,7 +17,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The smallest buffer the HTTP implementation accepts.
 const SMALLEST_BUFFER: usize = 8192;
 
-const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
 /// Serves for ever.
 pub(crate) async fn serve(listener: TcpListener, door: Arc<Door>) {

@@ -23,11 +23,7 @@ impl Stalling {
         Self { stream, limit, alarm: None }
     }
 
-    fn watch<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        polled: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+    fn watch<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.alarm = None;
             return polled;

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    agents, ask, completions, context, demo, doctor, man, models, modes, publish, run, runs, schema,
+    agents, ask, completions, context, demo, doctor, improve, man, models, modes, publish, run, runs, schema,
 };
 use crate::failure::Failure;
 use crate::session::Session;
@@ -47,6 +47,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Run(Box<run::Args>),
     Ask(ask::Args),
+    Improve(improve::Args),
     #[command(subcommand)]
     Runs(runs::Command),
     #[command(subcommand)]

@@ -109,10 +109,7 @@ impl From<FlowError> for Failure {
 
 /// Flags of the design that belong to parts which do not exist yet, so that asking for one is never ignored.
 const LATER: &[(&str, &str)] = &[
-    ("--supervisor", "the supervisor"),
-    ("--shadow", "the supervisor"),
     ("--override-ethics", "the orchestrator"),
-    ("--publish", "publishing"),
 ];
 
 impl Failure {

@@ -13,6 +13,7 @@ pub mod request;
 pub mod run;
 mod shape;
 pub mod store;
+mod supervision;
 
 pub use cancel::Cancel;
 pub use error::HostError;

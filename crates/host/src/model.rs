@@ -86,18 +86,25 @@ pub(crate) fn from_cassette(
     tape: &Path,
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
+    let (replay, info, window, prices) = replayed(file, cassette, model, normaliser.clone());
+    let provider = recorded(Arc::clone(&replay), tape, normaliser)?;
+    Ok(Mind { provider, info, window, prices, replay: Some(replay) })
+}
+
+/// A cassette, ready to answer, with what is known about the model it stands for.
+pub(crate) fn replayed(
+    file: &Path,
+    cassette: Cassette,
+    model: Option<&str>,
+    normaliser: Normaliser,
+) -> (Arc<Replay>, ModelInfo, u64, Option<Prices>) {
     let id = model.or(cassette.model()).unwrap_or(REPLAYED).to_owned();
     // The same figures lead to the same decisions.
     let row = known(&id);
-    let replay = Arc::new(Replay::new(cassette, normaliser.clone()));
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Mind {
-        provider: recorded(Arc::clone(&replay), tape, normaliser)?,
-        info: ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}") },
-        window: row.as_ref().and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
-        prices: row.and_then(|row| row.prices),
-        replay: Some(replay),
-    })
+    let info = ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}") };
+    let window = row.as_ref().and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
+    (Arc::new(Replay::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
 }
 
 /// What is known about a model, whoever serves it.
@@ -113,19 +120,21 @@ pub(crate) fn over_network(
     tape: &Path,
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
+    let (info, window, prices) = described(chosen);
+    let provider = recorded(chosen.connect(Timeouts::default(), patience)?, tape, normaliser)?;
+    Ok(Mind { provider, info, window, prices, replay: None })
+}
+
+/// What is known about a model that was chosen: its place in the manifest, its window, its prices.
+pub(crate) fn described(chosen: &Chosen) -> (ModelInfo, u64, Option<Prices>) {
     let info = ModelInfo {
         provider: chosen.endpoint.name.clone(),
         id: chosen.model.clone(),
         why: chosen.why.clone(),
     };
     let row = chosen.row.as_ref();
-    Ok(Mind {
-        provider: recorded(chosen.connect(Timeouts::default(), patience)?, tape, normaliser)?,
-        info,
-        window: row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
-        prices: row.and_then(|row| row.prices),
-        replay: None,
-    })
+    let window = row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
+    (info, window, row.and_then(|row| row.prices))
 }
 
 /// Every turn is written down as it ends, redacted, so that a run that is killed leaves what it had.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use holon_core::Span;
 use holon_core::mode::Network;
+use holon_core::spec::Supervision;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,10 @@ pub struct RunRequest {
     pub record: Option<PathBuf>,
     /// `--replay`: a cassette that answers instead of a model.
     pub replay: Option<PathBuf>,
+    /// `--supervisor`
+    pub supervisor: Option<Supervision>,
+    /// `--shadow`
+    pub shadow: bool,
     /// `--max-rounds`
     pub max_rounds: Option<u64>,
     /// `--max-cost`, in US dollars.
@@ -88,6 +93,8 @@ impl Default for RunRequest {
             provider: None,
             record: None,
             replay: None,
+            supervisor: None,
+            shadow: false,
             max_rounds: None,
             max_cost_usd: None,
             sandbox: Choice::Auto,

@@ -51,6 +51,10 @@ pub struct Overlay {
     /// Scratch space of the kernel beside `upper`: same filesystem, fresh for each mount.
     #[serde(with = "optional_path")]
     pub work: Option<PathBuf>,
+    /// Whether what is written is needed again after this mount: it is kept safe, and directories of lower layers are not
+    /// moved by notes of where they came from, so that each layer can be read by itself.
+    #[serde(default)]
+    pub lasting: bool,
 }
 
 impl Overlay {

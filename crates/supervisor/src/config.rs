@@ -1,6 +1,7 @@
 //! The `[supervisor]` section: every number a rule uses, with its default.
 
 mod read;
+mod tighten;
 
 use serde::{Deserialize, Serialize};
 

@@ -208,6 +208,11 @@ impl CheckRan {
     pub fn passed_whole(&self) -> bool {
         self.exit == Some(0)
     }
+
+    /// Whether it says anything: not when its program is not there or cannot be run.
+    pub const fn could_run(&self) -> bool {
+        !matches!(self.exit, Some(126 | 127))
+    }
 }
 
 /// What a round amounted to.

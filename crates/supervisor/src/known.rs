@@ -187,6 +187,9 @@ impl Known {
     }
 
     fn check(&mut self, check: &CheckRan, entry: EntryId) -> (bool, bool) {
+        if !check.could_run() {
+            return (false, false);
+        }
         let command = clip(&check.command, COMMAND);
         let ok = check.passed_whole();
         let failed = check.failed.max(check.failing.len().try_into().unwrap_or(u32::MAX));

@@ -426,6 +426,14 @@ mod tests {
     }
 
     #[test]
+    fn a_diff_that_grew_in_forced_does_not_hold_it() {
+        let config = ModeConfig::default();
+        let mut state = forced(Signal::ToolFailure);
+        let grown = Conditions { diff_lines: 300, ..calm() };
+        assert_eq!(rounds_to_leave(&mut state, &grown, &config), Some(2));
+    }
+
+    #[test]
     fn sets_survive_storage() {
         let mut signals = Signals::default();
         signals.add(Signal::ExplicitImpl);

@@ -43,26 +43,43 @@ pub(super) fn check_of(ran: &Ran<'_>, known: &[KnownCheck]) -> Option<CheckRan> 
 
 /// Whether the exit code of a line may not be that of the check in it: after a pipe, `;`, `||` or in the background.
 fn hides_exit(line: &str) -> bool {
-    let mut rest = line.trim_end();
-    let mut last = rest;
-    // Everything after the check counts; what only goes before it does not.
-    while let Some(at) = rest.find(['|', ';', '&', '\n']) {
-        let found = checks::recognise(&rest[..at]).is_some();
-        let joint = &rest[at..];
-        let strong = joint.starts_with("&&") || joint.starts_with("&1") || joint.starts_with(">&");
-        if found && !strong && !redirects(rest, at) {
-            return true;
-        }
-        rest = joint.trim_start_matches(['|', ';', '&', '\n']);
-        last = rest;
-    }
-    checks::recognise(last).is_none() && line.contains(['|', ';'])
+    let parts = parts(line);
+    let check = parts.iter().rposition(|(part, _)| checks::recognise(part).is_some());
+    parts[check.unwrap_or(0)..].iter().any(|(_, joint)| !joint.is_empty() && *joint != "&&")
 }
 
-/// Whether the `&` at this place belongs to a redirection such as `2>&1` or `&>file`.
-fn redirects(line: &str, at: usize) -> bool {
+/// The simple commands of a line, each with what follows it; quoted text is part of a command.
+fn parts(line: &str) -> Vec<(&str, &str)> {
     let bytes = line.as_bytes();
-    bytes[at] == b'&' && (at > 0 && bytes[at - 1] == b'>' || bytes.get(at + 1) == Some(&b'>'))
+    let mut parts = Vec::new();
+    let (mut start, mut at, mut quote) = (0, 0, None);
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let redirects = byte == b'&' && (at > 0 && bytes[at - 1] == b'>' || bytes.get(at + 1) == Some(&b'>'));
+        match quote {
+            Some(open) if byte == open => quote = None,
+            Some(_) => {}
+            None if byte == b'\'' || byte == b'"' => quote = Some(byte),
+            None if matches!(byte, b'|' | b';' | b'&' | b'\n') && !redirects => {
+                let twice = matches!(byte, b'|' | b'&') && bytes.get(at + 1) == Some(&byte);
+                let end = at + 1 + usize::from(twice);
+                parts.push((&line[start..at], &line[at..end]));
+                (start, at) = (end, end);
+                continue;
+            }
+            None => {}
+        }
+        at += 1;
+    }
+    parts.push((&line[start..], ""));
+    // A line that ends with its last command.
+    if let [.., before, (rest, "")] = parts.as_mut_slice()
+        && rest.trim().is_empty()
+        && matches!(before.1, ";" | "\n")
+    {
+        before.1 = "";
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -93,6 +110,10 @@ mod tests {
         check("cargo test; echo done", 0, "done", None);
         check("cargo test; echo done", 0, RED, Some((1, 1)));
         check("cargo test | tee log", 101, "", Some((101, 0)));
+        check("cargo test &", 0, "", None);
+        check("cargo test;", 0, "", Some((0, 0)));
+        check("cargo test -- 'a;b'", 0, "", Some((0, 0)));
+        check("echo hi; cargo test &> log", 0, "", Some((0, 0)));
         check("ls", 0, "", None);
         check("cat Makefile | head", 0, "", None);
     }

@@ -34,7 +34,8 @@ fn tls(encrypted: bool) -> Result<ClientConfig, ModelError> {
     if encrypted {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
-            let message = "this machine trusts no certificates: install `ca-certificates`, or set SSL_CERT_FILE";
+            let message =
+                "this machine trusts no certificates: install `ca-certificates`, or set SSL_CERT_FILE";
             return Err(fail(message.to_owned()));
         }
     }

@@ -8,18 +8,66 @@ use holon_model::{Dialect, Endpoint, Wire};
 use serde_json::{Map, Value, json};
 
 const CHAT: &[&str] = &[
-    "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options", "max_tokens",
-    "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "stop", "seed", "presence_penalty",
-    "frequency_penalty", "repetition_penalty", "logit_bias", "response_format", "reasoning", "reasoning_effort",
-    "include_reasoning", "thinking", "enable_thinking", "chat_template_kwargs", "verbosity", "prompt_cache_key",
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "stream",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "stop",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "logit_bias",
+    "response_format",
+    "reasoning",
+    "reasoning_effort",
+    "include_reasoning",
+    "thinking",
+    "enable_thinking",
+    "chat_template_kwargs",
+    "verbosity",
+    "prompt_cache_key",
 ];
 const RESPONSES: &[&str] = &[
-    "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "stream", "max_output_tokens",
-    "max_tool_calls", "temperature", "top_p", "reasoning", "text", "include", "truncation", "prompt_cache_key",
+    "input",
+    "instructions",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "stream",
+    "max_output_tokens",
+    "max_tool_calls",
+    "temperature",
+    "top_p",
+    "reasoning",
+    "text",
+    "include",
+    "truncation",
+    "prompt_cache_key",
 ];
 const MESSAGES: &[&str] = &[
-    "messages", "system", "tools", "tool_choice", "max_tokens", "temperature", "top_p", "top_k", "stop_sequences",
-    "stream", "thinking", "output_config", "output_format", "context_management",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop_sequences",
+    "stream",
+    "thinking",
+    "output_config",
+    "output_format",
+    "context_management",
 ];
 /// Tools of Anthropic's that the client carries out.
 const CLIENT_TOOLS: &[&str] = &["custom", "bash_", "text_editor_", "computer_", "memory_"];
@@ -122,7 +170,8 @@ fn local_only(wire: Wire, entry: &mut Value, dropped: &mut Vec<String>) {
 /// Content that is named by where it is rather than given.
 fn is_fetched(part: &Map<String, Value>) -> bool {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-    let media = ["image", "audio", "video", "file", "document", "container"].iter().any(|word| kind.contains(word));
+    let media =
+        ["image", "audio", "video", "file", "document", "container"].iter().any(|word| kind.contains(word));
     media && part.iter().any(|(key, value)| key != "type" && elsewhere(key, value))
 }
 

@@ -58,7 +58,7 @@ pub(super) fn piece(part: &Value) -> Option<String> {
         return Some(words.to_owned());
     }
     match text(part, "type").unwrap_or("text") {
-        "text" | "input_text" | "output_text" | "refusal" => {
+        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" | "refusal" => {
             text(part, "text").or_else(|| text(part, "refusal")).map(str::to_owned)
         }
         kind if NOT_CARRIED.iter().any(|word| kind.contains(word)) => {

@@ -25,8 +25,8 @@ pub(super) trait Frames: Send {
     fn grow(&mut self, kind: Kind, text: &str, out: &mut String);
     /// The open block ends; `whole` is all of it.
     fn close(&mut self, kind: Kind, whole: &str, seal: Option<&Seal>, out: &mut String);
-    /// A seal whose thought was closed already, or had no words.
-    fn carry(&mut self, seal: &Seal, out: &mut String);
+    /// The seal of a thought that was closed already, or had no words.
+    fn carry(&mut self, text: &str, seal: &Seal, out: &mut String);
     /// A whole call.
     fn call(&mut self, call: &ToolCall, out: &mut String);
     /// Something a client ignores.
@@ -82,8 +82,10 @@ impl Teller {
         for part in reply.parts.get(rest..).unwrap_or_default() {
             self.part(part, &mut out);
         }
-        for seal in late {
-            self.frames.carry(seal, &mut out);
+        for thought in late {
+            if let Some(seal) = &thought.seal {
+                self.frames.carry(&thought.text, seal, &mut out);
+            }
         }
         self.frames.end(reply, &mut out);
         out
@@ -148,8 +150,8 @@ impl Teller {
     }
 
     /// Compares what was told with the parts, tells what is missing of the open block, and gives the number of parts
-    /// that are told. Seals of blocks that were closed before they came are collected.
-    fn catch_up<'a>(&mut self, parts: &'a [Part], late: &mut Vec<&'a Seal>, out: &mut String) -> usize {
+    /// that are told. Thoughts that were closed before their seal came are collected.
+    fn catch_up<'a>(&mut self, parts: &'a [Part], late: &mut Vec<&'a Reasoning>, out: &mut String) -> usize {
         let mut next = 0;
         let mut open_seal = None;
         let blocks = self.said.len();
@@ -158,16 +160,14 @@ impl Teller {
             let (kind, said) = self.said[block].clone();
             let mut left = said.as_str();
             while let Some(part) = parts.get(next) {
-                let (told, seal) = match (kind, part) {
-                    (_, Part::Reasoning(Reasoning { text, seal })) if text.is_empty() => {
-                        late.extend(seal);
+                let (told, thought) = match (kind, part) {
+                    (_, Part::Reasoning(thought)) if thought.text.is_empty() => {
+                        late.push(thought);
                         next += 1;
                         continue;
                     }
                     (Kind::Words, Part::Text(text)) => (text.as_str(), None),
-                    (Kind::Thoughts, Part::Reasoning(thought)) => {
-                        (thought.text.as_str(), thought.seal.as_ref())
-                    }
+                    (Kind::Thoughts, Part::Reasoning(thought)) => (thought.text.as_str(), Some(thought)),
                     _ => break,
                 };
                 if left.is_empty() && !told.is_empty() {
@@ -184,9 +184,9 @@ impl Teller {
                     left = "";
                 }
                 if last && left.is_empty() {
-                    open_seal = seal;
+                    open_seal = thought.and_then(|thought| thought.seal.as_ref());
                 } else {
-                    late.extend(seal);
+                    late.extend(thought);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Teller {
             Part::Text(text) => block(Kind::Words, text, None),
             Part::Reasoning(Reasoning { text, seal }) if text.is_empty() => {
                 if let Some(seal) = seal {
-                    self.frames.carry(seal, out);
+                    self.frames.carry(text, seal, out);
                 }
             }
             Part::Reasoning(thought) => block(Kind::Thoughts, &thought.text, thought.seal.as_ref()),

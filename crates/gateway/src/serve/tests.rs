@@ -3,8 +3,8 @@
 
 use holon_model::sse::SseDecoder;
 use holon_model::{
-    Delta, Dialect, Effort, ErrorKind, Format, Message, ModelError, Part, Reasoning, Reply, Request, Role, Seal,
-    Stop, Tool, ToolCall, ToolChoice, ToolResult, Usage, Wire,
+    Delta, Dialect, Effort, ErrorKind, Format, Message, ModelError, Part, Reasoning, Reply, Request, Role,
+    Seal, Stop, Tool, ToolCall, ToolChoice, ToolResult, Usage, Wire,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -27,7 +27,9 @@ fn arguments() -> impl Strategy<Value = String> {
 fn seal(wire: Wire) -> impl Strategy<Value = Option<Seal>> {
     let value = move |text: String| match wire {
         Wire::Chat => json!([{"type": "reasoning.text", "text": text, "index": 0}]),
-        Wire::Responses => json!({"type": "reasoning", "id": "rs_x", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "e"}),
+        Wire::Responses => {
+            json!({"type": "reasoning", "id": "rs_x", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "e"})
+        }
         Wire::Messages => json!({"signature": text}),
     };
     words().prop_map(move |text| Some(Seal { wire, value: value(text) }))
@@ -92,7 +94,8 @@ fn request(wire: Wire) -> impl Strategy<Value = Request> {
         ToolChoice::Required,
         ToolChoice::Named("ls".into()),
     ]);
-    let effort = prop::sample::select(vec![None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High)]);
+    let effort =
+        prop::sample::select(vec![None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High)]);
     let rest = (prop::option::of(words()), tools, choice, any::<bool>(), effort, any::<bool>());
     (conversation(wire), rest).prop_map(move |(messages, (system, tools, choice, warm, effort, shaped))| {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
@@ -243,9 +246,30 @@ proptest! {
 
 fn json_value() -> impl Strategy<Value = Value> {
     const WORDS: [&str; 24] = [
-        "role", "user", "assistant", "tool", "system", "content", "type", "text", "tool_use", "tool_result", "input",
-        "function_call", "custom", "reasoning", "summary", "thinking", "redacted_thinking", "data", "holon.{}", "name",
-        "function", "tool_calls", "custom_tool_call", "encrypted_content",
+        "role",
+        "user",
+        "assistant",
+        "tool",
+        "system",
+        "content",
+        "type",
+        "text",
+        "tool_use",
+        "tool_result",
+        "input",
+        "function_call",
+        "custom",
+        "reasoning",
+        "summary",
+        "thinking",
+        "redacted_thinking",
+        "data",
+        "holon.{}",
+        "name",
+        "function",
+        "tool_calls",
+        "custom_tool_call",
+        "encrypted_content",
     ];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -310,7 +334,9 @@ fn thoughts_may_begin_again_and_words_may_not() {
 
 #[test]
 fn a_long_call_shows_signs_of_life() {
-    for (wire, sign) in [(Wire::Chat, ": working"), (Wire::Responses, ": working"), (Wire::Messages, "event: ping")] {
+    for (wire, sign) in
+        [(Wire::Chat, ": working"), (Wire::Responses, ": working"), (Wire::Messages, "event: ping")]
+    {
         let mut teller = teller(wire, labels());
         teller.delta(&Delta::CallStarted { index: 0, name: "write".into() });
         let quiet = teller.delta(&Delta::CallArguments { index: 0, text: "{".into() });
@@ -344,7 +370,10 @@ fn a_tool_that_takes_plain_text_is_told_as_one() {
 
 #[test]
 fn what_a_provider_keeps_is_refused() {
-    for body in [json!({"input": "x", "previous_response_id": "r"}), json!({"input": [{"type": "item_reference", "id": "r"}]})] {
+    for body in [
+        json!({"input": "x", "previous_response_id": "r"}),
+        json!({"input": [{"type": "item_reference", "id": "r"}]}),
+    ] {
         assert!(read(Wire::Responses, &body).unwrap_err().contains("nothing is kept"));
     }
     assert!(read(Wire::Responses, &json!({"input": "x", "previous_response_id": null})).is_ok());

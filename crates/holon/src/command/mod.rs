@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod improve;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Publish(command) => publish::dispatch(command, session),
         Command::Context(command) => context::dispatch(command, session),
         Command::Ask(args) => ask::run(args, session),
+        Command::Improve(args) => improve::run(args, session),
         Command::Demo(args) => demo::run(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),
         Command::Schema(args) => schema::run(&args, session),

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use holon_core::mode::Source;
+use holon_core::policy::ToolClass;
 use serde::{Deserialize, Serialize};
 
+use super::events::Format;
+use super::version::Range;
 use crate::error::HostError;
 
 /// An agent's description.
@@ -17,7 +21,7 @@ pub struct Adapter {
     pub description: String,
     /// How it is started.
     pub kind: Kind,
-    /// The command inside the walls; `{agent}` is the file given with `--agent`, `{args}` everything after `--`.
+    /// The command inside the walls; see [`super::fill`] for what stands in braces.
     #[serde(default)]
     pub command: Vec<String>,
     /// Further environment, not secret.
@@ -26,13 +30,37 @@ pub struct Adapter {
     /// Toolchains it needs whatever the workspace holds, by name.
     #[serde(default)]
     pub toolchains: Vec<String>,
+    /// In which form it tells on its standard output what it does; then a terminal event is required of it.
+    #[serde(default)]
+    pub events: Option<Format>,
+    /// How it is found on this machine; without this the command is looked for inside the walls.
+    #[serde(default)]
+    pub find: Option<Finding>,
+    /// How it reaches a model; without this there is no gateway.
+    #[serde(default)]
+    pub model: Option<ModelUse>,
+    /// Files written below its private HOME before it starts.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// What differs between modes, by the name of a mode or by what it may do with the workspace.
+    #[serde(default)]
+    pub modes: BTreeMap<String, ForMode>,
+    /// What kind of tool its tools are.
+    #[serde(default)]
+    pub tools: BTreeMap<ToolClass, Vec<String>>,
+    /// What this family of agents has to be told besides.
+    #[serde(default)]
+    pub prompt: Option<String>,
+    /// What exit codes other than 0 mean, as a kind of error.
+    #[serde(default)]
+    pub exits: BTreeMap<String, String>,
 }
 
 /// How an agent is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A command that follows the contract, behind native walls.
+    /// A command that follows the contract, or that the description explains, behind native walls.
     Exec,
     /// Holon's own agent: it thinks in the host, only its hands are behind the walls.
     Native,
@@ -40,20 +68,151 @@ pub enum Kind {
     Image,
 }
 
+/// How an agent is found on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The program's name.
+    pub program: String,
+    /// What to tell somebody who does not have it.
+    pub install: String,
+    /// The versions it was tried with, such as `>=2.1, <3`; others work at one's own risk.
+    #[serde(default)]
+    pub tested: Option<Range>,
+    /// Arguments that make it print its version.
+    #[serde(default)]
+    pub version: Vec<String>,
+    /// The real program, relative to the `node_modules` it is installed in: wrappers in JavaScript are passed over.
+    /// `*` stands for any part of one name.
+    #[serde(default)]
+    pub binary: Option<String>,
+    /// The oldest Node.js that runs it, by its first number.
+    #[serde(default)]
+    pub node: Option<u64>,
+}
+
+/// How an agent reaches a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelUse {
+    /// The wire it speaks to the gateway.
+    pub wire: holon_model::Wire,
+}
+
+/// What is different in a mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForMode {
+    /// What `{mode}` in the command stands for.
+    pub args: Vec<String>,
+    /// Further environment.
+    pub env: BTreeMap<String, String>,
+    /// Files instead of, or besides, the common ones.
+    pub files: BTreeMap<String, String>,
+    /// Whether this switches the agent's own plan mode on.
+    pub native_plan: bool,
+    /// Whether this switches the agent's own review on.
+    pub native_review: bool,
+}
+
 impl Adapter {
     /// Reads an adapter file; `path` is for messages.
     pub fn parse(text: &str, path: &str) -> Result<Self, HostError> {
         let adapter: Self = toml::from_str(text)
             .map_err(|e| HostError::usage(format!("{path}: {e}"), "compare it with `docs/agents.md`"))?;
+        adapter.checked().map_err(|(what, remedy)| HostError::usage(format!("{path}: {what}"), remedy))
+    }
+
+    fn checked(self) -> Result<Self, (String, &'static str)> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if adapter.name.is_empty() || !adapter.name.chars().all(plain) {
-            let message =
-                format!("{path}: `name` must be letters, digits, `-`, `_` or `.`, not `{}`", adapter.name);
-            return Err(HostError::usage(message, "rename it"));
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            let what = format!("`name` must be letters, digits, `-`, `_` or `.`, not `{}`", self.name);
+            return Err((what, "rename it"));
         }
-        if adapter.kind == Kind::Exec && adapter.command.is_empty() {
-            return Err(HostError::usage(format!("{path}: `command` is missing"), "add command = [\"…\"]"));
+        if self.kind == Kind::Exec && self.command.is_empty() {
+            return Err(("`command` is missing".into(), "add command = [\"…\"]"));
         }
-        Ok(adapter)
+        let driven = self.events.is_some() || self.find.is_some() || self.model.is_some();
+        if self.kind != Kind::Exec && driven {
+            let what = "`events`, `find` and `model` go with kind = \"exec\" only".to_owned();
+            return Err((what, "change the kind, or leave them out"));
+        }
+        if let Some(find) = &self.find
+            && (find.program.is_empty() || find.program.contains('/'))
+        {
+            // A path could name anything on this machine, which would then be shown inside the walls.
+            let what = format!("`find.program` must be a name, not `{}`", find.program);
+            return Err((what, "name the program as it is on the PATH"));
+        }
+        if let Some(binary) = self.find.as_ref().and_then(|f| f.binary.as_ref())
+            && !is_below(binary)
+        {
+            return Err((format!("`find.binary` must stay below node_modules, not `{binary}`"), "correct it"));
+        }
+        let files = self.files.keys().chain(self.modes.values().flat_map(|mode| mode.files.keys()));
+        if let Some(file) = files.into_iter().find(|file| !is_below(file)) {
+            return Err((format!("`files` must lie below the private HOME, not at `{file}`"), "correct it"));
+        }
+        if let Some(code) = self.exits.keys().find(|code| code.parse::<i32>().is_err()) {
+            return Err((format!("`exits` has numbers as keys, not `{code}`"), "correct it"));
+        }
+        Ok(self)
+    }
+
+    /// What holds in a mode: its own entry, else that for its access to the workspace.
+    pub fn for_mode(&self, mode: &str, access: &str) -> ForMode {
+        self.modes.get(mode).or_else(|| self.modes.get(access)).cloned().unwrap_or_default()
+    }
+
+    /// What kind of tool one of its tools is.
+    pub fn class_of(&self, tool: &str) -> ToolClass {
+        let named = self.tools.iter().find(|(_, names)| names.iter().any(|name| name == tool));
+        named.map_or(ToolClass::Unknown, |(class, _)| *class)
+    }
+
+    /// Whether its version may be asked for by starting it on the host; a project's file must not start anything there.
+    pub fn may_be_started(source: Source) -> bool {
+        source != Source::Project
+    }
+}
+
+/// Whether a path stays where it starts.
+fn is_below(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn inv_15_an_adapter_cannot_reach_for_the_machine() {
+        let check = |text: &str, word: &str| {
+            let text = format!("name = \"x\"\nkind = \"exec\"\ncommand = [\"x\"]\n{text}");
+            let error = Adapter::parse(&text, "x.toml").unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        };
+        check("[find]\nprogram = \"/etc/shadow\"\ninstall = \"\"", "find.program");
+        check("[find]\nprogram = \"../x\"\ninstall = \"\"", "find.program");
+        check("[find]\nprogram = \"x\"\ninstall = \"\"\nbinary = \"../../x\"", "find.binary");
+        check("[files]\n\"../x\" = \"\"", "private HOME");
+        check("[files]\n\"/etc/x\" = \"\"", "private HOME");
+        check("[modes.plan.files]\n\"a/../../x\" = \"\"", "private HOME");
+        check("[network]\ntools = \"host\"", "unknown field");
+        check("[expose]\npaths = [\"/\"]", "unknown field");
+        check("[exits]\nmany = \"x\"", "numbers");
+    }
+
+    #[test]
+    fn a_mode_beats_its_access() {
+        let text = "name = \"x\"\nkind = \"exec\"\ncommand = [\"x\", \"{mode}\"]\n\
+                    [modes.plan]\nargs = [\"p\"]\nnative_plan = true\n[modes.read-only]\nargs = [\"r\"]\n[tools]\nexec = [\"Bash\"]";
+        let adapter = Adapter::parse(text, "x.toml").unwrap();
+        assert_eq!(adapter.for_mode("plan", "read-only").args, ["p"]);
+        assert_eq!(adapter.for_mode("review", "read-only").args, ["r"]);
+        assert_eq!(adapter.for_mode("execute", "rw"), ForMode::default());
+        assert_eq!(adapter.class_of("Bash"), ToolClass::Exec);
+        assert_eq!(adapter.class_of("New"), ToolClass::Unknown);
     }
 }

@@ -1,6 +1,5 @@
 //! From `--agent NAME|PATH` or `--image` to something that can be started.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,14 +8,21 @@ use holon_core::mode::Source;
 use holon_core::suggest;
 
 use super::file::{Adapter, Kind};
+use super::locate::{AGENTS_DIR, Located, locate};
 use crate::error::HostError;
 use crate::modes::{read_bounded, toml_files};
 use crate::places::Places;
+use crate::run::Environment;
 
 const BUILTIN: &[(&str, &str)] = &[
     ("adapters/native.toml", include_str!("../../../../adapters/native.toml")),
     ("adapters/exec.toml", include_str!("../../../../adapters/exec.toml")),
     ("adapters/image.toml", include_str!("../../../../adapters/image.toml")),
+    ("adapters/claude-code.toml", include_str!("../../../../adapters/claude-code.toml")),
+    ("adapters/codex.toml", include_str!("../../../../adapters/codex.toml")),
+    ("adapters/opencode.toml", include_str!("../../../../adapters/opencode.toml")),
+    ("adapters/goose.toml", include_str!("../../../../adapters/goose.toml")),
+    ("adapters/qwen.toml", include_str!("../../../../adapters/qwen.toml")),
 ];
 
 /// Where the agent's own file appears inside the walls.
@@ -33,8 +39,17 @@ pub struct Agent {
     pub file: Option<PathBuf>,
     /// The container image.
     pub image: Option<String>,
-    /// What to start inside, program first; empty for an image's own entry point.
-    pub argv: Vec<OsString>,
+    /// Where it is installed, if its description says how to find it.
+    pub located: Option<Located>,
+    /// What was given after `--`.
+    pub args: Vec<String>,
+}
+
+impl Agent {
+    /// Where the file given with `--agent` appears inside.
+    pub fn file_inside(&self) -> Option<PathBuf> {
+        Some(Path::new(AGENT_FOLDER).join(self.file.as_ref()?.file_name()?))
+    }
 }
 
 /// All adapters that can be used in a workspace, with who described them.
@@ -66,18 +81,21 @@ pub fn find(
     agent: Option<&str>,
     image: Option<&str>,
     args: &[String],
+    env: &Environment,
 ) -> Result<Agent, HostError> {
+    let args = args.to_vec();
     let adapters = list(places, Some(workspace))?;
     let named = |name: &str| adapters.iter().find(|(_, a)| a.name == name).map(|(_, a)| a.clone());
     match (agent, image) {
-        (None, None) => find(places, workspace, Some("native"), None, args),
+        (None, None) => find(places, workspace, Some("native"), None, &args, env),
         (None, Some(image)) => {
             let adapter = named("image").ok_or_else(|| unknown("image", &adapters))?;
             Ok(Agent {
                 name: format!("image:{image}"),
-                argv: args.iter().map(Into::into).collect(),
                 image: Some(image.to_owned()),
                 file: None,
+                located: None,
+                args,
                 adapter,
             })
         }
@@ -85,9 +103,7 @@ pub fn find(
             let file = executable(Path::new(path))?;
             let adapter = named("exec").ok_or_else(|| unknown("exec", &adapters))?;
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            let inside = Path::new(AGENT_FOLDER).join(file.file_name().unwrap_or_default());
-            let argv = fill(&adapter.command, Some(&inside), args);
-            Ok(Agent { adapter, name, file: Some(file), image: image.map(str::to_owned), argv })
+            Ok(Agent { adapter, name, file: Some(file), image: image.map(str::to_owned), located: None, args })
         }
         (Some(name), image) => {
             let adapter = named(name).ok_or_else(|| unknown(name, &adapters))?;
@@ -103,8 +119,17 @@ pub fn find(
                     "give it with --image NAME",
                 ));
             }
-            let argv = fill(&adapter.command, None, args);
-            Ok(Agent { name: name.to_owned(), adapter, file: None, image: image.map(str::to_owned), argv })
+            let located = match &adapter.find {
+                // An image brings its own.
+                Some(find) if image.is_none() => Some(locate(find, places, env).map_err(|absent| {
+                    HostError::usage(
+                        format!("agent `{name}`: `{}` {absent}", find.program),
+                        format!("{}, or name a folder that has it with {AGENTS_DIR}", find.install),
+                    )
+                })?),
+                _ => None,
+            };
+            Ok(Agent { name: name.to_owned(), adapter, file: None, image: image.map(str::to_owned), located, args })
         }
     }
 }
@@ -118,18 +143,6 @@ fn unknown(name: &str, adapters: &[(Source, Adapter)]) -> HostError {
     )
 }
 
-fn fill(command: &[String], agent: Option<&Path>, args: &[String]) -> Vec<OsString> {
-    let mut argv = Vec::new();
-    for word in command {
-        match (word.as_str(), agent) {
-            ("{agent}", Some(path)) => argv.push(path.as_os_str().to_owned()),
-            ("{args}", _) => argv.extend(args.iter().map(OsString::from)),
-            _ => argv.push(word.into()),
-        }
-    }
-    argv
-}
-
 fn executable(path: &Path) -> Result<PathBuf, HostError> {
     let wrong = |what: &str, hint: &str| HostError::usage(format!("agent {}: {what}", path.display()), hint);
     let file = path.canonicalize().map_err(|e| wrong(&e.to_string(), "check the path given with --agent"))?;
@@ -141,4 +154,26 @@ fn executable(path: &Path) -> Result<PathBuf, HostError> {
         return Err(wrong("not executable", "chmod +x it"));
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_built_in_description_is_whole() {
+        for (path, text) in BUILTIN {
+            let adapter = Adapter::parse(text, path).unwrap();
+            assert_eq!(Some(format!("adapters/{}.toml", adapter.name).as_str()), Some(*path));
+            assert!(!adapter.description.is_empty(), "{path}");
+            let Some(find) = &adapter.find else { continue };
+            assert!(adapter.events.is_some() && adapter.model.is_some() && find.tested.is_some(), "{path}");
+            assert!(!find.install.is_empty() && !adapter.tools.is_empty(), "{path}");
+            let all = format!("{:?} {:?} {:?}", adapter.command, adapter.env, adapter.files);
+            for name in ["{program}", "{prompt}", "{model}", "{gateway}", "{token}"] {
+                assert!(all.contains(name), "{path} lacks {name}");
+            }
+        }
+    }
 }

@@ -1,7 +1,13 @@
 //! How an agent is driven, described as data: a TOML file per agent, built in, the user's, or the project's.
 
+pub mod events;
 mod file;
+pub(crate) mod fill;
 mod find;
+mod locate;
+mod version;
 
-pub use file::{Adapter, Kind};
+pub use file::{Adapter, Finding, ForMode, Kind, ModelUse};
 pub use find::{Agent, find, list};
+pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};
+pub use version::Range;

@@ -4,11 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_core::event::Sink;
+use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, ModelInfo};
 use holon_core::spec;
 use holon_model::Prices;
+use holon_supervisor::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::thought::TAPE;
 use super::{Finished, Host};
@@ -28,6 +31,12 @@ pub(super) struct AskedFor {
     pub window: u64,
     /// What it cost.
     pub prices: Option<Prices>,
+    /// How closely it was watched.
+    #[serde(default)]
+    pub supervisor: Option<Config>,
+    /// The run it went on from.
+    #[serde(default)]
+    pub resumed_from: Option<RunId>,
 }
 
 const FILE: &str = "asked.json";
@@ -38,7 +47,22 @@ impl AskedFor {
         write_atomic(&folder.path().join(FILE), &text)
     }
 
-    fn load(folder: &RunFolder) -> Result<Self, HostError> {
+    /// The same request once more, from what the run folder keeps; the folder given with it must outlive the run's start.
+    pub(super) fn request_again(&self, folder: &RunFolder) -> Result<(RunRequest, TempDir), HostError> {
+        let scratch = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+        let record = folder.record()?;
+        let request = RunRequest {
+            spec: Some(spec_alone(folder, scratch.path())?),
+            workspace: Some(record.workspace),
+            out: record.out,
+            context: entries(&folder.input().join("context")),
+            record: None,
+            ..self.request.clone()
+        };
+        Ok((request, scratch))
+    }
+
+    pub(super) fn load(folder: &RunFolder) -> Result<Self, HostError> {
         let path = folder.path().join(FILE);
         let text = fs::read(&path).map_err(|e| {
             HostError::run(
@@ -69,23 +93,25 @@ impl Host {
         cancel: &Cancel,
     ) -> Result<Replayed, HostError> {
         let asked = AskedFor::load(folder)?;
-        let scratch = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+        if let Some(from) = &asked.resumed_from {
+            return Err(HostError::run(
+                format!("this run went on from {from}, and cannot be replayed by itself"),
+                format!("replay that one, or ask what the supervisor would have done: `holon runs replay {from}`"),
+            ));
+        }
+        let (request, _scratch) = asked.request_again(folder)?;
         let request = RunRequest {
-            spec: Some(spec_alone(folder, scratch.path())?),
-            workspace: Some(folder.record()?.workspace),
-            context: entries(&folder.input().join("context")),
             replay: Some(folder.evidence().join(TAPE)),
             model: asked.model.as_ref().map(|m| m.id.clone()),
             provider: None,
-            record: None,
             out: None,
             apply: false,
-            ..asked.request.clone()
+            ..request
         };
         let before = folder.manifest().ok_or_else(|| {
             HostError::run("this run has no manifest to compare with", "choose one that is over")
         })?;
-        let finished = self.run_as(&request, Some(&asked), sink, cancel)?;
+        let finished = self.run_as(&request, Some(&asked), None, sink, cancel)?;
         let new = RunFolder::open(finished.folder.clone());
         let (old, now) = (manifest_lines(&before), manifest_lines(&finished.manifest));
         let mut differences: Vec<String> = differing("manifest", &old, &now).into_iter().collect();
@@ -127,6 +153,7 @@ const VARYING: &[&str] = &[
     "run",
     "run_id",
     "seq",
+    "ts",
     "started_at",
     "duration_ms",
     "phases",

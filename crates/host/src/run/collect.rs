@@ -1,6 +1,6 @@
 //! Collect: what the agent left, told by the host from bytes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use holon_git::Git;
 use holon_sandbox::diff::{Changes, Options, Patch};

@@ -46,7 +46,9 @@ impl Run<'_> {
     }
 
     fn start_agent(&mut self, stage: &mut Stage, repair: Option<String>) -> Result<(), HostError> {
+        self.furnish(stage, repair.as_deref())?;
         let mut payload = self.build_walls(stage)?;
+        self.answer_door(payload.as_mut())?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
         let attempt = stage.attempts;
@@ -55,7 +57,9 @@ impl Run<'_> {
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
         let thinking = self.think(stage, payload.as_mut(), repair)?;
-        let attended = self.attend(payload, thinking, &allowance, &watched, &log, true)?;
+        let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
+        self.close_door();
+        let attended = attended?;
         let (code, signal) = match attended.finished.ending {
             Ending::Code(code) => (Some(code), None),
             Ending::Signal(signal) => (None, Some(signal)),

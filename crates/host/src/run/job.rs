@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use holon_core::mode::Network;
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::snapshot::WORKSPACE_INSIDE;
-use holon_sandbox::walls::{self, Ground, Identity, Job, Limits, Streams, layout};
+use holon_sandbox::walls::{Ground, Identity, Job, Limits, Streams, layout};
 
 use super::Run;
 use super::snapshot::Stage;
@@ -19,11 +18,11 @@ const HANDS: &str = "/holon/agent/holon-hands";
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the parts of the contract are, inside or, without a private root, on the host.
-struct Folders {
-    input: PathBuf,
-    output: PathBuf,
-    workspace: PathBuf,
-    home: PathBuf,
+pub(super) struct Folders {
+    pub input: PathBuf,
+    pub output: PathBuf,
+    pub workspace: PathBuf,
+    pub home: PathBuf,
 }
 
 impl Run<'_> {
@@ -55,6 +54,8 @@ impl Run<'_> {
         if self.is_native() {
             mounts.push(Mount::read_only(own_binary(), HANDS));
         }
+        let located = self.plan.agent.located.iter().flat_map(|located| &located.visible);
+        mounts.extend(located.map(|path| Mount::read_only(path, path)));
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
         Job {
@@ -74,7 +75,6 @@ impl Run<'_> {
     /// What is known of every job of this run before there is one.
     pub(super) fn ground(&self) -> Ground {
         let limits = &self.plan.profile.limits;
-        let host_network = self.plan.profile.network == Network::Host;
         let identity = Identity::for_run(self.record.id.as_str());
         Ground {
             name: self.record.id.as_str().to_owned(),
@@ -87,14 +87,14 @@ impl Run<'_> {
                 file_mb: limits.disk_mb,
                 memory_mb: limits.memory_mb,
             },
-            network: if host_network { walls::Network::Host } else { walls::Network::None },
+            network: self.network(),
             streams: if self.is_native() { Streams::Channel } else { Streams::Watched },
         }
     }
 
     /// What is started inside: the agent itself, or the hands of the one that thinks here.
     pub(super) fn agent_argv(&self) -> Vec<OsString> {
-        if self.is_native() { vec![HANDS.into()] } else { self.plan.agent.argv.clone() }
+        if self.is_native() { vec![HANDS.into()] } else { self.foreign_argv() }
     }
 
     pub(super) fn is_native(&self) -> bool {
@@ -106,7 +106,7 @@ impl Run<'_> {
         self.folders(stage, stage.backend.private_root()).output.to_string_lossy().into_owned()
     }
 
-    fn folders(&self, stage: &Stage, inside: bool) -> Folders {
+    pub(super) fn folders(&self, stage: &Stage, inside: bool) -> Folders {
         if inside {
             return Folders {
                 input: "/holon/input".into(),
@@ -151,7 +151,8 @@ impl Run<'_> {
 
     fn environment(&self, stage: &Stage, folders: &Folders) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut path: Vec<String> = stage.exposed.path.iter().map(|p| text(p)).collect();
+        let located = self.plan.agent.located.iter().flat_map(|located| &located.path);
+        let mut path: Vec<String> = located.chain(&stage.exposed.path).map(|p| text(p)).collect();
         path.push(SYSTEM_PATH.into());
         let mut env: Vec<(String, String)> = [
             ("HOME", text(&folders.home)),
@@ -182,7 +183,7 @@ impl Run<'_> {
         }
         let more = more
             .into_iter()
-            .chain(self.plan.agent.adapter.env.clone())
+            .chain(self.foreign_env())
             .chain(self.plan.spec.context.env.clone());
         for (key, value) in more {
             match env.iter_mut().find(|(k, _)| *k == key) {

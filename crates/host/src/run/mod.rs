@@ -6,18 +6,25 @@
 mod again;
 mod apply;
 mod artifacts;
+pub(crate) mod carry;
 mod checks;
 mod collect;
+mod door;
 mod execute;
+mod foreign;
+mod heard;
 mod job;
 mod left;
 mod out;
 mod output;
 mod prepare;
 mod resolve;
+mod resume;
 mod rungs;
 mod seal;
+mod sight;
 mod snapshot;
+pub(crate) mod supervised;
 mod think;
 mod thought;
 mod verdict;
@@ -28,15 +35,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use holon_agent::Person;
+use holon_agent::{Person, Supervision};
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, Phase, PhaseTiming};
 use holon_core::redact::Redactor;
 use holon_git::Git;
+use holon_model::Provider;
 use holon_sandbox::walls::Launcher;
 
 use self::again::AskedFor;
+use self::foreign::Foreign;
+use self::resume::Resumed;
 use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::model::Mind;
@@ -70,6 +80,8 @@ pub struct Host {
     pub words: Option<Arc<Words>>,
     /// Someone the native agent can ask; nobody in a headless run.
     pub person: Option<Arc<dyn Person>>,
+    /// Answers agents that think inside instead of a model, for rehearsals.
+    pub script: Option<Arc<dyn Provider>>,
 }
 
 /// A run that is over.
@@ -98,7 +110,7 @@ impl Host {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
-        self.run_as(request, None, sink, cancel)
+        self.run_as(request, None, None, sink, cancel)
     }
 
     /// The same; `before` is what was asked for when this was run the first time.
@@ -106,12 +118,14 @@ impl Host {
         &self,
         request: &RunRequest,
         before: Option<&AskedFor>,
+        resumed: Option<Resumed>,
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
         let began = Instant::now();
         let started_at = now();
-        let plan = self.plan(request)?;
+        let mut plan = self.plan(request)?;
+        supervised::as_before(&mut plan, before, resumed.as_ref());
         let resolved = began.elapsed();
 
         let store = Store::of(&self.places, &plan.workspace);
@@ -146,6 +160,9 @@ impl Host {
             cancel,
             began,
             mind: None,
+            supervision: None,
+            resumed,
+            foreign: Foreign::default(),
             kept: false,
         };
         run.begin();
@@ -166,6 +183,12 @@ pub(crate) struct Run<'a> {
     began: Instant,
     /// What the native agent thinks with.
     mind: Option<Mind>,
+    /// What watches over it, between its turns.
+    supervision: Option<Supervision>,
+    /// What it goes on from, until the agent has it.
+    resumed: Option<Resumed>,
+    /// What an agent that thinks inside needs.
+    foreign: Foreign,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
 }
@@ -185,6 +208,7 @@ impl Run<'_> {
     /// The phases between resolving and sealing.
     fn work(&mut self, request: &RunRequest, before: Option<&AskedFor>) -> Result<Verdict, HostError> {
         self.open_mind(request, before)?;
+        self.open_door(request, before)?;
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
@@ -200,6 +224,7 @@ impl Run<'_> {
         }
         // Before the checks, which could change it.
         self.keep_left();
+        self.put_aside(&found, &verdict);
         if verdict.is_deliverable() {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }

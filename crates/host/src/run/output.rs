@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 use holon_agent::{Conversation, Ended};
 use holon_core::event::{Body, Stream};
 use holon_core::redact::RedactStream;
+use holon_gateway::Limit;
 use holon_sandbox::backend::Payload;
 use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch};
 use holon_sandbox::walls::{Finished, Refusal};
 
 use super::Run;
+use super::supervised;
 use super::think::Thinking;
+use crate::adapter::events::Heard;
 use crate::error::HostError;
 
 /// How often limits are looked at.
@@ -28,6 +31,10 @@ const CHUNKS_PER_TICK: usize = 32;
 const MAX_LINES: u64 = 20_000;
 /// Longer lines are cut for events; the log has them whole.
 const MAX_LINE: usize = 16 * 1024;
+/// Lines that are read as an agent's events are longer: some hold whole files.
+const MAX_EVENT: usize = 8 << 20;
+/// Lines told of an agent that does not speak as it should.
+const MAX_GARBAGE: u64 = 1_000;
 
 /// What a payload may use while it is attended.
 pub(super) struct Allowance {
@@ -51,6 +58,8 @@ pub(super) enum Stopped {
     Idle(Duration),
     Output(u64),
     Disk(DiskLimit),
+    /// Of what the model may be asked for.
+    Spent(Limit),
     Cancelled,
 }
 
@@ -64,6 +73,9 @@ impl Stopped {
             Self::Disk(DiskLimit::Bytes) => ("disk_mb", "bytes on disk".into()),
             Self::Disk(DiskLimit::Files) => ("files", "number of files".into()),
             Self::Disk(DiskLimit::Full) => ("disk", "the file system is nearly full".into()),
+            Self::Spent(Limit::Requests) => ("rounds", "requests to the model".into()),
+            Self::Spent(Limit::Tokens) => ("tokens", "tokens of the model".into()),
+            Self::Spent(Limit::Cost) => ("cost", "money for the model".into()),
             Self::Cancelled => ("cancelled", "by request".into()),
         }
     }
@@ -75,6 +87,8 @@ pub(super) struct Attended {
     pub stopped: Option<Stopped>,
     /// What the native agent came to.
     pub thought: Option<(Conversation, Ended)>,
+    /// What was heard from an agent that tells what it does.
+    pub heard: Option<Heard>,
 }
 
 impl Run<'_> {
@@ -93,6 +107,9 @@ impl Run<'_> {
             File::options().create(true).append(true).open(log).map_err(HostError::io("create", log))?;
         let mut printed =
             Printed::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
+        if tell && self.foreign.reader.is_some() {
+            printed.stdout.longest = MAX_EVENT;
+        }
         let mut disk = DiskWatch::start(watched.to_vec(), allowance.disk);
         let mut last_sign = Instant::now();
         let stopped = loop {
@@ -106,11 +123,18 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.tell(printed.take(stream, &bytes));
             }
+            if let (Some(thinking), Some(by)) = (&thinking, supervised::wish(self.folder.path())) {
+                thinking.take_over(by);
+            }
             for body in thinking.iter().flat_map(Thinking::news) {
                 self.events.emit(body);
             }
             if thinking.as_ref().is_some_and(Thinking::stirred) {
                 last_sign = Instant::now();
+            }
+            for body in if tell { self.door_news() } else { Vec::new() } {
+                last_sign = Instant::now();
+                self.events.emit(body);
             }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
@@ -119,6 +143,8 @@ impl Run<'_> {
                 break Some(Stopped::Timeout(allowance.timeout));
             } else if now - last_sign >= allowance.idle {
                 break Some(Stopped::Idle(allowance.idle));
+            } else if let Some(limit) = self.door_spent() {
+                break Some(Stopped::Spent(limit));
             } else if printed.bytes > allowance.output_bytes {
                 break Some(Stopped::Output(allowance.output_bytes));
             } else if let Some(limit) = disk.broken(allowance.already, || payload.processes()) {
@@ -149,14 +175,31 @@ impl Run<'_> {
             hint: Some("this is a bug in Holon".into()),
         })?;
         let thought = thinking.and_then(|thinking| thinking.end(|body| self.events.emit(body)));
-        Ok(Attended { finished, stopped, thought })
+        let thought = thought.map(|(conversation, ended, supervision)| {
+            self.supervision = Some(supervision);
+            (conversation, ended)
+        });
+        let heard = self.foreign.reader.take().filter(|_| tell).map(|reader| reader.heard().clone());
+        Ok(Attended { finished, stopped, thought, heard })
     }
 
     fn tell(&mut self, lines: Vec<(Stream, String)>) {
         for (stream, text) in lines {
-            self.events.emit(Body::Output { stream, text });
+            let reader = self.foreign.reader.as_mut().filter(|_| stream == Stream::Stdout);
+            match reader.and_then(|reader| reader.line(&text)) {
+                Some(bodies) => bodies.into_iter().for_each(|body| self.events.emit(body)),
+                None if self.foreign.garbage() > MAX_GARBAGE => {}
+                None => self.events.emit(Body::Output { stream, text: cut(text) }),
+            }
         }
     }
+}
+
+/// A line as long as it is told.
+fn cut(mut text: String) -> String {
+    let end = (0..=text.len().min(MAX_LINE)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.truncate(end);
+    text
 }
 
 /// Waits for a payload that was asked to end, throwing away what it still prints.
@@ -213,11 +256,12 @@ struct Printed {
 struct Half {
     redactor: RedactStream,
     line: Vec<u8>,
+    longest: usize,
 }
 
 impl Printed {
     fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
-        let half = |redactor| Half { redactor, line: Vec::new() };
+        let half = |redactor| Half { redactor, line: Vec::new(), longest: MAX_LINE };
         let telling = if tell { MAX_LINES } else { 0 };
         Self { log, bytes: 0, telling, stdout: half(stdout), stderr: half(stderr) }
     }
@@ -227,9 +271,9 @@ impl Printed {
         let half = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
         let mut clean = Vec::with_capacity(bytes.len());
         half.redactor.push(bytes, &mut clean);
-        let lines = half.lines(&clean, stream);
+        let (lines, counted) = (half.lines(&clean, stream), half.longest == MAX_LINE);
         let _ = self.log.write_all(&clean);
-        self.told(lines)
+        if counted { self.told(lines) } else { lines }
     }
 
     fn told(&mut self, mut lines: Vec<(Stream, String)>) -> Vec<(Stream, String)> {
@@ -262,7 +306,7 @@ impl Half {
     fn lines(&mut self, bytes: &[u8], stream: Stream) -> Vec<(Stream, String)> {
         let mut found = Vec::new();
         for part in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = MAX_LINE.saturating_sub(self.line.len());
+            let room = self.longest.saturating_sub(self.line.len());
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
                 found.push((stream, text(&self.line)));

@@ -14,6 +14,9 @@ use crate::error::HostError;
 use crate::modes;
 use crate::store::{copy_tree, write_atomic};
 
+/// What agents are told that may hand over by their last message.
+const LAST_WORDS: &str = include_str!("../../../../adapters/prompts/last-words.md");
+
 impl Run<'_> {
     pub(super) fn prepare(&mut self) -> Result<(), HostError> {
         let input = self.folder.input();
@@ -56,10 +59,12 @@ impl Plan {
                 (0..=text.len().min(MAX_PROJECT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
             &text[..end]
         });
+        let own = self.agent.adapter.prompt.as_deref().unwrap_or_default();
+        let overlay = format!("{}\n\n{own}", LAST_WORDS.trim());
         let layers = Layers {
             common: builtin::common_prompt(),
             mode: &mode,
-            agent: None,
+            agent: self.agent.adapter.events.map(|_| overlay.as_str()),
             project,
             goal: &self.spec.goal.description,
             context,

@@ -12,14 +12,17 @@ use holon_core::spec::{self, Spec};
 use holon_model::Cassette;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
+use holon_supervisor::Config;
 
 use super::Host;
+use super::foreign;
 use super::out::checked_out;
 use crate::adapter::{self, Agent, Kind};
 use crate::error::HostError;
 use crate::model;
 use crate::modes;
 use crate::request::RunRequest;
+use crate::supervision::{self, Wishes};
 
 /// What a request means, completely worked out.
 pub struct Plan {
@@ -47,6 +50,8 @@ pub struct Plan {
     pub checks: Vec<String>,
     /// Whether commands that fit the repository's shape are run when none were asked for.
     pub auto_checks: bool,
+    /// How closely the native agent is watched.
+    pub supervisor: Config,
     /// Wanted walls.
     pub sandbox: Choice,
     /// Whether no walls at all are acceptable.
@@ -88,8 +93,9 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
 
     let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
     let image = request.image.as_deref().or(spec.agent.image.as_deref());
-    let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args)?;
+    let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args, &*host.env)?;
     let sandbox = walls_for(request, &agent)?;
+    warnings.extend(foreign::untried(&agent));
 
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
     let mut hide = hidden(&profile, &workspace)?;
@@ -105,6 +111,18 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         })?;
     }
     let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
+    let supervised = supervision::settle(&Wishes {
+        places: &host.places,
+        workspace: &workspace,
+        env: &*host.env,
+        spec: spec.constraints.supervisor,
+        flag: request.supervisor,
+        shadow: request.shadow,
+    })?;
+    warnings.extend(supervised.warnings);
+    if agent.adapter.kind != Kind::Native && (request.supervisor.is_some() || request.shadow) {
+        warnings.push("the supervisor steers the native agent only; this one is not supervised".into());
+    }
     let mut plan = Plan {
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
@@ -115,6 +133,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         context,
         checks,
         auto_checks: request.auto_checks,
+        supervisor: supervised.config,
         sandbox,
         hide,
         warnings,
@@ -130,6 +149,11 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         workspace,
     };
     plan.sources = sources(&plan, request);
+    if plan.agent.adapter.kind == Kind::Native {
+        let shadow = if plan.supervisor.shadow { ", as a shadow" } else { "" };
+        let value = format!("{}{shadow}", plan.supervisor.level.name());
+        plan.sources.push(("supervisor".into(), value, supervised.level_from));
+    }
     Ok(plan)
 }
 
@@ -273,6 +297,8 @@ pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
     meta.workspace_access = plan.profile.access.label().to_owned();
     meta.agent.name.clone_from(&plan.agent.name);
     meta.adapter.clone_from(&plan.agent.adapter.name);
+    foreign::describe(&plan.agent, &plan.profile, manifest);
+    let meta = &mut manifest.metadata;
     if plan.accept_no_isolation && plan.sandbox == Choice::None {
         meta.accepted.push("no isolation (--i-accept-no-isolation)".into());
     }

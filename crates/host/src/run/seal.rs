@@ -26,6 +26,7 @@ impl Run<'_> {
             self.folder.remove_layers();
         }
         self.settle_tape();
+        self.note_supervision();
         self.count_patch();
         let out = self.plan.out.clone();
         self.conclude(&verdict, began);

@@ -154,6 +154,10 @@ impl Run<'_> {
     }
 
     pub(super) fn note_snapshot(&mut self, stage: &mut Stage) {
+        if self.is_native() && stage.snapshot.written().is_some() {
+            // Only needed when this process is killed; a run need not fail for it.
+            let _ = stage.snapshot.store(&self.folder.layers());
+        }
         let base = stage.snapshot.base().clone();
         let info = holon_core::manifest::SnapshotInfo {
             strategy: stage.snapshot.strategy().label().to_owned(),
@@ -178,7 +182,7 @@ impl Run<'_> {
 }
 
 /// Root gives folders to the payload; an ordinary user is the payload.
-fn give(folder: &Path, identity: &Identity) -> Result<(), HostError> {
+pub(super) fn give(folder: &Path, identity: &Identity) -> Result<(), HostError> {
     match identity.owner() {
         Some((uid, gid)) => chown(folder, Some(uid), Some(gid)).map_err(HostError::io("give away", folder)),
         None => Ok(()),

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use holon_agent::{Agent, Conversation, Ended, Person, Settings, Watcher};
+use holon_agent::supervise::{Surroundings, Takeovers};
+use holon_agent::{Agent, Conversation, Ended, Person, Reason, Settings, Supervised, Supervision, Watcher};
 use holon_core::event::Body;
 use holon_core::redact::RedactStream;
 use holon_hands::Remote;
@@ -13,6 +14,7 @@ use holon_model::{Cancel, Provider};
 use holon_sandbox::backend::Payload;
 
 use super::Words;
+use super::carry::Carry;
 use crate::error::HostError;
 
 /// The agent at work.
@@ -20,7 +22,8 @@ pub(super) struct Thinking {
     bodies: Receiver<Body>,
     stirred: Arc<AtomicBool>,
     cancel: Cancel,
-    thread: Option<JoinHandle<(Conversation, Ended)>>,
+    takeovers: Takeovers,
+    thread: Option<JoinHandle<(Conversation, Ended, Supervision)>>,
 }
 
 /// What the thread needs; everything in it is the host's.
@@ -31,6 +34,11 @@ pub(super) struct Thought {
     pub words: Option<(Arc<Words>, RedactStream)>,
     pub conversation: Conversation,
     pub message: String,
+    /// What the snapshot held when the run before ended.
+    pub carry: Option<Carry>,
+    pub supervision: Supervision,
+    pub around: Surroundings,
+    pub takeovers: Takeovers,
 }
 
 impl Thinking {
@@ -49,17 +57,27 @@ impl Thinking {
             .map_err(|e| broken(format!("cannot prepare to think: {e}")))?;
         let stirred = Arc::new(AtomicBool::new(false));
         let (stop, stirs) = (cancel.clone(), Arc::clone(&stirred));
+        let takeovers = thought.takeovers.clone();
         let thread = std::thread::spawn(move || {
-            let Thought { settings, provider, person, words, mut conversation, message } = thought;
+            let Thought { settings, provider, person, words, mut conversation, message, .. } = thought;
             let watcher = Telling::new(sender, words, stirs);
-            let mut agent = Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher);
+            let steward = Supervised::new(thought.supervision, thought.around, &watcher);
+            let mut agent =
+                Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher).under(&steward);
             if let Some(person) = &person {
                 agent = agent.asking(person.as_ref());
             }
-            let ended = runtime.block_on(agent.turn(&mut conversation, &message));
-            (conversation, ended)
+            let ended = runtime.block_on(async {
+                if let Some(carry) = &thought.carry
+                    && let Err(why) = carry.restore(&hands).await
+                {
+                    return lost(format!("what the run before had changed cannot be brought back: {why}"));
+                }
+                agent.turn(&mut conversation, &message).await
+            });
+            (conversation, ended, steward.finish())
         });
-        Ok(Self { bodies, stirred, cancel, thread: Some(thread) })
+        Ok(Self { bodies, stirred, cancel, takeovers, thread: Some(thread) })
     }
 
     /// What happened since the last look.
@@ -72,18 +90,28 @@ impl Thinking {
         self.stirred.swap(false, Ordering::Relaxed)
     }
 
+    /// A person wants the supervisor to take over.
+    pub(super) fn take_over(&self, by: String) {
+        self.takeovers.ask(by);
+    }
+
     /// Asks it to stop.
     pub(super) fn stop(&self) {
         self.cancel.cancel();
     }
 
     /// Waits for its end after that of its hands, which it must not outlive: a model can take its time.
-    pub(super) fn end(mut self, mut tell: impl FnMut(Body)) -> Option<(Conversation, Ended)> {
+    pub(super) fn end(mut self, mut tell: impl FnMut(Body)) -> Option<(Conversation, Ended, Supervision)> {
         self.stop();
         // Ends when the thread drops its sender.
         self.bodies.iter().for_each(&mut tell);
         self.thread.take()?.join().ok()
     }
+}
+
+/// A turn that could not begin.
+fn lost(why: String) -> Ended {
+    Ended { reason: Reason::HandsGone(why), text: String::new(), usage: Default::default(), rounds: 0 }
 }
 
 /// Passes on what happens, with pieces of text joined into lines: how they were cut on their way differs from run to run,

@@ -1,6 +1,7 @@
 //! The native agent's part of a run: what it is given, and what its end means.
 
-use holon_agent::{Ended, Finish, Limit, Reason, Settings};
+use holon_agent::supervise::Takeovers;
+use holon_agent::{Ended, Finish, Limit, Reason, Settings, StopKind};
 use holon_core::manifest::ErrorInfo;
 use holon_core::outcome::{Outcome, Status};
 use holon_sandbox::backend::Payload;
@@ -52,6 +53,8 @@ impl Run<'_> {
             model: Some(mind.info.clone()),
             window: mind.window,
             prices: mind.prices,
+            supervisor: Some(self.plan.supervisor.clone()),
+            resumed_from: self.resumed.as_ref().map(|resumed| resumed.from.clone()),
         };
         asked.save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
@@ -64,6 +67,10 @@ impl Run<'_> {
         if let Some(left) =
             self.mind.as_ref().and_then(|m| m.replay.as_ref()).map(|r| r.left()).filter(|n| *n > 0)
         {
+            self.warn(format!("{left} turns of the cassette were not asked for"));
+        }
+        let left = self.door_left();
+        if left > 0 {
             self.warn(format!("{left} turns of the cassette were not asked for"));
         }
         let Some(target) = self.plan.record.clone() else { return };
@@ -99,17 +106,29 @@ impl Run<'_> {
             settings.limits.rounds = settings.limits.rounds.saturating_sub(ended.rounds);
             settings.limits.cost_usd -= ended.usage.cost_usd.unwrap_or_default();
         }
-        let conversation = before.map(|(conversation, _)| conversation).unwrap_or_default();
+        let mut conversation = before.map(|(conversation, _)| conversation).unwrap_or_default();
+        let mut message = match repair {
+            Some(text) => text,
+            None => read("user.md")?,
+        };
+        let provider = mind.provider.clone();
+        let mut carry = None;
+        if let Some(resumed) = self.resumed.take() {
+            self.supervision = Some(self.go_on(resumed.checkpoint, &mut conversation));
+            (message, carry) = (resumed.message, Some(resumed.carry));
+        }
+        let takeovers = Takeovers::default();
         let thought = Thought {
+            carry,
+            supervision: self.supervision(&settings)?,
+            around: self.surroundings(stage, takeovers.clone()),
+            takeovers,
             settings,
-            provider: mind.provider.clone(),
+            provider,
             person: self.host.person.clone(),
             words: self.host.words.clone().map(|hear| (hear, self.events.redactor().stream())),
             conversation,
-            message: match repair {
-                Some(text) => text,
-                None => read("user.md")?,
-            },
+            message,
         };
         Thinking::start(payload, thought).map(Some)
     }
@@ -136,11 +155,17 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
             verdict.worsen(Outcome::NeedsHuman, error);
             false
         }
-        Reason::Stopped(why) => {
-            verdict.worsen(
-                Outcome::NeedsHuman,
-                ErrorInfo::new("checkpoint", format!("stopped to ask a person: {why}")),
-            );
+        Reason::Stopped(stop) => {
+            let (kind, words) = match stop.kind {
+                StopKind::UserCheckpoint => ("checkpoint", "the supervisor stopped to ask a person"),
+                StopKind::Unverified => ("unverified", "the agent is done, and nothing vouches for it"),
+                StopKind::CheckFailed => ("check_failed", "the agent is done, and a check does not pass"),
+            };
+            let mut error = ErrorInfo::new(kind, format!("{words}: {}", stop.reason));
+            if stop.kind == StopKind::UserCheckpoint {
+                error = error.with_hint("look at summary.md, then go on with `holon run --resume`");
+            }
+            verdict.worsen(stop.outcome, error);
             false
         }
         Reason::Limit(limit) => {

@@ -59,6 +59,11 @@ impl Verdict {
         self.outcome = worse;
     }
 
+    /// Whether the supervisor ended it for a person to look.
+    pub(super) fn is_checkpoint(&self) -> bool {
+        self.outcome == Outcome::NeedsHuman && self.error.as_ref().is_some_and(|error| error.kind == "checkpoint")
+    }
+
     /// Whether checks on the result still make sense.
     pub(super) fn is_deliverable(&self) -> bool {
         self.status == Status::Completed && self.outcome != Outcome::Failure

@@ -4,6 +4,7 @@ use holon_core::event::Body;
 use holon_core::manifest::{Breach, Claim, ErrorInfo};
 use holon_core::outcome::{Outcome, Status};
 use holon_core::{Access, secrets, sensitive};
+use holon_gateway::Limit;
 use holon_sandbox::walls::Ending;
 
 use super::Run;
@@ -27,6 +28,9 @@ impl Run<'_> {
         let claim = self.take_adapter_files()?;
         let ended_well = self.judge_ending(stage, claim.as_ref(), &mut verdict);
         self.judge_changes(found, &mut verdict);
+        if let Some(heard) = stage.last.as_ref().and_then(|last| last.heard.clone()).filter(|_| ended_well) {
+            self.lend_words(&heard, stage)?;
+        }
         self.judge_artifacts(&mut verdict)?;
         verdict.asks_for_repair = ended_well && stage.attempts < 2 && !verdict.repairs.is_empty();
         Ok(verdict)
@@ -63,6 +67,13 @@ impl Run<'_> {
                     Status::Timeout,
                     "it printed nothing for that long; raise --idle-timeout if that is normal",
                 ),
+                Stopped::Spent(limit) => (
+                    Status::Timeout,
+                    match limit {
+                        Limit::Requests => "allow more with --max-rounds, or give a smaller goal",
+                        Limit::Tokens | Limit::Cost => "allow more with --max-cost, or give a smaller goal",
+                    },
+                ),
                 Stopped::Output(_) => (Status::Failed, "raise --max-output if that much output is expected"),
                 Stopped::Disk(_) => {
                     (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected")
@@ -84,6 +95,11 @@ impl Run<'_> {
                 ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"),
             );
             return false;
+        }
+        if let Some(heard) = &last.heard {
+            let version = &mut self.manifest.metadata.agent.version;
+            *version = version.take().or_else(|| heard.version.clone());
+            return self.judge_heard(heard, last.finished.ending, claim, verdict);
         }
         if let Some((conversation, ended)) = &last.thought {
             self.manifest.metadata.usage = conversation.usage.into();

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::files::write_atomic;
 use crate::error::HostError;
+use crate::run::carry;
+use crate::run::supervised::CHECKPOINT;
 
 /// `run.json`: what was asked, written before anything else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +188,10 @@ impl RunFolder {
         );
         fs::create_dir_all(self.output()).map_err(HostError::io("create", &self.output()))?;
         write_atomic(&self.output().join("manifest.json"), manifest.to_json().as_bytes())?;
+        if self.path.join(CHECKPOINT).exists() {
+            // What cannot be rescued cannot be gone on with, which resuming will say.
+            let _ = carry::rescue(&self.path, &self.layers());
+        }
         self.remove_layers();
         record.finished = true;
         self.save(&record)?;

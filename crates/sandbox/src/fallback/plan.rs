@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_merged_view_is_refused() {
         let mut job = job(&[]);
-        let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None };
+        let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None, lasting: false };
         let merged = |at: &str, layers: &Overlay| Mount {
             at: at.into(),
             source: Source::Overlay(layers.clone()),

@@ -92,7 +92,7 @@ pub(crate) fn prepare(
         }
         return Ok(GitView::Copy(to));
     }
-    let mut layers = Layers { upper: None, work: None, veil: None, lower: repository.common_dir.clone() };
+    let mut layers = Layers::over(repository.common_dir.clone());
     if config.is_some() || !writable {
         // Empty but for the configuration; there to make a merged view, which hides the sockets of git's daemons.
         let veil = dir.join("git-veil");

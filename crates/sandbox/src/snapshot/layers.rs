@@ -27,18 +27,30 @@ pub(crate) struct Layers {
     /// The original.
     #[serde(with = "mount::path")]
     pub(crate) lower: PathBuf,
+    /// What earlier turns left, above everything but the writes of this one.
+    #[serde(default, with = "mount::optional_path")]
+    pub(crate) frozen: Option<PathBuf>,
+    /// Whether the writes are needed after the mount is gone.
+    #[serde(default)]
+    pub(crate) lasting: bool,
 }
 
 impl Layers {
+    /// The original alone.
+    pub(crate) fn over(lower: PathBuf) -> Self {
+        Self { upper: None, work: None, veil: None, lower, frozen: None, lasting: false }
+    }
+
     /// The mount these directories are for.
     pub(crate) fn source(&self) -> mount::Source {
-        if self.veil.is_none() && self.upper.is_none() {
+        if self.veil.is_none() && self.upper.is_none() && self.frozen.is_none() {
             return mount::Source::Bind(self.lower.clone());
         }
         mount::Source::Overlay(mount::Overlay {
-            lowers: self.veil.iter().chain([&self.lower]).cloned().collect(),
+            lowers: self.frozen.iter().chain(&self.veil).chain([&self.lower]).cloned().collect(),
             upper: self.upper.clone(),
             work: self.work.clone(),
+            lasting: self.lasting,
         })
     }
 

@@ -2,9 +2,11 @@
 
 mod copy;
 mod error;
+mod freeze;
 mod gitview;
 mod index;
 mod layers;
+mod living;
 mod remove;
 mod stamp;
 mod strategy;
@@ -19,7 +21,9 @@ use holon_core::Access;
 use serde::{Deserialize, Serialize};
 
 pub use error::Error;
+pub use freeze::freeze;
 pub use gitview::GIT_INSIDE;
+pub use living::{of_layer, take_turn};
 pub use remove::remove_tree;
 pub use stamp::Stamp;
 pub use strategy::{Strategy, StrategyChoice};

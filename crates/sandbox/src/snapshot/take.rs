@@ -62,7 +62,7 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
         access: request.access.clone(),
         hidden: hidden.iter().map(|path| path_of(path)).collect(),
         scoped: None,
-        layers: Layers { upper: None, work: None, veil: None, lower: workspace.clone() },
+        layers: Layers::over(workspace.clone()),
         workspace,
         copy: None,
         git: None,

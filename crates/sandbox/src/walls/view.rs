@@ -101,7 +101,7 @@ impl Views {
         let upper = layers.upper.as_deref().map(open).transpose()?;
         let work = layers.work.as_deref().map(open).transpose()?;
         let bottom = layers.lowers.last().map(|p| p.display().to_string()).unwrap_or_default();
-        mount_overlay(&lowers, upper.as_ref(), work.as_ref(), self.identity.by_root, writable)
+        mount_overlay(&lowers, upper.as_ref(), work.as_ref(), self.identity.by_root, writable, layers.lasting)
             .map_err(|e| Refusal::new(Step::Overlay, e, bottom))
     }
 
@@ -132,6 +132,7 @@ fn mount_overlay(
     work: Option<&File>,
     by_root: bool,
     writable: bool,
+    lasting: bool,
 ) -> std::io::Result<OwnedFd> {
     let name = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -141,11 +142,14 @@ fn mount_overlay(
     if let (Some(upper), Some(work)) = (upper, work) {
         set("upperdir", &name(upper))?;
         set("workdir", &name(work))?;
-        // The run's files are worthless after a crash of the machine: no sync when it is unmounted.
-        fsconfig_set_flag(context.as_fd(), "volatile")?;
+        // A run's files are worthless after a crash of the machine: no sync when it is unmounted.
+        if !lasting {
+            fsconfig_set_flag(context.as_fd(), "volatile")?;
+        }
     }
     if by_root {
-        for (key, value) in [("redirect_dir", "on"), ("metacopy", "off"), ("index", "off")] {
+        let redirect = if lasting { "off" } else { "on" };
+        for (key, value) in [("redirect_dir", redirect), ("metacopy", "off"), ("index", "off")] {
             set(key, value)?;
         }
     } else {

@@ -98,8 +98,30 @@ impl Config {
     }
 }
 
+/// Every key of a section by its whole name, those of a preset before those beside it.
+pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError> {
+    let mut keys = Vec::new();
+    if let Some(preset) = section.get("preset") {
+        let Value::String(name) = preset else { return Err(wrong("supervisor.preset", preset, &preset_names())) };
+        // Refuses what there is not.
+        Config::preset(name)?;
+        if let Some(table) = PRESET_TABLES.get(name) {
+            keys.extend(flat(table)?);
+        }
+    }
+    for (key, value) in section.iter().filter(|(key, _)| *key != "preset") {
+        match value {
+            Value::Table(inner) if is_section(key) => {
+                keys.extend(inner.iter().map(|(name, value)| (format!("{key}.{name}"), value.clone())));
+            }
+            _ => keys.push((key.clone(), value.clone())),
+        }
+    }
+    Ok(keys)
+}
+
 /// Where a value goes, and what it may be.
-enum Field<'a> {
+pub(super) enum Field<'a> {
     Level(&'a mut Level),
     Flag(&'a mut bool),
     /// A count from the given least value on.
@@ -138,7 +160,7 @@ impl Field<'_> {
 /// Larger counts would switch a rule off by another name.
 const MOST: u32 = 100_000;
 
-fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
+pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
     use Field::{Count, Flag, Number};
     let Config { level, shadow, mode, adaptive_free, strict, triggers, takeover, budget, snapshot, hints } =
         config;

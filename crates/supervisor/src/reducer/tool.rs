@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Step;
 use crate::budget::Attempt;
+use crate::checks;
 use crate::effect::{Effect, Gate, Rule, Subject, Verdict};
 use crate::event::{CheckRan, Fact, Finished, Proposal};
 use crate::gate::{self, Ruling};
@@ -182,12 +183,23 @@ impl Step<'_> {
         s.watch.failed(&error, s.round);
     }
 
+    /// A check whose program is not there proves nothing and cannot be demanded, unless the user asked for it.
+    fn cannot_check(&mut self, command: &str) {
+        let runner = checks::recognise(command);
+        let same = |known: &str| known == command || (runner.is_some() && checks::recognise(known) == runner);
+        self.s.checks.retain(|known| known.asked || !same(&known.command));
+        self.log(Kind::Failure, "check:cannot_run", json!({"command": command}));
+    }
+
     pub(super) fn check_ran(&mut self, fact: &Fact, check: &CheckRan) {
         let s = &mut *self.s;
         let command = clip(&check.command, COMMAND);
         let in_vain =
             s.known.checks().iter().any(|old| old.command == command && !old.ok && s.known.is_fresh(old));
         let brought = s.known.absorb(fact, s.round, &s.named);
+        if !check.could_run() {
+            return self.cannot_check(&command);
+        }
         if check.passed_whole() {
             s.budget.command_passed(&command);
         } else {

@@ -2,11 +2,12 @@
 
 use holon_core::policy::ToolClass;
 
+use crate::config::Config;
 use crate::effect::{Gate, Rule, StopKind, Subject, Verdict};
 use crate::event::{Fact, KnownCheck, Proposal};
 use crate::level::Level;
 use crate::mode::Mode;
-use crate::scene::{Scene, proposal};
+use crate::scene::{Scene, check_ran, proposal, setup};
 use crate::timeline::Kind;
 
 fn forced() -> Scene {
@@ -197,4 +198,25 @@ fn after_a_stop_nothing_runs_until_it_is_resumed() {
         (scene.mode(), scene.propose(ToolClass::Read, "b.rs").0.verdict),
         (Mode::Forced, Verdict::Allow)
     );
+}
+
+#[test]
+fn a_check_that_cannot_run_is_not_demanded_unless_the_user_asked_for_it() {
+    let done_after = |asked: bool| {
+        let mut setup = setup("execute", "Change src/a.rs");
+        setup.checks = vec![KnownCheck { command: "python -m pytest".into(), asked }];
+        let mut scene = Scene::with(Config::default(), setup);
+        scene.start();
+        scene.write("src/a.rs");
+        let Fact::CheckRan(mut ran) = check_ran("pytest -q", 1, &[]) else { unreachable!() };
+        ran.exit = Some(127);
+        scene.feed(Fact::CheckRan(ran));
+        assert!(scene.logged_last("check:cannot_run"));
+        assert!(scene.state.known().checks().is_empty());
+        assert_eq!(scene.state.known().entries(), scene.ledger.entries().len() as u64);
+        scene.feed(Fact::ModelDone);
+        scene.gate().verdict
+    };
+    assert_eq!(done_after(false), Verdict::Allow);
+    assert_eq!(done_after(true), Verdict::Block);
 }

@@ -110,13 +110,10 @@ impl Teller {
                 );
             }
             Wire::Responses => {
-                let part = json!({"type": "output_text", "text": text});
+                let part = json!({"type": "output_text", "text": text, "annotations": []});
                 let delta = json!({"type": "response.output_text.delta", "output_index": index, "content_index": 0, "delta": text});
-                self.item(
-                    &json!({"type": "message", "id": format!("msg_{index}"), "content": []}),
-                    &[delta],
-                    &json!({"type": "message", "id": format!("msg_{index}"), "content": [part]}),
-                );
+                let item = |content: Value| json!({"type": "message", "id": format!("msg_{index}"), "role": "assistant", "content": content});
+                self.item(&item(json!([])), &[delta], &item(json!([part])));
             }
         }
     }
@@ -266,9 +263,8 @@ impl Teller {
                     "input_tokens": usage.total_input(), "input_tokens_details": {"cached_tokens": usage.cache_read},
                     "output_tokens": usage.total_output(), "output_tokens_details": {"reasoning_tokens": usage.reasoning},
                 }));
-                self.event(
-                    &json!({"type": kind, "response": {"incomplete_details": details, "usage": usage}}),
-                );
+                let id = turn.id.clone().unwrap_or_default();
+                self.event(&json!({"type": kind, "response": {"id": id, "incomplete_details": details, "usage": usage}}));
             }
         }
     }

@@ -81,7 +81,8 @@ fn assistant(message: &Value) -> Vec<Part> {
 }
 
 fn thoughts(message: &Value) -> Option<Reasoning> {
-    let details = message.get("reasoning_details").filter(|list| list.as_array().is_some_and(|l| !l.is_empty()));
+    let details =
+        message.get("reasoning_details").filter(|list| list.as_array().is_some_and(|l| !l.is_empty()));
     let named = ["reasoning", "reasoning_content"].iter().find_map(|key| text(message, key));
     let words = named.map_or_else(
         || {

@@ -50,7 +50,7 @@ impl Frames for Form {
     fn close(&mut self, _kind: Kind, _whole: &str, _seal: Option<&Seal>, _out: &mut String) {}
 
     // Clients of this wire do not send thoughts back.
-    fn carry(&mut self, _seal: &Seal, _out: &mut String) {}
+    fn carry(&mut self, _text: &str, _seal: &Seal, _out: &mut String) {}
 
     fn call(&mut self, call: &ToolCall, out: &mut String) {
         let mut told = called(call);

@@ -1,6 +1,8 @@
 //! The body of a Messages request.
 
-use holon_model::{Effort, Format, Message, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice};
+use holon_model::{
+    Effort, Format, Message, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice,
+};
 use holon_model::{ToolResult, Wire};
 use serde_json::{Value, json};
 
@@ -62,16 +64,16 @@ fn block(block: &Value, message: &mut Message) {
             is_error: flag(block, "is_error"),
         }),
         "thinking" => {
-            let seal = text(block, "signature").map(|signature| {
-                let own = || Seal { wire: Wire::Messages, value: json!({"signature": signature}) };
-                carrier::unpack(signature).unwrap_or_else(own)
+            let seal = text(block, "signature").and_then(|signature| {
+                let own = || Some(Seal { wire: Wire::Messages, value: json!({"signature": signature}) });
+                carrier::unpack(signature).map_or_else(own, |thought| thought.seal)
             });
             Part::Reasoning(Reasoning { text: owned(block, "thinking"), seal })
         }
         "redacted_thinking" => {
             let data = text(block, "data").unwrap_or_default();
-            if let Some(seal) = carrier::unpack(data) {
-                return carrier::attach(message, seal);
+            if let Some(thought) = carrier::unpack(data) {
+                return carrier::attach(message, thought);
             }
             let seal = Seal { wire: Wire::Messages, value: json!({"data": data}) };
             Part::Reasoning(Reasoning { text: String::new(), seal: Some(seal) })

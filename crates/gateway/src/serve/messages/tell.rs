@@ -57,15 +57,15 @@ impl Frames for Form {
         }
     }
 
-    fn close(&mut self, _kind: Kind, _whole: &str, seal: Option<&Seal>, out: &mut String) {
+    fn close(&mut self, _kind: Kind, whole: &str, seal: Option<&Seal>, out: &mut String) {
         if let Some(seal) = seal {
-            self.delta(&json!({"type": "signature_delta", "signature": signature(seal)}), out);
+            self.delta(&json!({"type": "signature_delta", "signature": signature(whole, seal)}), out);
         }
         self.stop(out);
     }
 
-    fn carry(&mut self, seal: &Seal, out: &mut String) {
-        self.start(&hidden(seal), out);
+    fn carry(&mut self, text: &str, seal: &Seal, out: &mut String) {
+        self.start(&hidden(text, seal), out);
         self.stop(out);
     }
 
@@ -103,9 +103,12 @@ pub(crate) fn whole(labels: &Labels, reply: &Reply) -> Value {
 fn block(part: &Part) -> Option<Value> {
     match part {
         Part::Text(text) => Some(json!({"type": "text", "text": text})),
-        Part::Reasoning(Reasoning { text, seal }) if text.is_empty() => seal.as_ref().map(hidden),
+        Part::Reasoning(Reasoning { text, seal }) if text.is_empty() => {
+            seal.as_ref().map(|seal| hidden(text, seal))
+        }
         Part::Reasoning(thought) => {
-            let signature = thought.seal.as_ref().map(signature).unwrap_or_default();
+            let signature =
+                thought.seal.as_ref().map(|seal| signature(&thought.text, seal)).unwrap_or_default();
             Some(json!({"type": "thinking", "thinking": thought.text, "signature": signature}))
         }
         Part::Call(call) => {
@@ -124,14 +127,14 @@ fn envelope(labels: &Labels) -> Value {
 }
 
 /// The wire's own signature, or a foreign seal that travels as one.
-fn signature(seal: &Seal) -> String {
+fn signature(text: &str, seal: &Seal) -> String {
     let own = seal.value.get("signature").and_then(Value::as_str).filter(|_| seal.wire == Wire::Messages);
-    own.map_or_else(|| carrier::pack(seal), str::to_owned)
+    own.map_or_else(|| carrier::pack(text, seal), str::to_owned)
 }
 
-fn hidden(seal: &Seal) -> Value {
+fn hidden(text: &str, seal: &Seal) -> Value {
     let own = seal.value.get("data").and_then(Value::as_str).filter(|_| seal.wire == Wire::Messages);
-    let data = own.map_or_else(|| carrier::pack(seal), str::to_owned);
+    let data = own.map_or_else(|| carrier::pack(text, seal), str::to_owned);
     json!({"type": "redacted_thinking", "data": data})
 }
 

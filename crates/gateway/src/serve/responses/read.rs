@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use holon_model::{Format, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice, ToolResult, Wire};
+use holon_model::{
+    Format, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice, ToolResult, Wire,
+};
 use serde_json::{Value, json};
 
 use crate::serve::Asked;
@@ -22,7 +24,9 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
     let mut request = Request { model: owned(body, "model"), ..Request::default() };
     add_system(&mut request.system, text(body, "instructions").unwrap_or_default());
     match body.get("input") {
-        Some(Value::String(words)) => join(&mut request.messages, Role::User, vec![Part::Text(words.clone())]),
+        Some(Value::String(words)) => {
+            join(&mut request.messages, Role::User, vec![Part::Text(words.clone())])
+        }
         Some(Value::Array(items)) => {
             for item in items {
                 take(item, &mut request)?;
@@ -87,14 +91,15 @@ fn thought(item: &Value, request: &mut Request) -> Option<Reasoning> {
     let words = pieces(item.get(from).filter(|parts| parts.is_array())).join("\n\n");
     let encrypted = text(item, "encrypted_content");
     let foreign = encrypted.and_then(carrier::unpack);
-    if let (Some(seal), true, Some(last)) = (&foreign, words.is_empty(), request.messages.last_mut())
-        && last.role == Role::Assistant
-    {
-        carrier::attach(last, seal.clone());
+    if let Some(foreign) = foreign {
+        match request.messages.last_mut().filter(|last| words.is_empty() && last.role == Role::Assistant) {
+            Some(last) => carrier::attach(last, foreign),
+            None => return Some(foreign),
+        }
         return None;
     }
-    let own = || encrypted.map(|_| Seal { wire: Wire::Responses, value: item.clone() });
-    Some(Reasoning { text: words, seal: foreign.or_else(own) })
+    let seal = encrypted.map(|_| Seal { wire: Wire::Responses, value: item.clone() });
+    Some(Reasoning { text: words, seal })
 }
 
 fn tool(tool: &Value, custom: &mut HashSet<String>) -> Option<Tool> {

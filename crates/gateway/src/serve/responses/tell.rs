@@ -107,11 +107,11 @@ impl Frames for Form {
         }
     }
 
-    fn carry(&mut self, seal: &Seal, out: &mut String) {
+    fn carry(&mut self, text: &str, seal: &Seal, out: &mut String) {
         let id = self.id("rs");
         self.added(json!({"type": "reasoning", "id": id, "summary": []}), out);
         let item = json!({
-            "type": "reasoning", "id": id, "summary": [], "encrypted_content": carrier::pack(seal),
+            "type": "reasoning", "id": id, "summary": [], "encrypted_content": carrier::pack(text, seal),
         });
         self.done(item, out);
     }
@@ -219,7 +219,7 @@ fn thought(id: &str, text: &str, seal: Option<&Seal>) -> Value {
                 item["id"] = json!(id);
             }
         }
-        Some(seal) => item["encrypted_content"] = json!(carrier::pack(seal)),
+        Some(seal) => item["encrypted_content"] = json!(carrier::pack(text, seal)),
         None => {}
     }
     item

@@ -53,6 +53,7 @@ impl Stage {
             env: Box::new(session::variable),
             secrets: Vec::new(),
             person: None,
+            script: None,
             words: None,
         };
         let cassettes = cassettes.map(Path::to_owned);

@@ -220,7 +220,6 @@ fn author(text: &str) -> Result<(String, String), Failure> {
 }
 
 /// What `holon run --publish` and its relatives ask for.
-#[allow(dead_code)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wish {
     /// OWNER/REPO or OWNER/REPO#NUMBER; from the environment when not given.
@@ -236,7 +235,6 @@ pub(crate) struct Wish {
 }
 
 /// Publishes what a run has just left; the exit code is that of `holon publish github`.
-#[allow(dead_code)]
 pub(crate) fn publish_after(output: &Path, wish: &Wish, session: &Session) -> Done {
     let output = Output::open(output, None)?;
     let mut options = Options::new(target(wish.target.as_deref())?);

@@ -15,8 +15,6 @@ use crate::failure::Failure;
 use crate::session::{self, Session};
 
 pub(crate) use account::{Forge, connect};
-// For the shorthands of other commands.
-#[allow(unused_imports)]
 pub(crate) use github::{Wish, publish_after};
 
 /// Bring a finished run to GitHub, code scanning, test reports or any place that shows Markdown

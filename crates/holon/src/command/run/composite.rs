@@ -55,6 +55,7 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
     let saved = saved(&base);
     let way = Way::of(&args, None, session)?;
     let (dry_run, json) = (args.dry_run, args.json);
+    let publish = args.publish.clone();
     let request = RunRequest::from(args);
     with_conductor(session, |conductor| {
         if dry_run {
@@ -62,7 +63,8 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
         }
         let finished =
             way.go(request, base.clone(), session, |order| conductor.start(definition, saved, order))?;
-        super::report(&finished, json, session)
+        super::report(&finished, json, session)?;
+        super::conclude(&finished, publish, json, session)
     })
 }
 
@@ -94,7 +96,8 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     let message = args.message.clone();
     with_conductor(session, |conductor| {
         let finished = way.go(request, base, session, |order| conductor.resume(folder, message, order))?;
-        super::report(&finished, args.json, session)
+        super::report(&finished, args.json, session)?;
+        super::conclude(&finished, args.publish.clone(), args.json, session)
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use holon_core::Span;
 use holon_core::mode::Network;
+use holon_core::spec::Supervision;
 use holon_host::RunRequest;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
@@ -72,6 +73,12 @@ pub(crate) struct Args {
     /// Who serves it: openrouter, anthropic, openai, or any name with HOLON_BASE_URL set [default: whoever has a key]
     #[arg(long, value_name = "NAME", help_heading = "Who does it")]
     provider: Option<String>,
+    /// How closely the native agent is watched; a lost one is taken over or stopped [default: adaptive]
+    #[arg(long, value_name = "LEVEL", help_heading = "Who does it")]
+    supervisor: Option<Level>,
+    /// Let the supervisor decide and log without acting
+    #[arg(long, help_heading = "Who does it")]
+    shadow: bool,
     /// Answer from this cassette instead of a model: offline, and the same every time
     #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "record"], help_heading = "Who does it")]
     replay: Option<PathBuf>,
@@ -146,7 +153,7 @@ pub(crate) struct Args {
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
             "agent_args", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
-            "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
+            "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
             "allow_sensitive", "keep", "dry_run",
         ],
         help_heading = "Flows"
@@ -168,6 +175,10 @@ pub(crate) struct Args {
     /// Apply the patch to the workspace when the run succeeds
     #[arg(long, help_heading = "The result")]
     pub(super) apply: bool,
+    /// Then bring the result to GitHub, as `holon publish github` does: OWNER/REPO or OWNER/REPO#NUMBER
+    /// [default: from the environment of a workflow]
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true, conflicts_with = "dry_run", help_heading = "The result")]
+    pub(super) publish: Option<Option<String>>,
     /// Keep the agent's copy of the workspace in the run store
     #[arg(long, help_heading = "The result")]
     keep: bool,
@@ -198,6 +209,27 @@ enum Walls {
     Landlock,
     /// No walls at all
     None,
+}
+
+/// Values of --supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Leave it alone
+    Off,
+    /// Trust, watch, take over when it is lost, hand back
+    Adaptive,
+    /// By the plan from the first round on
+    Strict,
+}
+
+impl From<Level> for Supervision {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Off => Self::Off,
+            Level::Adaptive => Self::Adaptive,
+            Level::Strict => Self::Strict,
+        }
+    }
 }
 
 /// Values of --gate.
@@ -278,6 +310,8 @@ impl From<Args> for RunRequest {
             provider: args.provider,
             record: args.record,
             replay: args.replay,
+            supervisor: args.supervisor.map(Supervision::from),
+            shadow: args.shadow,
             max_rounds: args.max_rounds,
             max_cost_usd: args.max_cost,
             sandbox: match args.sandbox {

@@ -7,11 +7,13 @@ mod gatekeeper;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use holon_core::Outcome;
 use holon_host::store::RunFolder;
 use holon_host::{Finished, Host, Places, RunRequest};
 use holon_sandbox::walls::Launcher;
 
 use crate::Done;
+use crate::command::publish::{Wish, publish_after};
 use crate::failure::Failure;
 use crate::person::AtTerminal;
 use crate::session::{self, Session};
@@ -34,6 +36,7 @@ fn host_in(places: Places) -> Host {
         env: Box::new(session::variable),
         secrets: session::secrets(),
         person: None,
+        script: None,
         words: None,
     }
 }
@@ -53,6 +56,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return composite::start(&definition, args, session);
     }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
+    let publish = args.publish.clone();
     let mut host = host(session)?;
     if !json && !quiet {
         host.person = AtTerminal::present(&session.terminal).map(|person| Arc::new(person) as _);
@@ -70,11 +74,29 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let finished = host.run(&request, &mut progress, &cancel);
     // The status line goes away before anything else is printed.
     drop(progress);
-    report(&finished.map_err(flow::with_flows)?, json, session)
+    let finished = finished.map_err(flow::with_flows)?;
+    report(&finished, json, session)?;
+    conclude(&finished, publish, json, session)
 }
 
-/// Says what came of a run or a flow, and gives its exit code.
-fn report(finished: &Finished, json: bool, session: &Session) -> Done {
+/// Publishes a good result if that was asked for, and gives the exit code of the whole.
+fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, session: &Session) -> Done {
+    let code = ExitCode::from(finished.manifest.exit_code);
+    match publish {
+        Some(target) if finished.manifest.outcome == Outcome::Success => {
+            let wish = Wish { target, json, ..Wish::default() };
+            publish_after(&finished.folder.join("output"), &wish, session)
+        }
+        Some(_) => {
+            session.terminal.say("nothing was published: only a success is");
+            Ok(code)
+        }
+        None => Ok(code),
+    }
+}
+
+/// Says what came of a run or a flow.
+fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Failure> {
     let terminal = &session.terminal;
     let manifest = &finished.manifest;
     let reason = summary::reason(manifest, terminal.stderr);
@@ -94,5 +116,5 @@ fn report(finished: &Finished, json: bool, session: &Session) -> Done {
         // The run is over and on disk: its exit code counts, also when nobody reads the summary.
         let _ = terminal.print(text);
     }
-    Ok(ExitCode::from(manifest.exit_code))
+    Ok(())
 }

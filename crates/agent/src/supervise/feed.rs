@@ -1,0 +1,220 @@
+//! From the loop's facts to the supervisor's, and from its effects to advice.
+
+use holon_core::event::Body;
+use holon_core::ids::CallId;
+use holon_core::policy::ToolClass;
+use holon_supervisor::effect::Gate;
+use holon_supervisor::event::{
+    CheckRan, Event, Evidence as Proof, FileChange, FileHash, Finished, Proposal, RoundEnd,
+};
+use holon_supervisor::{Effect, Fact as Told, Phase, Verdict};
+use serde_json::Value;
+
+use super::check::{Ran, check_of};
+use super::place::inside;
+use super::standing::Standing;
+use super::Inner;
+use crate::steward::{Advice, Evidence, Fact, Ruling, Stop};
+use crate::text::head;
+use crate::watcher::Watcher;
+
+/// Most bytes of what went wrong that are told.
+const ERROR: usize = 1_200;
+/// Most bytes of a command that are told.
+const COMMAND: usize = 400;
+
+impl Inner<'_> {
+    pub(super) fn notice(&mut self, fact: &Fact<'_>) -> Advice {
+        for first in std::mem::take(&mut self.supervision.first) {
+            self.tell(first);
+        }
+        match fact {
+            Fact::RoundStarted { round } => {
+                self.hear_persons();
+                self.tell(Told::RoundStarted { round: u32::try_from(*round).unwrap_or(u32::MAX) });
+                let supervision = &mut self.supervision;
+                supervision.memory.standing.before_request(supervision.supervisor.state());
+            }
+            Fact::Proposed { .. } => self.proposed(fact),
+            Fact::Finished { .. } => self.finished(fact),
+            Fact::RoundEnded { calls, words, usage, .. } => {
+                self.look_if_needed();
+                let files = &self.supervision.memory.files;
+                let end = RoundEnd {
+                    tokens: usage.total_input().saturating_add(usage.total_output()),
+                    text: *words,
+                    text_only: *calls == 0,
+                    diff_lines: files.lines(),
+                    workspace: files.workspace(),
+                };
+                self.tell(Told::RoundEnded(end));
+                self.hear_persons();
+            }
+            Fact::Done { .. } => {
+                self.look_if_needed();
+                self.tell(Told::ModelDone);
+            }
+        }
+        self.advice(fact)
+    }
+
+    /// What the loop is to do; a stop waits for a fact where it can be heeded.
+    fn advice(&mut self, fact: &Fact<'_>) -> Advice {
+        let gate = std::mem::take(&mut self.gate);
+        let heeds_stop = !matches!(fact, Fact::Proposed { .. });
+        let stop = if heeds_stop { self.stop.take() } else { None };
+        let memory = &mut self.supervision.memory;
+        let text = memory.standing.text();
+        let said = matches!(fact, Fact::RoundStarted { .. }) && text != memory.told;
+        if said {
+            memory.told.clone_from(&text);
+        }
+        Advice { gate, correction: said.then_some(text), stop }
+    }
+
+    fn hear_persons(&mut self) {
+        for by in self.around.takeovers.heard() {
+            self.tell(Told::UserForceTakeover { by });
+        }
+    }
+
+    fn proposed(&mut self, fact: &Fact<'_>) {
+        let Fact::Proposed { call, tool, class, targets, command, arguments_sha256, .. } = fact else { return };
+        let Some(call) = self.id(call) else { return };
+        let root = &self.around.workspace;
+        // What goes elsewhere, such as to the output folder, is none of the workspace's files.
+        let targets = targets.iter().filter_map(|path| inside(root, path)).filter(|path| !path.is_empty());
+        let proposal = Proposal {
+            call,
+            tool: (*tool).to_owned(),
+            class: *class,
+            targets: targets.take(64).collect(),
+            arguments: arguments_sha256.get(..16).unwrap_or(arguments_sha256).to_owned(),
+            command: command.map(|line| head(line.trim(), COMMAND)),
+        };
+        self.tell(Told::ToolProposed(proposal));
+    }
+
+    fn finished(&mut self, fact: &Fact<'_>) {
+        let Fact::Finished { call, class, ok, exit, duration_ms, evidence, text, .. } = fact else { return };
+        let Some(call) = self.id(call) else { return };
+        let mut proof = self.proof(evidence);
+        for change in &proof.changed {
+            self.supervision.memory.files.told(change);
+        }
+        let may_do_anything = matches!(class, ToolClass::Exec | ToolClass::Unknown);
+        if may_do_anything {
+            self.supervision.memory.files.something_ran();
+            proof.changed.extend(self.look());
+        }
+        let check = evidence.iter().find_map(|evidence| self.check(evidence, text, *duration_ms));
+        let output = text.split_once('\n').map_or(*text, |(_, output)| output);
+        let error = (!ok).then(|| head(if exit.is_some() { output } else { text }, ERROR));
+        self.tell(Told::ToolFinished(Finished {
+            call: call.clone(),
+            ok: *ok,
+            exit: *exit,
+            check: check.is_some(),
+            error: error.filter(|text| !text.trim().is_empty()),
+            duration_ms: *duration_ms,
+            evidence: proof,
+        }));
+        if let Some(check) = check {
+            self.tell(Told::CheckRan(CheckRan { call: Some(call), ..check }));
+        }
+    }
+
+    fn proof(&self, evidence: &[Evidence]) -> Proof {
+        let root = &self.around.workspace;
+        let mut proof = Proof::default();
+        for one in evidence {
+            match one {
+                Evidence::Read { path, sha256 } => {
+                    let path = inside(root, path).unwrap_or_else(|| path.clone());
+                    let hash = sha256.clone().unwrap_or_else(|| "unknown".to_owned());
+                    proof.read.push(FileHash { path, hash });
+                }
+                Evidence::Changed { path, before, after } => {
+                    let hash = |sha256: &Option<String>| sha256.clone().unwrap_or_default();
+                    let (before, after) = (hash(before), hash(after));
+                    proof.changed.extend(inside(root, path).map(|path| FileChange { path, before, after }));
+                }
+                Evidence::Found { results } => {
+                    proof.results = proof.results.saturating_add(u32::try_from(*results).unwrap_or(u32::MAX));
+                }
+                Evidence::Helped => proof.child = true,
+                Evidence::Ran { .. } => {}
+            }
+        }
+        proof
+    }
+
+    fn check(&self, evidence: &Evidence, text: &str, duration_ms: u64) -> Option<CheckRan> {
+        let Evidence::Ran { command, exit, .. } = evidence else { return None };
+        let output = text.split_once('\n').map_or("", |(_, output)| output);
+        let ran = Ran { command, exit: *exit, output, duration_ms };
+        let mut check = check_of(&ran, self.supervision.supervisor.state().checks())?;
+        check.command = head(&check.command, COMMAND);
+        Some(check)
+    }
+
+    /// What changed since the last look.
+    fn look(&mut self) -> Vec<FileChange> {
+        let Some(look) = &mut self.around.look else { return Vec::new() };
+        self.supervision.memory.files.take(look.look())
+    }
+
+    /// What a background job did, or a call that told nothing, is found here.
+    fn look_if_needed(&mut self) {
+        if self.supervision.memory.files.wants_look() {
+            // Told calls are known by their digests; the rest is adopted with the workspace.
+            let _ = self.look();
+        }
+    }
+
+    fn id(&mut self, call: &str) -> Option<CallId> {
+        let id = call.parse().ok();
+        if id.is_none() {
+            self.tell(Told::EngineError { what: format!("`{call}` is no name of a call") });
+        }
+        id
+    }
+}
+
+/// Notes what an effect asks for.
+pub(super) fn apply(effect: Effect, standing: &mut Standing, gate: &mut Ruling, stop: &mut Option<Stop>) {
+    match effect {
+        Effect::Gate(Gate { verdict, why, .. }) => {
+            *gate = match verdict {
+                Verdict::Allow => Ruling::Allow,
+                Verdict::Warn => Ruling::Warn(why),
+                Verdict::Block => Ruling::Block(why),
+            };
+        }
+        Effect::Correct(correction) => standing.take(&correction),
+        Effect::Phase(change) if matches!(change.to, Phase::Cooldown | Phase::Free) => standing.handed_back(),
+        Effect::Stop(why) => *stop = Some(why),
+        Effect::Phase(_) | Effect::Mode(_) | Effect::Graph(_) | Effect::Log(_) => {}
+    }
+}
+
+/// Tells a fact with what was decided, and every record of the timeline after it.
+pub(super) fn tell(
+    watcher: &dyn Watcher,
+    event: &Event,
+    effects: &[Effect],
+    settings: Option<Value>,
+    resumed: Option<Value>,
+) {
+    let (records, decisions): (Vec<&Effect>, Vec<&Effect>) =
+        effects.iter().partition(|effect| matches!(effect, Effect::Log(_)));
+    let value = |effect: &&Effect| serde_json::to_value(effect).unwrap_or_default();
+    let fact = serde_json::to_value(event).unwrap_or_default();
+    let decisions = decisions.iter().map(value).collect();
+    watcher.tell(Body::Supervised { fact, decisions, settings, resumed });
+    for record in records {
+        if let Effect::Log(record) = record {
+            watcher.tell(Body::Supervisor { record: serde_json::to_value(record).unwrap_or_default() });
+        }
+    }
+}

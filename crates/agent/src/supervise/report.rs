@@ -1,0 +1,127 @@
+//! What the supervisor did, for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use holon_supervisor::timeline::Kind;
+use holon_supervisor::{Effect, State, StopKind, Supervisor, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// How often it did what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Calls that were not executed.
+    pub blocked: u32,
+    /// Calls that were executed with a note.
+    pub warned: u32,
+    /// Texts for the model.
+    pub corrections: u32,
+    /// Signals that were up, by name.
+    pub signals: BTreeMap<String, u32>,
+}
+
+impl Counts {
+    pub(super) fn count(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Gate(gate) => match gate.verdict {
+                Verdict::Block => self.blocked += 1,
+                Verdict::Warn => self.warned += 1,
+                Verdict::Allow => {}
+            },
+            Effect::Correct(_) => self.corrections += 1,
+            Effect::Log(record) if record.event == Kind::Drift => {
+                let name = record.reason.strip_prefix("drift:").unwrap_or(&record.reason);
+                *self.signals.entry(name.to_owned()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// For the manifest.
+pub(super) fn summary(supervisor: &Supervisor, counts: &Counts) -> Value {
+    let state = supervisor.state();
+    let watching = supervisor.shadow().map(|shadow| shadow.state());
+    let mut value = of_state(state);
+    value["blocked"] = json!(counts.blocked);
+    value["warned"] = json!(counts.warned);
+    value["corrections"] = json!(counts.corrections);
+    value["signals"] = json!(counts.signals);
+    if let Some(watching) = watching {
+        value["shadow"] = of_state(watching);
+    }
+    value
+}
+
+fn of_state(state: &State) -> Value {
+    let graph = state.graph().map(|graph| {
+        json!({"id": graph.graph_id, "template": graph.template, "progress": graph.progress(), "status": graph.status})
+    });
+    json!({
+        "level": state.level(),
+        "mode": state.mode(),
+        "entered_by": state.entered_by(),
+        "phase": state.phase(),
+        "tier": state.tier(),
+        "rounds": state.round(),
+        "takeovers": state.phase_state().takeovers(),
+        "intent": state.intent(),
+        "domain": state.domain(),
+        "checks": state.checks().iter().map(|check| &check.command).collect::<Vec<_>>(),
+        "graph": graph,
+        "stop": state.stopped(),
+    })
+}
+
+/// The summary of a run that was stopped: why, what is known, what is left.
+pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
+    let state = supervisor.state();
+    let stop = state.stopped()?;
+    let mut text = String::from(match stop.kind {
+        StopKind::UserCheckpoint => "# Stopped: a person has to look\n",
+        StopKind::Unverified => "# Done, but not verified\n",
+        StopKind::CheckFailed => "# Ended with a failing check\n",
+    });
+    let _ = writeln!(text, "\n{}", sentence(&stop.reason));
+    let known = state.known();
+    let _ = writeln!(text, "\n## What is known\n");
+    let _ = writeln!(text, "- {} rounds, {} takeovers", state.round(), state.phase_state().takeovers());
+    for check in known.checks() {
+        let how = match (check.ok, known.is_fresh(check)) {
+            (true, true) => "passes",
+            (true, false) => "passed before the last change",
+            (false, true) => "fails",
+            (false, false) => "failed before the last change",
+        };
+        let cases = if check.failing.is_empty() { String::new() } else { format!(": {}", check.failing.join(", ")) };
+        let _ = writeln!(text, "- `{}` {how}{cases}", check.command);
+    }
+    if known.checks().is_empty() {
+        let _ = writeln!(text, "- no check has run");
+    }
+    for file in known.changed().iter().take(20) {
+        let _ = writeln!(text, "- changed: {}", file.path);
+    }
+    if let Some(graph) = state.graph() {
+        let _ = writeln!(text, "\n## The plan, {}% done\n", graph.progress());
+        for node in graph.steps() {
+            let mark = if node.status.is_open() { ' ' } else { 'x' };
+            let _ = writeln!(text, "- [{mark}] {} ({})", node.title, node.kind.name());
+        }
+    }
+    let tried: Vec<String> =
+        state.budget().used().into_iter().filter(|(_, _, used)| *used > 1).map(|(_, what, used)| format!("- {used} times: {what}")).collect();
+    if !tried.is_empty() {
+        let _ = writeln!(text, "\n## Tried in vain\n\n{}", tried.join("\n"));
+    }
+    Some(text)
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
+}

@@ -1,0 +1,21 @@
+//! `holon agents`: which agents can be named, and whether each works here.
+
+mod list;
+
+use clap::Subcommand;
+
+use crate::Done;
+use crate::session::Session;
+
+/// Agents and how they are driven
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+}
+
+/// Carries out one of them.
+pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+    match command {
+        Command::List(args) => list::run(&args, session),
+    }
+}

@@ -1,0 +1,244 @@
+//! A foreign agent's way to a model: the gateway's part of a run.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use holon_core::event::Body;
+use holon_core::manifest::{ModelInfo, Usage};
+use holon_gateway::{Budget, Event, Gateway, Limit, Recording, Settings, Token, Upstream};
+use holon_model::choose::ToolCalls;
+use holon_model::{ErrorKind, ModelError, Prices, Provider, Replay, Timeouts};
+use holon_sandbox::backend::Payload;
+use holon_sandbox::walls::{self, GATEWAY_PORT};
+
+use super::Run;
+use super::again::AskedFor;
+use super::snapshot::Stage;
+use super::thought::TAPE;
+use crate::error::HostError;
+use crate::model;
+use crate::request::RunRequest;
+
+/// What a rehearsal's model is called.
+const SCRIPTED: &str = "scripted-model";
+
+/// Everything needed to open the door as often as the agent is started.
+pub(crate) struct Door {
+    pub token: Token,
+    pub model: String,
+    upstream: Upstream,
+    prices: Option<Prices>,
+    replay: Option<Arc<Replay>>,
+    /// A listener in the host's own network, where the walls cannot offer one.
+    outside: Option<TcpListener>,
+    /// While the agent runs.
+    open: Option<(Gateway, Receiver<Event>)>,
+    /// What earlier starts used.
+    used: Used,
+    /// The last thing the provider declined with.
+    last_error: Option<ModelError>,
+}
+
+/// What was used of the model.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Used {
+    pub requests: u64,
+    pub usage: holon_model::Usage,
+}
+
+impl Run<'_> {
+    /// Finds out who will answer, before anything is started: without a model or its key there is nothing to start.
+    pub(super) fn open_door(&mut self, request: &RunRequest, before: Option<&AskedFor>) -> Result<(), HostError> {
+        if self.plan.agent.adapter.model.is_none() {
+            return Ok(());
+        }
+        if self.plan.profile.network == holon_core::mode::Network::None {
+            return Err(HostError::usage(
+                format!("agent {} needs a model, and this mode has no network at all", self.plan.agent.name),
+                "leave --network out, or use --network gateway",
+            ));
+        }
+        let (upstream, info, window, prices, replay) = self.upstream()?;
+        let prices = before.map_or(prices, |before| before.prices);
+        let asked = AskedFor { request: request.clone(), model: Some(info.clone()), window, prices };
+        asked.save(&self.folder)?;
+        let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
+        let (model, outside, open) = (info.id.clone(), None, None);
+        self.manifest.metadata.model = Some(info);
+        let (used, last_error) = (Used::default(), None);
+        self.foreign.door =
+            Some(Door { token, model, upstream, prices, replay, outside, open, used, last_error });
+        Ok(())
+    }
+
+    fn upstream(&self) -> Result<Chosen, HostError> {
+        let wished = self.plan.model.clone();
+        if let Some(script) = &self.host.script {
+            let id = wished.unwrap_or_else(|| SCRIPTED.to_owned());
+            let info = ModelInfo { provider: "script".into(), id, why: "a rehearsal".into() };
+            return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
+        }
+        if let Some((file, cassette)) = &self.plan.replay {
+            let layers = self.folder.layers();
+            let normaliser = model::normaliser(
+                self.events.redactor(),
+                &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
+            );
+            let replayed = model::replayed(file, cassette.clone(), wished.as_deref(), normaliser);
+            let (replay, info, window, prices) = replayed;
+            let provider: Arc<dyn Provider> = Arc::clone(&replay) as Arc<dyn Provider>;
+            return Ok((Upstream::Any(provider), info, window, prices, Some(replay)));
+        }
+        let env = &*self.host.env;
+        let chosen = model::choose(&self.plan, env)?;
+        let (info, window, prices) = model::described(&chosen);
+        let upstream = match chosen.tools {
+            ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts: Timeouts::default() },
+            ToolCalls::Text { .. } => {
+                let patience = model::patience(env)?;
+                Upstream::Any(Arc::new(chosen.connect(Timeouts::default(), patience)?))
+            }
+        };
+        Ok((upstream, info, window, prices, None))
+    }
+
+    /// Which network the agent's walls have.
+    pub(super) fn network(&self) -> walls::Network {
+        let host = self.plan.profile.network == holon_core::mode::Network::Host;
+        match (host, &self.plan.agent.adapter.model) {
+            (true, _) => walls::Network::Host,
+            (false, Some(_)) => walls::Network::Gateway,
+            (false, None) => walls::Network::None,
+        }
+    }
+
+    /// Where the agent finds the door; without a network of its own that is a port of the host's loopback.
+    pub(super) fn door_address(&mut self, stage: &Stage) -> Result<String, HostError> {
+        let inside = self.network() == walls::Network::Gateway && stage.backend.name() != "none";
+        let Some(door) = &mut self.foreign.door else { return Ok(String::new()) };
+        if inside {
+            return Ok(format!("http://127.0.0.1:{GATEWAY_PORT}"));
+        }
+        if door.outside.is_none() {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_listener)?;
+            door.outside = Some(listener);
+        }
+        let address = door.outside.as_ref().and_then(|l| l.local_addr().ok());
+        Ok(address.map(|address| format!("http://{address}")).unwrap_or_default())
+    }
+
+    /// Opens the door for a payload that has just been started.
+    pub(super) fn answer_door(&mut self, payload: &mut dyn Payload) -> Result<(), HostError> {
+        let tape = self.folder.evidence().join(TAPE);
+        let layers = self.folder.layers();
+        let normaliser =
+            model::normaliser(self.events.redactor(), &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")]);
+        let limits = &self.plan.profile.limits;
+        let rehearsal = self.host.script.is_some();
+        let Some(door) = &mut self.foreign.door else { return Ok(()) };
+        let outside = door.outside.as_ref().and_then(|listener| listener.try_clone().ok());
+        let listener = payload.take_listener().or(outside).ok_or_else(|| HostError::Walls {
+            message: "these walls have no way to a model for an agent that thinks inside".into(),
+            hint: Some("use --sandbox native".into()),
+        })?;
+        let mut file =
+            File::options().create(true).append(true).open(&tape).map_err(HostError::io("create", &tape))?;
+        let (sender, news) = channel();
+        let mut settings = Settings::new(door.token.clone(), door.model.clone(), door.upstream.clone());
+        let spent = door.used.usage.cost_usd.unwrap_or(0.0);
+        settings.budget = Budget {
+            requests: (!rehearsal).then(|| limits.rounds.saturating_sub(door.used.requests)),
+            tokens: None,
+            cost_usd: Some((limits.cost_usd - spent).max(0.0)),
+        };
+        settings.prices = door.prices;
+        settings.record =
+            Some(Recording { normaliser, save: Box::new(move |text| file.write_all(text.as_bytes())) });
+        settings.watch = Some(Arc::new(move |event: &Event| drop(sender.send(event.clone()))));
+        let gateway = Gateway::start(listener, settings).map_err(|e| HostError::Walls {
+            message: e.to_string(),
+            hint: None,
+        })?;
+        door.open = Some((gateway, news));
+        Ok(())
+    }
+
+    /// What happened at the door since the last look.
+    pub(super) fn door_news(&mut self) -> Vec<Body> {
+        let Some(door) = &mut self.foreign.door else { return Vec::new() };
+        let Some((gateway, news)) = &door.open else { return Vec::new() };
+        let mut bodies = Vec::new();
+        for event in news.try_iter() {
+            match event {
+                Event::Started { number, dropped, .. } => {
+                    bodies.push(Body::RoundStarted { round: door.used.requests + number });
+                    for name in dropped {
+                        bodies.push(Body::Warning { message: format!("the agent asked the provider for {name}, which is not passed on") });
+                    }
+                }
+                Event::Finished { error, .. } => {
+                    door.last_error = error;
+                    let mut total = door.used.usage;
+                    total += gateway.account().usage;
+                    bodies.push(Body::Usage { total: total.into() });
+                }
+                Event::Refused { status, message } => {
+                    let message = format!("a request to the model was turned away ({status}): {message}");
+                    bodies.push(Body::Warning { message });
+                }
+                Event::Spent { .. } => {}
+            }
+        }
+        bodies
+    }
+
+    /// What of the budget is used up.
+    pub(super) fn door_spent(&self) -> Option<Limit> {
+        self.foreign.door.as_ref()?.open.as_ref()?.0.spent()
+    }
+
+    /// Closes the door behind a payload that is over.
+    pub(super) fn close_door(&mut self) {
+        for body in self.door_news() {
+            self.events.emit(body);
+        }
+        let Some(door) = &mut self.foreign.door else { return };
+        let Some((gateway, _)) = door.open.take() else { return };
+        let account = gateway.finish();
+        door.used.requests += account.requests;
+        door.used.usage += account.usage;
+        self.manifest.metadata.usage = Usage::from(door.used.usage);
+        if let Some(problem) = account.recording {
+            self.warn(format!("the recording of the model's words is incomplete: {problem}"));
+        }
+        if account.wrong_token > 0 {
+            self.warn(format!("{} requests to the model showed no token or a wrong one", account.wrong_token));
+        }
+    }
+
+    /// What the provider declined with last, as an error's kind and words.
+    pub(super) fn door_error(&self) -> Option<(&'static str, String)> {
+        let error = self.foreign.door.as_ref()?.last_error.as_ref()?;
+        let kind = match error.kind {
+            ErrorKind::Auth | ErrorKind::Setup => "credentials",
+            ErrorKind::Refused => "refused",
+            ErrorKind::Cancelled => return None,
+            _ => "model",
+        };
+        Some((kind, error.to_string()))
+    }
+
+    /// Turns of a cassette nobody asked for.
+    pub(super) fn door_left(&self) -> usize {
+        self.foreign.door.as_ref().and_then(|door| door.replay.as_ref()).map_or(0, |replay| replay.left())
+    }
+}
+
+type Chosen = (Upstream, ModelInfo, u64, Option<Prices>, Option<Arc<Replay>>);
+
+fn no_listener(e: std::io::Error) -> HostError {
+    HostError::Walls { message: format!("the gateway cannot listen: {e}"), hint: None }
+}

@@ -1,0 +1,151 @@
+//! A foreign agent's part of a run: what it is started with, and what it says while it works.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use holon_core::manifest::Manifest;
+use holon_core::mode::Profile;
+
+use super::Run;
+use super::door::Door;
+use super::job::Folders;
+use super::snapshot::{Stage, give};
+use crate::adapter::events::Reader;
+use crate::adapter::fill::Filling;
+use crate::adapter::{Agent, ForMode};
+use crate::error::HostError;
+
+/// What only agents that think inside need.
+#[derive(Default)]
+pub(crate) struct Foreign {
+    /// Their way to a model.
+    pub door: Option<Door>,
+    /// Reads what the one that runs now tells.
+    pub reader: Option<Reader>,
+    /// Artifacts made of its last words, with what was written.
+    pub lent: Vec<(String, Vec<u8>)>,
+    /// What stands in braces in its description, for this start.
+    pub filling: Filling,
+}
+
+impl Foreign {
+    /// How many lines were not in the form they should have.
+    pub(super) fn garbage(&self) -> u64 {
+        self.reader.as_ref().map_or(0, |reader| reader.heard().unread)
+    }
+}
+
+impl Run<'_> {
+    /// What holds for this agent in this mode.
+    pub(super) fn for_mode(&self) -> ForMode {
+        for_mode(&self.plan.agent, &self.plan.profile)
+    }
+
+    /// Gets an agent's start ready: what its description's words stand for, its files, and someone to hear it.
+    pub(super) fn furnish(&mut self, stage: &Stage, repair: Option<&str>) -> Result<(), HostError> {
+        if self.is_native() {
+            return Ok(());
+        }
+        self.foreign.filling = self.filling(stage, repair)?;
+        self.foreign.reader = Reader::of(&self.plan.agent.adapter);
+        if stage.attempts == 0 {
+            self.write_files(stage)?;
+        }
+        Ok(())
+    }
+
+    fn filling(&mut self, stage: &Stage, repair: Option<&str>) -> Result<Filling, HostError> {
+        let address = self.door_address(stage)?;
+        let folders = self.folders(stage, stage.backend.private_root());
+        let agent = &self.plan.agent;
+        let mode = for_mode(agent, &self.plan.profile);
+        let mut filling = Filling::new(mode.args, agent.args.clone());
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let Folders { input, output, workspace, home } = &folders;
+        for (name, folder) in [("input", input), ("output", output), ("workspace", workspace), ("home", home)] {
+            filling.set(name, text(folder));
+        }
+        if let Some(located) = &agent.located {
+            filling.set("program", text(&located.program));
+        }
+        if let Some(file) = agent.file_inside() {
+            filling.set("agent", text(&file));
+        }
+        if let Some(door) = &self.foreign.door {
+            filling.set("gateway", address);
+            filling.set("token", door.token.as_str());
+            filling.set("model", door.model.clone());
+        }
+        filling.set("rounds", self.plan.profile.limits.rounds.to_string());
+        let read = |name: &str| {
+            let path = self.folder.input().join("prompts").join(name);
+            fs::read_to_string(&path).map_err(HostError::io("read", &path))
+        };
+        let prompt = match repair {
+            Some(text) => format!("{}\n\n{text}", read("user.md")?),
+            None => read("user.md")?,
+        };
+        filling.set_text("prompt", prompt, &text(&input.join("prompts/user.md")));
+        filling.set_text("system", read("system.md")?, &text(&input.join("prompts/system.md")));
+        Ok(filling)
+    }
+
+    /// Writes the files of its description into its private home.
+    fn write_files(&self, stage: &Stage) -> Result<(), HostError> {
+        let mode = self.for_mode();
+        for (name, content) in self.plan.agent.adapter.files.iter().chain(&mode.files) {
+            let mut folder = stage.home.clone();
+            let mut parts = name.split('/').peekable();
+            while let Some(part) = parts.next() {
+                folder.push(part);
+                if parts.peek().is_none() {
+                    let content = self.foreign.filling.file(content);
+                    fs::write(&folder, content).map_err(HostError::io("write", &folder))?;
+                } else if !folder.exists() {
+                    fs::create_dir(&folder).map_err(HostError::io("create", &folder))?;
+                }
+                give(&folder, &stage.identity)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The command of an agent that thinks inside.
+    pub(super) fn foreign_argv(&self) -> Vec<OsString> {
+        let agent = &self.plan.agent;
+        match &agent.image {
+            // An image has its own entry point; a command that was named runs in it.
+            Some(_) if agent.adapter.command.is_empty() => agent.args.iter().map(Into::into).collect(),
+            _ => self.foreign.filling.words(&agent.adapter.command),
+        }
+    }
+
+    /// The environment its description adds.
+    pub(super) fn foreign_env(&self) -> Vec<(String, String)> {
+        let mode = self.for_mode();
+        let all = self.plan.agent.adapter.env.clone().into_iter().chain(mode.env);
+        all.map(|(name, value)| (name, self.foreign.filling.text(&value))).collect()
+    }
+}
+
+fn for_mode(agent: &Agent, profile: &Profile) -> ForMode {
+    agent.adapter.for_mode(&profile.name, profile.access.label())
+}
+
+/// What is known about an agent before it starts.
+pub(super) fn describe(agent: &Agent, profile: &Profile, manifest: &mut Manifest) {
+    let mode = for_mode(agent, profile);
+    manifest.metadata.native_plan_used = mode.native_plan;
+    manifest.metadata.native_review_used = mode.native_review;
+    manifest.metadata.agent.version = agent.located.as_ref().and_then(|located| located.version.clone());
+}
+
+/// Whether an agent has another version than those it was tried with, in words.
+pub(super) fn untried(agent: &Agent) -> Option<String> {
+    let find = agent.adapter.find.as_ref()?;
+    let (version, range) = (agent.located.as_ref()?.version.as_ref()?, find.tested.as_ref()?);
+    (!range.holds(version)).then(|| {
+        format!("{} {version} is outside of the versions it was tried with ({range})", agent.name)
+    })
+}

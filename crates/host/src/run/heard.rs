@@ -1,0 +1,162 @@
+//! What an agent said at its end, and what that is worth.
+
+use std::fs::File;
+use std::io::Write;
+
+use holon_core::artifact::Kind;
+use holon_core::manifest::{Claim, ErrorInfo};
+use holon_core::outcome::{Outcome, Status};
+use holon_sandbox::walls::Ending;
+use rustix::fs::{Mode, OFlags};
+
+use super::Run;
+use super::snapshot::{Stage, give};
+use super::verdict::Verdict;
+use crate::adapter::events::{End, Heard};
+use crate::error::HostError;
+
+impl Run<'_> {
+    /// From how it ended and what it said to status and outcome; `true` when what it left is worth judging.
+    pub(super) fn judge_heard(
+        &self,
+        heard: &Heard,
+        ending: Ending,
+        claim: Option<&Claim>,
+        verdict: &mut Verdict,
+    ) -> bool {
+        let failed = |kind: &str, message: String, verdict: &mut Verdict| {
+            let error = ErrorInfo::new(kind, message).with_hint(hint(kind));
+            verdict.ended(Status::Failed, error);
+            false
+        };
+        match (&heard.end, ending) {
+            (_, Ending::Signal(signal)) => {
+                failed("agent_killed", format!("the agent was ended by signal {signal}"), verdict)
+            }
+            (_, Ending::Killed) => failed("agent_killed", "the agent and its init were killed".into(), verdict),
+            (Some(End::Failed { kind, message }), _) => {
+                // What the host saw at the door beats the agent's words about it.
+                let (kind, message) = match self.door_error() {
+                    Some((seen, words)) => (seen, format!("{words} (the agent says: {message})")),
+                    None => (*kind, format!("the agent says that it failed: {message}")),
+                };
+                failed(kind, message, verdict)
+            }
+            (None, Ending::Code(code)) => {
+                if let Some((kind, words)) = self.door_error() {
+                    return failed(kind, words, verdict);
+                }
+                if code == 0 {
+                    let message = "the agent ended without saying that it is done".to_owned();
+                    return failed("no_end", message, verdict);
+                }
+                let kind = self.plan.agent.adapter.exits.get(&code.to_string());
+                let kind = kind.map_or("agent_failed", String::as_str);
+                failed(kind, format!("the agent exited with code {code}"), verdict)
+            }
+            (Some(End::Done), Ending::Code(0)) => {
+                if claim.is_some_and(Claim::needs_human) {
+                    let error = ErrorInfo::new("needs_human", "the agent asks for a person");
+                    verdict.worsen(Outcome::NeedsHuman, error);
+                }
+                true
+            }
+            (Some(End::Done), Ending::Code(code)) => {
+                failed("agent_failed", format!("the agent said it was done and exited with code {code}"), verdict)
+            }
+        }
+    }
+
+    /// Makes the artifacts an agent did not write of its last words.
+    pub(super) fn lend_words(&mut self, heard: &Heard, stage: &Stage) -> Result<(), HostError> {
+        let words = heard.words.trim();
+        if words.is_empty() {
+            return Ok(());
+        }
+        let (json, rest) = match json_block(words) {
+            Some((json, rest)) => (Some(json), rest),
+            None => (None, words.to_owned()),
+        };
+        for name in self.plan.profile.artifacts.required.clone() {
+            let text = match Kind::of(&name) {
+                Kind::Patch | Kind::Other => continue,
+                Kind::PlanMarkdown => words.to_owned(),
+                Kind::Markdown if rest.trim().is_empty() => words.to_owned(),
+                Kind::Markdown => rest.clone(),
+                _ => match &json {
+                    Some(json) => json.clone(),
+                    None => continue,
+                },
+            };
+            self.lend(&name, format!("{}\n", text.trim()).into_bytes(), stage)?;
+        }
+        Ok(())
+    }
+
+    /// Writes one artifact, unless the agent wrote it.
+    fn lend(&mut self, name: &str, bytes: Vec<u8>, stage: &Stage) -> Result<(), HostError> {
+        if name.contains('/') {
+            return Ok(());
+        }
+        let path = self.folder.left().join(name);
+        let before = self.foreign.lent.iter().position(|(lent, _)| lent == name);
+        if let Some(before) = before {
+            // What was lent before the repair round and not touched since gives way.
+            let (_, written) = self.foreign.lent.remove(before);
+            if self.read_left(name, written.len() as u64).is_ok_and(|now| now == written) {
+                std::fs::remove_file(&path).map_err(HostError::io("remove", &path))?;
+            }
+        }
+        // Never through a link: the folder is the agent's.
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::open(&path, flags, Mode::from_raw_mode(0o644)) else { return Ok(()) };
+        File::from(file).write_all(&bytes).map_err(HostError::io("write", &path))?;
+        give(&path, &stage.identity)?;
+        self.foreign.lent.push((name.to_owned(), bytes));
+        Ok(())
+    }
+}
+
+/// The last block marked as JSON in a text (or all of it), and the text without it.
+fn json_block(text: &str) -> Option<(String, String)> {
+    let is_object = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object());
+    if is_object(text) {
+        return Some((text.to_owned(), String::new()));
+    }
+    let start = text.rfind("```json")?;
+    let body = &text[start + "```json".len()..];
+    let end = body.find("\n```").unwrap_or(body.len());
+    let block = body[..end].trim();
+    let after = body[end..].trim_start_matches('\n').trim_start_matches('`');
+    is_object(block).then(|| (block.to_owned(), format!("{}\n{}", text[..start].trim_end(), after.trim()).trim().to_owned()))
+}
+
+fn hint(kind: &str) -> &'static str {
+    match kind {
+        "credentials" => "check the key in the environment, or choose another --provider",
+        "refused" => "rephrase the goal, or choose another --model",
+        "rounds" => "allow more with --max-rounds, or give a smaller goal",
+        _ => "its output is in evidence/agent.log",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_found_in_words() {
+        for (text, json, rest) in [
+            (r#"{"a":1}"#, Some(r#"{"a":1}"#), ""),
+            ("I looked.\n\n```json\n{\"a\":1}\n```\n", Some("{\"a\":1}"), "I looked."),
+            ("One\n```json\n{}\n```\nTwo\n```json\n{\"b\":2}\n```\nEnd", Some("{\"b\":2}"), "One\n```json\n{}\n```\nTwo\nEnd"),
+            ("```json\n[1]\n```", None, ""),
+            ("```json\n{\"a\":1}", Some("{\"a\":1}"), ""),
+            ("no block", None, ""),
+        ] {
+            let found = json_block(text);
+            assert_eq!(found.as_ref().map(|(json, _)| json.as_str()), json, "{text}");
+            assert_eq!(found.map(|(_, rest)| rest).unwrap_or_default(), rest, "{text}");
+        }
+    }
+}

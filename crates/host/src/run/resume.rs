@@ -1,0 +1,116 @@
+//! Going on with a run that ended before its work was done: stopped for a person, cut short, or killed.
+
+use std::fs;
+
+use holon_agent::supervise::Checkpoint;
+use holon_core::event::Sink;
+use holon_core::ids::RunId;
+use holon_core::outcome::Outcome;
+
+use super::again::AskedFor;
+use super::carry::Carry;
+use super::supervised::CHECKPOINT;
+use super::{Finished, Host};
+use crate::cancel::Cancel;
+use crate::error::HostError;
+use crate::request::RunRequest;
+use crate::store::RunFolder;
+
+/// What a run goes on from.
+pub(super) struct Resumed {
+    /// The run before.
+    pub from: RunId,
+    pub checkpoint: Checkpoint,
+    pub carry: Carry,
+    /// What the agent is told first.
+    pub message: String,
+}
+
+impl Host {
+    /// Goes on with a stored run in a new one: its conversation, its supervisor's state and its changes so far.
+    pub fn resume(
+        &self,
+        folder: &RunFolder,
+        message: Option<&str>,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Finished, HostError> {
+        let record = folder.record()?;
+        if folder.is_alive() {
+            let hint = format!("wait for it, or let the supervisor lead with `holon runs takeover {}`", record.id);
+            return Err(HostError::run(format!("run {} is still going on", record.id), hint));
+        }
+        folder.mark_interrupted()?;
+        let manifest = folder.manifest();
+        if manifest.as_ref().is_some_and(|manifest| manifest.outcome == Outcome::Success) {
+            return Err(HostError::run(
+                format!("run {} has done its work", record.id),
+                "start a new one with --goal; `holon runs apply` brings its patch in",
+            ));
+        }
+        let asked = AskedFor::load(folder)?;
+        let checkpoint = load(folder)?;
+        let Some(carry) = Carry::of(folder.path()) else { return Err(nothing_kept(&record.id)) };
+        let outdated = carry.outdated(&record.workspace);
+        if !outdated.is_empty() {
+            return Err(HostError::run(
+                format!("run {} cannot go on: these files changed since: {}", record.id, outdated.join(", ")),
+                "put them back, or take its patch with `holon runs diff` and start anew",
+            ));
+        }
+        let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
+        let resumed = Resumed {
+            message: opening(why.as_deref(), message),
+            from: record.id.clone(),
+            checkpoint,
+            carry,
+        };
+        let (request, _scratch) = asked.request_again(folder)?;
+        let request = RunRequest { replay: asked.request.replay.clone(), ..request };
+        self.run_as(&request, Some(&asked), Some(resumed), sink, cancel)
+    }
+}
+
+fn load(folder: &RunFolder) -> Result<Checkpoint, HostError> {
+    let path = folder.path().join(CHECKPOINT);
+    let bytes = fs::read(&path).map_err(|e| {
+        let id = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
+        HostError::run(format!("run {id} cannot go on: it kept no checkpoint ({e})"), "run it again from its start")
+    })?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))
+}
+
+fn nothing_kept(id: &RunId) -> HostError {
+    HostError::run(
+        format!("run {id} cannot go on: its changes were not kept"),
+        "take its patch with `holon runs diff`, and start anew",
+    )
+}
+
+/// What the agent hears first.
+fn opening(why: Option<&str>, message: Option<&str>) -> String {
+    let mut text = String::from("[The run goes on where it ended");
+    if let Some(why) = why {
+        text.push_str(&format!(" ({why})"));
+    }
+    text.push_str(
+        ". The workspace holds the changes so far; look before you rely on calls whose results you did not see.]",
+    );
+    if let Some(message) = message.map(str::trim).filter(|message| !message.is_empty()) {
+        text.push_str(&format!("\n\nA person has looked and says:\n{message}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agent_hears_why_and_what_a_person_says() {
+        let text = opening(Some("the budget is spent"), Some(" use the other parser\n"));
+        assert!(text.contains("(the budget is spent)") && text.ends_with("says:\nuse the other parser"));
+        assert!(!opening(None, Some(" ")).contains("person"));
+    }
+}

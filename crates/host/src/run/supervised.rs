@@ -1,0 +1,149 @@
+//! The supervisor's part of a run: what it is told before the first round, what it looks at, what it leaves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_agent::supervise::{Checkpoint, Look, Surroundings, Takeovers};
+use holon_agent::{Conversation, Settings, Supervision};
+use holon_core::artifact::plan::Plan as PlanFile;
+use holon_core::outcome::Outcome;
+use holon_core::policy::{Call, Gate, Surface, Verdict as Allowed};
+use holon_supervisor::event::{KnownCheck, Setup};
+
+use super::again::AskedFor;
+use super::collect::Found;
+use super::resume::Resumed;
+use super::sight::Outside;
+use super::snapshot::Stage;
+use super::verdict::Verdict;
+use super::{Plan, Run, carry};
+use crate::error::HostError;
+use crate::shape;
+use crate::store::write_atomic;
+
+/// What is needed to go on with a run, in its folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint.json";
+/// A person's wish that the supervisor take over, in the folder of a running run.
+pub(crate) const TAKEOVER: &str = "takeover";
+
+impl Run<'_> {
+    /// The supervisor of this run, as it was before a repair round or at a checkpoint, or a new one.
+    pub(super) fn supervision(&mut self, settings: &Settings) -> Result<Supervision, HostError> {
+        if let Some(supervision) = self.supervision.take() {
+            return Ok(supervision);
+        }
+        let setup = self.setup(settings);
+        Supervision::new(self.plan.supervisor.clone(), setup)
+            .map_err(|e| HostError::usage(e.to_string(), "correct the supervisor's settings"))
+    }
+
+    fn setup(&self, settings: &Settings) -> Setup {
+        let shape = if self.plan.auto_checks { shape::of(&self.plan.workspace) } else { Default::default() };
+        let known = |command: String, asked: bool| KnownCheck { command, asked };
+        let asked = self.plan.checks.iter().map(|check| known(check.clone(), true));
+        let found = shape.checks().into_iter().map(|check| known(check, false));
+        let mut checks: Vec<KnownCheck> = asked.collect();
+        if checks.is_empty() {
+            checks.extend(found);
+        }
+        // What the mode does not let the agent run cannot be asked of it.
+        checks.retain(|check| self.may_run(&check.command));
+        let (plan_files, plan_steps) = self.planned();
+        Setup {
+            run: self.record.id.clone(),
+            mode: self.plan.profile.name.clone(),
+            goal: self.plan.spec.goal.description.clone(),
+            plan_files,
+            plan_steps,
+            checks,
+            monorepo: shape.is_monorepo(),
+            token_limit: if settings.limits.tokens == u64::MAX { 0 } else { settings.limits.tokens },
+        }
+    }
+
+    fn may_run(&self, command: &str) -> bool {
+        let gate = Gate::new(&self.plan.profile, Surface::Run, self.host.person.is_some());
+        let call = Call { tool: "execute", line: Some(command), ..Call::default() };
+        gate.decide(&call).verdict != Allowed::Deny
+    }
+
+    /// Files and steps of a plan among the context.
+    fn planned(&self) -> (Vec<String>, u32) {
+        let file = self.folder.input().join("context/plan.json");
+        let plan = fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<PlanFile>(&bytes).ok());
+        let Some(plan) = plan else { return (Vec::new(), 0) };
+        let mut files: Vec<String> = plan.steps.iter().flat_map(|step| step.files.clone()).collect();
+        files.dedup();
+        (files, u32::try_from(plan.steps.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The supervisor and the conversation as they were at a checkpoint.
+    pub(super) fn go_on(&self, checkpoint: Checkpoint, conversation: &mut Conversation) -> Supervision {
+        let (supervision, before) = checkpoint.resume();
+        *conversation = before;
+        supervision
+    }
+
+    /// Puts the changes so far aside when somebody may want to go on with them.
+    pub(super) fn put_aside(&mut self, found: &Found, verdict: &Verdict) {
+        let resumable = verdict.outcome != Outcome::Success && self.folder.path().join(CHECKPOINT).exists();
+        if resumable && let Err(e) = carry::save(self.folder.path(), found.changes.as_ref()) {
+            self.warn(format!("this run cannot be resumed: its changes could not be put aside: {e}"));
+        }
+    }
+
+    /// What the steward needs of this run.
+    pub(super) fn surroundings(&self, stage: &Stage, takeovers: Takeovers) -> Surroundings {
+        let look = stage
+            .git
+            .as_ref()
+            .and_then(|git| Outside::of(&stage.snapshot, git, stage.already.files))
+            .map(|outside| Box::new(outside) as Box<dyn Look>);
+        let file = self.folder.path().join(CHECKPOINT);
+        let redactor = self.events.redactor().clone();
+        let clean = redactor.clone();
+        Surroundings {
+            clock: Box::new(|| u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)),
+            redactor,
+            workspace: self.folders(stage, stage.backend.private_root()).workspace.to_string_lossy().into_owned(),
+            look,
+            takeovers,
+            keeper: Some(Box::new(move |checkpoint| keep(&file, checkpoint, &clean))),
+        }
+    }
+
+    /// Sums up what the supervisor did.
+    pub(super) fn note_supervision(&mut self) {
+        if let Some(supervision) = &self.supervision {
+            self.manifest.metadata.supervisor = Some(supervision.summary());
+        }
+    }
+}
+
+/// A run that is done once more is watched as it was; one that goes on hears the rest of its cassette.
+pub(super) fn as_before(plan: &mut Plan, before: Option<&AskedFor>, resumed: Option<&Resumed>) {
+    if let Some(config) = before.and_then(|before| before.supervisor.clone()) {
+        plan.supervisor = config;
+    }
+    if let (Some(resumed), Some((_, cassette))) = (resumed, &mut plan.replay) {
+        let heard = usize::try_from(resumed.checkpoint.conversation.rounds).unwrap_or(usize::MAX);
+        cassette.turns.drain(..heard.min(cassette.turns.len()));
+    }
+}
+
+/// Writes a checkpoint in one step; what a full disk does not take is only lost.
+fn keep(file: &Path, checkpoint: &Checkpoint, redactor: &holon_core::redact::Redactor) {
+    if let Ok(text) = serde_json::to_string(checkpoint) {
+        let _ = write_atomic(file, redactor.redact_str(&text).as_bytes());
+    }
+}
+
+/// Takes a person's wish out of the folder of a running run.
+pub(super) fn wish(folder: &Path) -> Option<String> {
+    let file: PathBuf = folder.join(TAKEOVER);
+    // Looked for many times a second: a missing file must cost next to nothing.
+    fs::symlink_metadata(&file).ok()?;
+    let by = fs::read_to_string(&file).ok().filter(|by| !by.trim().is_empty());
+    fs::remove_file(&file).ok()?;
+    Some(by.unwrap_or_else(|| "a person".to_owned()))
+}

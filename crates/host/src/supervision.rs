@@ -1,0 +1,184 @@
+//! How closely a run is watched: flag beats spec beats project beats user, and a project can only tighten.
+
+use std::io;
+use std::path::Path;
+
+use holon_core::spec::Supervision as Wish;
+use holon_supervisor::{Config, ConfigError, Level};
+use toml::{Table, Value};
+
+use crate::error::HostError;
+use crate::modes::read_bounded;
+use crate::places::Places;
+use crate::run::Environment;
+
+/// Makes the supervisor watch and tell without acting.
+pub(crate) const SHADOW_VARIABLE: &str = "HOLON_SUPERVISOR_SHADOW";
+
+/// Where wishes come from.
+pub(crate) struct Wishes<'a> {
+    pub places: &'a Places,
+    pub workspace: &'a Path,
+    pub env: &'a Environment,
+    /// `constraints.supervisor` of the spec.
+    pub spec: Option<Wish>,
+    /// `--supervisor`
+    pub flag: Option<Wish>,
+    /// `--shadow`
+    pub shadow: bool,
+}
+
+/// The settings that count, and where level and shadow come from.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    pub config: Config,
+    pub level_from: String,
+    pub warnings: Vec<String>,
+}
+
+/// Works the settings out; anything malformed is an error that names file and key.
+pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
+    let mut settled = Settled { level_from: "default".into(), ..Settled::default() };
+    let user = wishes.places.config.join("config.toml");
+    if let Some(section) = section(&user)? {
+        settled.config = Config::from_table(&section).map_err(|e| wrong(&user, &e))?;
+        if section.contains_key("level") || section.contains_key("preset") {
+            settled.level_from = user.display().to_string();
+        }
+    }
+    let project = wishes.workspace.join("holon.toml");
+    if let Some(section) = section(&project)? {
+        let before = settled.config.level;
+        let loose = settled.config.tighten(&section).map_err(|e| wrong(&project, &e))?;
+        if settled.config.level != before {
+            settled.level_from = "project holon.toml".into();
+        }
+        if !loose.is_empty() {
+            let keys = loose.join(", ");
+            settled.warnings.push(format!("holon.toml can only make supervision closer; not used: {keys}"));
+        }
+    }
+    for (wish, from) in [(wishes.spec, "spec"), (wishes.flag, "flag --supervisor")] {
+        if let Some(wish) = wish {
+            settled.config.level = Level::from(wish);
+            settled.level_from = from.into();
+        }
+    }
+    settled.config.shadow |= wishes.shadow || wanted_by_environment(wishes.env)?;
+    settled.config.check().map_err(|e| HostError::usage(e.to_string(), "leave --shadow out, or raise the level"))?;
+    Ok(settled)
+}
+
+fn wanted_by_environment(env: &Environment) -> Result<bool, HostError> {
+    let Some(text) = env(SHADOW_VARIABLE) else { return Ok(false) };
+    match text.to_string_lossy().trim() {
+        "" | "0" | "false" => Ok(false),
+        "1" | "true" => Ok(true),
+        other => {
+            Err(HostError::usage(format!("{SHADOW_VARIABLE} is `{other}`"), "set it to 1 or 0, or leave it out"))
+        }
+    }
+}
+
+/// The `[supervisor]` section of a file; nothing when there is no such file or section.
+fn section(path: &Path) -> Result<Option<Table>, HostError> {
+    let text = match read_bounded(path) {
+        Ok(text) => text,
+        Err(HostError::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut whole: Table = text.parse().map_err(|e: toml::de::Error| wrong(path, &ConfigError::Syntax(e.to_string())))?;
+    match whole.remove("supervisor") {
+        None => Ok(None),
+        Some(Value::Table(section)) => Ok(Some(section)),
+        Some(_) => Err(HostError::usage(
+            format!("{}: `supervisor` is not a table", path.display()),
+            "write it as [supervisor]",
+        )),
+    }
+}
+
+fn wrong(path: &Path, error: &ConfigError) -> HostError {
+    HostError::usage(format!("{}: {error}", path.display()), "docs/supervisor.md lists every key with its default")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    struct Case<'a> {
+        user: &'a str,
+        project: &'a str,
+        spec: Option<Wish>,
+        flag: Option<Wish>,
+        shadow: bool,
+        variable: &'a str,
+    }
+
+    const NONE: Case<'_> = Case { user: "", project: "", spec: None, flag: None, shadow: false, variable: "" };
+
+    fn settle_case(case: &Case<'_>) -> Result<Settled, HostError> {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for (folder, file, text) in [("c", "config.toml", case.user), ("w", "holon.toml", case.project)] {
+            std::fs::create_dir(at(folder)).unwrap();
+            if !text.is_empty() {
+                std::fs::write(at(folder).join(file), text).unwrap();
+            }
+        }
+        let places = Places { state: at("s"), cache: at("h"), config: at("c"), home: None };
+        let variable = case.variable.to_owned();
+        let env = move |name: &str| (name == SHADOW_VARIABLE).then(|| variable.clone().into());
+        let (spec, flag, shadow) = (case.spec, case.flag, case.shadow);
+        settle(&Wishes { places: &places, workspace: &at("w"), env: &env, spec, flag, shadow })
+    }
+
+    fn check(case: Case<'_>, level: Level, from: &str, shadow: bool, warnings: usize) {
+        let settled = settle_case(&case).unwrap();
+        assert_eq!((settled.config.level, settled.config.shadow), (level, shadow));
+        assert!(settled.level_from.ends_with(from), "{}", settled.level_from);
+        assert_eq!(settled.warnings.len(), warnings, "{:?}", settled.warnings);
+    }
+
+    const OFF: &str = "[supervisor]\nlevel = 'off'\n";
+    const STRICT: &str = "[supervisor]\nlevel = 'strict'\n";
+
+    #[test]
+    fn flag_beats_spec_beats_project_beats_user() {
+        check(NONE, Level::Adaptive, "default", false, 0);
+        check(Case { user: OFF, ..NONE }, Level::Off, "config.toml", false, 0);
+        check(Case { user: OFF, project: STRICT, ..NONE }, Level::Strict, "holon.toml", false, 0);
+        check(Case { user: STRICT, project: OFF, ..NONE }, Level::Strict, "config.toml", false, 1);
+        check(Case { project: STRICT, spec: Some(Wish::Off), ..NONE }, Level::Off, "spec", false, 0);
+        let both = Case { spec: Some(Wish::Off), flag: Some(Wish::Strict), ..NONE };
+        check(both, Level::Strict, "--supervisor", false, 0);
+    }
+
+    #[test]
+    fn shadow_by_flag_variable_or_key() {
+        check(Case { shadow: true, ..NONE }, Level::Adaptive, "default", true, 0);
+        check(Case { variable: "1", ..NONE }, Level::Adaptive, "default", true, 0);
+        check(Case { variable: "0", ..NONE }, Level::Adaptive, "default", false, 0);
+        check(Case { user: "[supervisor]\nshadow = true\n", ..NONE }, Level::Adaptive, "default", true, 0);
+        check(Case { project: "[supervisor]\nshadow = true\n", ..NONE }, Level::Adaptive, "default", false, 1);
+    }
+
+    #[test]
+    fn what_is_malformed_is_an_error_that_names_the_key() {
+        let wrong = |case: Case<'_>, words: &str| {
+            let error = settle_case(&case).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains(words), "{error}");
+        };
+        wrong(Case { user: "[supervisor]\nlevel = 'max'\n", ..NONE }, "supervisor.level");
+        wrong(Case { project: "[supervisor.mode]\nlock = 3\n", ..NONE }, "supervisor.mode.lock");
+        wrong(Case { user: "[supervisor\n", ..NONE }, "config.toml");
+        wrong(Case { user: "supervisor = 3\n", ..NONE }, "not a table");
+        wrong(Case { user: OFF, shadow: true, ..NONE }, "supervisor.shadow");
+        wrong(Case { variable: "yes please", ..NONE }, SHADOW_VARIABLE);
+    }
+}

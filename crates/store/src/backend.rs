@@ -1,0 +1,62 @@
+//! What a database must be able to do.
+
+use holon_core::ids::ThreadId;
+
+use crate::chain::{Head, Verified};
+use crate::error::StoreError;
+use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload};
+use crate::write::Write;
+
+/// Opens connections to one database.
+pub trait Connect: Send + Sync {
+    /// A connection of its own.
+    fn connect(&self) -> Result<Box<dyn Backend>, StoreError>;
+}
+
+/// One connection; calls block.
+pub trait Backend: Send {
+    /// Carries out groups of writes in one transaction; a group that cannot be carried out is left out as a whole and
+    /// told. The outer error means that nothing was written.
+    fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError>;
+
+    /// A thread.
+    fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError>;
+    /// Threads of a user, those with the latest activity first; `before` is the cursor of the last one seen.
+    fn threads(
+        &self,
+        user: &str,
+        before: Option<(&str, &str)>,
+        limit: usize,
+    ) -> Result<Vec<Thread>, StoreError>;
+    /// Threads of everybody that are not idle.
+    fn busy_threads(&self) -> Result<Vec<Thread>, StoreError>;
+    /// All turns of a thread, in order.
+    fn turns(&self, thread: &ThreadId) -> Result<Vec<Turn>, StoreError>;
+    /// Events of a thread after a number, in order.
+    fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError>;
+    /// Latest events of one kind, newest first, of one thread or of all threads of a user.
+    fn events_of_kind(
+        &self,
+        user: &str,
+        thread: Option<&ThreadId>,
+        kind: &str,
+        since: &str,
+        limit: usize,
+    ) -> Result<Vec<EventRow>, StoreError>;
+    /// A kept text.
+    fn kept(&self, thread: &ThreadId, name: &str) -> Result<Option<String>, StoreError>;
+    /// What waits for a person and was not answered.
+    fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError>;
+    /// All mode switches of a thread, in order.
+    fn modes(&self, thread: &ThreadId) -> Result<Vec<ModeSwitch>, StoreError>;
+    /// Entries of the audit log after a number, in order, of one thread or of all.
+    fn audit(&self, after: u64, limit: usize, thread: Option<&str>) -> Result<Vec<AuditEntry>, StoreError>;
+    /// The last entry of the audit log.
+    fn audit_head(&self) -> Result<Option<Head>, StoreError>;
+    /// Reads the whole audit log and checks it, also against what was written down of it elsewhere.
+    fn verify_audit(&self) -> Result<Verified, StoreError>;
+    /// An upload.
+    fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError>;
+    /// How many threads there are, and how many events.
+    fn counts(&self) -> Result<(u64, u64), StoreError>;
+}

@@ -1,0 +1,22 @@
+//! What a chat server keeps: threads, turns, numbered events, questions to people, mode switches and the audit chain.
+//!
+//! [`Store`] is what callers hold: writes go to one thread that commits whatever waits in one transaction, reads to a few
+//! others. Behind it stands a [`Backend`]; the one there is keeps everything in one SQLite file, and whatever comes later
+//! has to pass the same suite (`tests/conformance`).
+
+pub mod backend;
+pub mod chain;
+pub mod error;
+pub mod front;
+pub mod record;
+pub mod sqlite;
+pub mod write;
+
+pub use backend::{Backend, Connect};
+pub use chain::{Head, Verified};
+pub use error::StoreError;
+pub use front::Store;
+pub use record::{
+    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, ThreadState, Turn, TurnState, Upload,
+};
+pub use write::{ThreadChange, TurnEnd, Write};

@@ -1,0 +1,75 @@
+//! Everything in one SQLite file: write-ahead log, one writer, readers that never wait for it.
+
+mod anchor;
+mod migrate;
+mod reads;
+mod rows;
+mod writes;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::backend::{Backend, Connect};
+use crate::error::StoreError;
+
+/// The database of a folder.
+#[derive(Debug, Clone)]
+pub struct Sqlite {
+    folder: PathBuf,
+}
+
+impl Sqlite {
+    /// The database in this folder, which must exist and be private; made when there is none, brought up to date when it
+    /// is older.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let sqlite = Self { folder: folder.to_owned() };
+        migrate::run(&mut sqlite.raw()?)?;
+        Ok(sqlite)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("holon.db")
+    }
+
+    fn raw(&self) -> Result<Connection, StoreError> {
+        let path = self.file();
+        let connection = Connection::open(&path).map_err(|e| StoreError::Io {
+            doing: "open",
+            path,
+            why: e.to_string(),
+        })?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(database)?;
+        // Commits survive a killed process; a power cut may take the last ones, never the consistency.
+        for (name, value) in
+            [("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("foreign_keys", "ON"), ("cache_size", "-4000")]
+        {
+            connection.pragma_update(None, name, value).map_err(database)?;
+        }
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    }
+}
+
+impl Connect for Sqlite {
+    fn connect(&self) -> Result<Box<dyn Backend>, StoreError> {
+        Ok(Box::new(Open { connection: self.raw()?, anchor: anchor::Anchor::of(&self.folder) }))
+    }
+}
+
+/// One open connection.
+struct Open {
+    connection: Connection,
+    anchor: anchor::Anchor,
+}
+
+fn database(error: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::ConstraintViolation;
+    match &error {
+        rusqlite::Error::SqliteFailure(failure, _) if failure.code == ConstraintViolation => {
+            StoreError::Conflict(error.to_string())
+        }
+        _ => StoreError::Database(error.to_string()),
+    }
+}

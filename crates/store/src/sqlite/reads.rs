@@ -1,0 +1,165 @@
+//! Questions to the database.
+
+use holon_core::ids::ThreadId;
+use rusqlite::{OptionalExtension, Params, Row};
+
+use super::{Open, database, rows, writes};
+use crate::backend::Backend;
+use crate::chain::{Checker, Head, Verified};
+use crate::error::StoreError;
+use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload};
+use crate::write::Write;
+
+/// Entries of the audit log that are in memory at once while it is checked.
+const AUDIT_PAGE: usize = 1000;
+
+type FromRow<T> = fn(&Row<'_>) -> rusqlite::Result<T>;
+
+impl Open {
+    fn many<T>(&self, sql: &str, params: impl Params, read: FromRow<T>) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
+        let rows = statement.query_map(params, |row| read(row)).map_err(database)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(database)
+    }
+
+    fn one<T>(&self, sql: &str, params: impl Params, read: FromRow<T>) -> Result<Option<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
+        statement.query_row(params, |row| read(row)).optional().map_err(database)
+    }
+}
+
+impl Backend for Open {
+    fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        writes::commit(self, groups)
+    }
+
+    fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError> {
+        let sql = format!("SELECT {} FROM threads WHERE id = ?1", rows::THREAD);
+        self.one(&sql, [id.as_str()], rows::thread)
+    }
+
+    fn threads(
+        &self,
+        user: &str,
+        before: Option<(&str, &str)>,
+        limit: usize,
+    ) -> Result<Vec<Thread>, StoreError> {
+        let (at, id) = before.unwrap_or(("\u{10ffff}", ""));
+        let sql = format!(
+            "SELECT {} FROM threads WHERE user = ?1 AND (updated_at, id) < (?2, ?3)
+             ORDER BY updated_at DESC, id DESC LIMIT ?4",
+            rows::THREAD
+        );
+        self.many(&sql, (user, at, id, limit as i64), rows::thread)
+    }
+
+    fn busy_threads(&self) -> Result<Vec<Thread>, StoreError> {
+        let sql = format!("SELECT {} FROM threads WHERE state <> 'idle'", rows::THREAD);
+        self.many(&sql, [], rows::thread)
+    }
+
+    fn turns(&self, thread: &ThreadId) -> Result<Vec<Turn>, StoreError> {
+        let sql = format!("SELECT {} FROM turns WHERE thread = ?1 ORDER BY number", rows::TURN);
+        self.many(&sql, [thread.as_str()], rows::turn)
+    }
+
+    fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM events WHERE thread = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+            rows::EVENT
+        );
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.many(&sql, (thread.as_str(), after, limit as i64), rows::event)
+    }
+
+    fn events_of_kind(
+        &self,
+        user: &str,
+        thread: Option<&ThreadId>,
+        kind: &str,
+        since: &str,
+        limit: usize,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let columns = rows::EVENT.split(", ").map(|c| format!("e.{c}")).collect::<Vec<_>>().join(", ");
+        let sql = format!(
+            "SELECT {columns} FROM events e JOIN threads t ON t.id = e.thread
+             WHERE e.kind = ?1 AND e.at >= ?2 AND t.user = ?3 AND (?4 IS NULL OR e.thread = ?4)
+             ORDER BY e.at DESC, e.seq DESC LIMIT ?5"
+        );
+        let thread = thread.map(ThreadId::as_str);
+        self.many(&sql, (kind, since, user, thread, limit as i64), rows::event)
+    }
+
+    fn kept(&self, thread: &ThreadId, name: &str) -> Result<Option<String>, StoreError> {
+        self.one("SELECT body FROM kept WHERE thread = ?1 AND name = ?2", (thread.as_str(), name), |row| {
+            row.get(0)
+        })
+    }
+
+    fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError> {
+        self.one(
+            "SELECT thread, id, turn, body, answered_at FROM interrupts
+             WHERE thread = ?1 AND answered_at IS NULL ORDER BY turn DESC LIMIT 1",
+            [thread.as_str()],
+            rows::interrupt,
+        )
+    }
+
+    fn modes(&self, thread: &ThreadId) -> Result<Vec<ModeSwitch>, StoreError> {
+        self.many(
+            "SELECT turn, from_mode, to_mode, at FROM modes WHERE thread = ?1 ORDER BY turn",
+            [thread.as_str()],
+            rows::mode,
+        )
+    }
+
+    fn audit(&self, after: u64, limit: usize, thread: Option<&str>) -> Result<Vec<AuditEntry>, StoreError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.many(
+            "SELECT seq, at, actor, action, thread, turn, detail, prev, hash FROM audit
+             WHERE seq > ?1 AND (?2 IS NULL OR thread = ?2) ORDER BY seq LIMIT ?3",
+            (after, thread, limit as i64),
+            rows::audit,
+        )
+    }
+
+    fn audit_head(&self) -> Result<Option<Head>, StoreError> {
+        self.one("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], |row| {
+            Ok(Head { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
+        })
+    }
+
+    fn verify_audit(&self) -> Result<Verified, StoreError> {
+        // Read first: what is added meanwhile is only more than it says.
+        let mut checker = Checker::new(self.anchor.read()?);
+        let mut after = 0;
+        loop {
+            let page = self.audit(after, AUDIT_PAGE, None)?;
+            let whole = page.iter().all(|entry| checker.take(entry));
+            match page.last() {
+                Some(last) if whole && page.len() == AUDIT_PAGE => after = last.seq,
+                _ => return Ok(checker.finish()),
+            }
+        }
+    }
+
+    fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError> {
+        self.one(
+            "SELECT id, user, name, bytes, sha256, at FROM uploads WHERE id = ?1 AND user = ?2",
+            (id, user),
+            rows::upload,
+        )
+    }
+
+    fn counts(&self) -> Result<(u64, u64), StoreError> {
+        let count = |sql| -> Result<u64, StoreError> {
+            let found: i64 =
+                self.connection.query_row(sql, [], |row| row.get(0)).map_err(database)?;
+            Ok(found.unsigned_abs())
+        };
+        Ok((
+            count("SELECT count(*) FROM threads")?,
+            count("SELECT coalesce(sum(last_seq), 0) FROM threads")?,
+        ))
+    }
+}

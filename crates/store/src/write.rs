@@ -1,0 +1,85 @@
+//! What can be written, as data: several writes are one step that happens or does not.
+
+use holon_core::ids::ThreadId;
+use holon_core::manifest::Usage;
+use holon_core::policy::ToolTable;
+
+use crate::record::{
+    AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, ThreadState, Turn, TurnState, Upload,
+};
+
+/// One write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// A new thread.
+    NewThread(Box<Thread>),
+    /// Changes of a thread.
+    Thread(Box<ThreadChange>),
+    /// Takes a thread away with everything of it but its audit entries.
+    DeleteThread(ThreadId),
+    /// A new turn; its thread counts it.
+    NewTurn(Box<Turn>),
+    /// A turn got on.
+    Turn(Box<TurnEnd>),
+    /// Turns from this number on were taken back.
+    Undone(ThreadId, u64),
+    /// Everything so far has reached the workspace.
+    Applied(ThreadId),
+    /// An event; the thread's and the turn's last number follow it.
+    Event(EventRow),
+    /// Keeps a text of a thread under a name, in place of the one before.
+    Keep(ThreadId, &'static str, String),
+    /// Something waits for a person.
+    Interrupt(InterruptRow),
+    /// A person answered: thread, interrupt, when.
+    Answered(ThreadId, String, String),
+    /// A thread changed its mode.
+    Mode(ThreadId, ModeSwitch),
+    /// An entry of the audit log.
+    Audit(Box<AuditNote>),
+    /// A file somebody sent.
+    Upload(Upload),
+}
+
+/// Changes of a thread; what is `None` stays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadChange {
+    /// Which one.
+    pub id: ThreadId,
+    /// RFC 3339.
+    pub at: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its mode.
+    pub mode: Option<String>,
+    /// Its verdicts for tools.
+    pub tools: Option<ToolTable>,
+    /// What it is doing.
+    pub state: Option<ThreadState>,
+    /// What it used.
+    pub usage: Option<Usage>,
+}
+
+impl ThreadChange {
+    /// No change but of the time.
+    pub fn of(id: ThreadId, at: impl Into<String>) -> Self {
+        Self { id, at: at.into(), title: None, mode: None, tools: None, state: None, usage: None }
+    }
+}
+
+/// How far a turn got.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Which turn.
+    pub number: u64,
+    /// How far it is.
+    pub state: TurnState,
+    /// Why it did not simply end.
+    pub code: Option<String>,
+    /// When it ended; none while it only waits or goes on.
+    pub ended_at: Option<String>,
+    /// Whether it changed files; `None` leaves that as it is.
+    pub changed: Option<bool>,
+}

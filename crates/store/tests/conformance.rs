@@ -1,0 +1,19 @@
+//! What every database behind the store must do. A further backend adds one line to `on_every_backend`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "conformance/audit.rs"]
+mod audit;
+#[path = "conformance/stage.rs"]
+mod stage;
+#[path = "conformance/threads.rs"]
+mod threads;
+
+use holon_store::sqlite::Sqlite;
+use stage::Stage;
+
+/// Runs a check on a fresh database of every kind.
+fn on_every_backend(check: impl Fn(&mut Stage)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    check(&mut Stage::new(Box::new(move || Box::new(Sqlite::open(&path).unwrap()))));
+}

@@ -1,0 +1,90 @@
+//! What is special about the SQLite backend: tampering with its file, several users of it, being killed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use holon_store::sqlite::Sqlite;
+use holon_store::{AuditNote, Connect, Store, StoreError, Verified, Write};
+use rusqlite::Connection;
+use serde_json::json;
+
+fn note(n: usize) -> Write {
+    Write::Audit(Box::new(AuditNote {
+        at: "2026-01-01T00:00:00Z".into(),
+        actor: "a".into(),
+        action: n.to_string(),
+        thread: None,
+        turn: None,
+        detail: json!({}),
+    }))
+}
+
+#[test]
+fn inv_13_tampering_with_the_file_is_found() {
+    let check = |sql: &str, at: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = Sqlite::open(folder.path()).unwrap();
+        let mut backend = sqlite.connect().unwrap();
+        backend.commit(&[(0..5).map(note).collect()]).unwrap();
+        let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+        raw.execute_batch("DROP TRIGGER audit_is_never_changed; DROP TRIGGER audit_is_never_shortened").unwrap();
+        raw.execute_batch(sql).unwrap();
+        match backend.verify_audit().unwrap() {
+            Verified::Broken { at: found, .. } => assert_eq!(found, at, "{sql}"),
+            whole => panic!("{sql}: {whole:?}"),
+        }
+    };
+    check("UPDATE audit SET actor = 'b' WHERE seq = 3", 3);
+    check("DELETE FROM audit WHERE seq = 2", 2);
+    check("DELETE FROM audit WHERE seq = 5", 5);
+    check("DELETE FROM audit", 1);
+}
+
+#[test]
+fn entries_cannot_be_changed_by_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut backend = Sqlite::open(folder.path()).unwrap().connect().unwrap();
+    backend.commit(&[vec![note(0)]]).unwrap();
+    let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+    raw.execute_batch("UPDATE audit SET actor = 'b'").unwrap_err();
+    raw.execute_batch("DELETE FROM audit").unwrap_err();
+}
+
+#[test]
+fn a_newer_database_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    Sqlite::open(folder.path()).unwrap();
+    let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(Sqlite::open(folder.path()), Err(StoreError::Newer { found: 99, .. })));
+}
+
+#[test]
+fn many_writers_and_readers_get_along() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(Store::open(folder.path()).unwrap());
+    runtime.block_on(async {
+        let mut waiting = Vec::new();
+        for n in 0..200 {
+            waiting.push(store.write(vec![note(n)]));
+        }
+        for done in waiting {
+            done.await.unwrap();
+        }
+        let head = store.read(|backend| backend.audit_head()).await.unwrap().unwrap();
+        assert_eq!(head.seq, 200);
+    });
+    // What nobody waits for is done all the same, and in order.
+    for n in 200..300 {
+        drop(store.write(vec![note(n)]));
+    }
+    store.close();
+    runtime.block_on(async {
+        assert!(matches!(store.write(vec![note(0)]).await, Err(StoreError::Closed)));
+        assert!(matches!(store.read(|backend| backend.audit_head()).await, Err(StoreError::Closed)));
+    });
+    let entries = Sqlite::open(folder.path()).unwrap().connect().unwrap().audit(0, 1000, None).unwrap();
+    let actions: Vec<String> = entries.into_iter().map(|e| e.note.action).collect();
+    assert_eq!(actions, (0..300).map(|n| n.to_string()).collect::<Vec<_>>());
+}

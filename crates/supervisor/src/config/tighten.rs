@@ -1,0 +1,105 @@
+//! A project's own wishes: they can make supervision closer and nothing else.
+
+use toml::Table;
+
+use super::read::{Field, fields, flat};
+use super::{Config, ConfigError};
+
+/// Keys whose higher values bind more; of all other numbers the lower ones do.
+const HIGHER_BINDS: [&str; 5] = [
+    "mode.stable_rounds",
+    "mode.lock_rounds",
+    "mode.forced_min_dwell_rounds",
+    "takeover.stability_window",
+    "snapshot.template_graph_min",
+];
+
+impl Config {
+    /// Lays a section over this one that may only tighten; the keys that would have loosened are given back, unused.
+    pub fn tighten(&mut self, section: &Table) -> Result<Vec<String>, ConfigError> {
+        let mut loose = Vec::new();
+        for (key, value) in flat(section)? {
+            let mut wished = self.clone();
+            wished.set(&key, &value)?;
+            if wished == *self {
+                continue;
+            }
+            if binds_more(self, &wished, &key) {
+                *self = wished;
+            } else {
+                loose.push(format!("supervisor.{key}"));
+            }
+        }
+        Ok(loose)
+    }
+}
+
+fn binds_more(before: &Config, after: &Config, key: &str) -> bool {
+    let (mut before, mut after) = (before.clone(), after.clone());
+    let order = |before: f64, after: f64| if HIGHER_BINDS.contains(&key) { after > before } else { after < before };
+    let find = |config: &mut Config| {
+        fields(config).into_iter().find(|(name, _)| *name == key).map(|(_, field)| match field {
+            Field::Level(level) => f64::from(*level as u8),
+            Field::Flag(flag) => f64::from(u8::from(*flag)),
+            Field::Count(count, _) => f64::from(*count),
+            Field::Number(number, ..) => *number,
+        })
+    };
+    let (Some(old), Some(new)) = (find(&mut before), find(&mut after)) else { return false };
+    match key {
+        // A shadow leaves the run alone: whether that is wanted is not the project's to say.
+        "shadow" => false,
+        "level" | "strict.first_round_graph" => new > old,
+        _ => order(old, new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::level::Level;
+
+    fn check(section: &str, loose: &[&str]) -> Config {
+        let mut config = Config::default();
+        let found = config.tighten(&section.parse().unwrap()).unwrap();
+        assert_eq!(found, loose, "{section}");
+        config
+    }
+
+    #[test]
+    fn only_what_binds_more_counts() {
+        assert_eq!(check("level = 'strict'", &[]).level, Level::Strict);
+        assert_eq!(check("level = 'off'", &["supervisor.level"]).level, Level::Adaptive);
+        assert!(!check("shadow = true", &["supervisor.shadow"]).shadow);
+        assert_eq!(check("[budget]\nfile_edits = 2", &[]).budget.file_edits, 2);
+        assert_eq!(check("[budget]\nfile_edits = 9", &["supervisor.budget.file_edits"]).budget.file_edits, 3);
+        assert_eq!(check("[mode]\nlock_rounds = 9", &[]).mode.lock_rounds, 9);
+        assert_eq!(check("[mode]\nlock_rounds = 1", &["supervisor.mode.lock_rounds"]).mode.lock_rounds, 2);
+        let first = check("[strict]\nfirst_round_graph = false", &["supervisor.strict.first_round_graph"]);
+        assert!(first.strict.first_round_graph);
+    }
+
+    #[test]
+    fn a_preset_is_weighed_key_by_key() {
+        let config = check("preset = 'strict-ci'", &[]);
+        assert_eq!((config.level, config.takeover.max_rounds), (Level::Strict, 5));
+        let config = check(
+            "preset = 'aggressive'",
+            &[],
+        );
+        assert_eq!(config.triggers.no_progress, 3);
+        let mut config = Config::default();
+        assert!(!config.tighten(&"preset = 'lenient'".parse().unwrap()).unwrap().is_empty());
+        assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_not_passed_over() {
+        let wrong = |section: &str| Config::default().tighten(&section.parse().unwrap()).unwrap_err().to_string();
+        assert!(wrong("levle = 'strict'").contains("supervisor.levle"));
+        assert!(wrong("level = 7").contains("supervisor.level"));
+        assert!(wrong("preset = 'nope'").contains("supervisor.preset"));
+        assert!(wrong("[budget]\nfile_edits = 0").contains("supervisor.budget.file_edits"));
+    }
+}

@@ -1,0 +1,36 @@
+/** Says what happens to people who do not see it: the end of an answer, a question, trouble. Never every token. */
+
+import { useEffect, useRef, useState } from "react";
+import type { View } from "../conversation/view";
+import { useSpeech } from "../i18n/language";
+
+/** Longer answers are announced by their beginning. */
+const LONGEST = 280;
+
+export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; loaded: boolean }) {
+  const { t } = useSpeech();
+  const [words, setWords] = useState("");
+  const seen = useRef<{ count: number; busy: boolean } | null>(null);
+  useEffect(() => {
+    if (!loaded) return;
+    const before = seen.current;
+    seen.current = { count: view.entries.length, busy };
+    // What was there when the page opened is read in place, not announced.
+    if (before === null) return;
+    const fresh = view.entries.slice(before.count);
+    const asked = fresh.findLast((entry) => entry.kind === "asked");
+    const trouble = fresh.findLast((entry) => entry.kind === "trouble");
+    if (asked) setWords(t("announce.asked"));
+    else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: trouble.text }));
+    else if (!before.busy && busy) setWords(t("announce.working"));
+    else if (before.busy && !busy) {
+      const answer = view.entries.findLast((entry) => entry.kind === "answer" || entry.kind === "said");
+      setWords(answer?.kind === "answer" ? t("announce.answer", { text: answer.text.slice(0, LONGEST) }) : t("announce.done"));
+    }
+  }, [view, busy, loaded, t]);
+  return (
+    <div className="sr-only" role="status" aria-live="polite" data-testid="announcer">
+      {words}
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+/** The conversation with what belongs to it: rows, composer, panel. */
+
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useLocation } from "wouter";
+import { api } from "../api/client";
+import type { Info } from "../api/contract";
+import type { Outgoing, Session } from "../conversation/session";
+import { sessionOf } from "../conversation/sessions";
+import { waiting, type Entry } from "../conversation/view";
+import { useSpeech } from "../i18n/language";
+import { Panel } from "../panel/panel";
+import { recall, remember } from "../settings/storage";
+import { useMode } from "../settings/mode";
+import { folder } from "../ui/figures";
+import { Icon } from "../ui/icon";
+import { Problem } from "../ui/problem";
+import { Roll } from "../ui/roll";
+import { Announcer } from "./announcer";
+import { Composer } from "./composer";
+import { EntryRow, SaidRow } from "./entry-row";
+import { Welcome } from "./welcome";
+
+interface Props {
+  id: string | null;
+  info: Info | null;
+  menu: ReactNode;
+  onNews: () => void;
+}
+
+export function Chat({ id, info, menu, onNews }: Props) {
+  return id === null ? <NewThread info={info} menu={menu} onNews={onNews} /> : <Conversation id={id} info={info} menu={menu} onNews={onNews} />;
+}
+
+/** Nothing said yet: the first message makes the thread. */
+function NewThread({ info, menu, onNews }: Omit<Props, "id">) {
+  const { t } = useSpeech();
+  const [, navigate] = useLocation();
+  const [workspace, setWorkspace] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const chosen = workspace ?? info?.default_workspace ?? info?.workspaces[0] ?? "";
+  const send = async (outgoing: Outgoing) => {
+    setError(null);
+    try {
+      const thread = await api.newThread(chosen);
+      const session = sessionOf(thread.id, onNews);
+      void session.say(outgoing).catch(() => undefined);
+      navigate(`/t/${thread.id}`);
+    } catch (failure) {
+      setError(failure);
+      throw failure;
+    }
+  };
+  useEffect(() => {
+    document.title = "Holon";
+  }, []);
+  return (
+    <div className="chat chat-new">
+      <header className="bar only-narrow">
+        {menu}
+        <span className="bar-title">{t("thread.new")}</span>
+      </header>
+      <Welcome info={info} workspace={chosen} onWorkspace={setWorkspace} />
+      {error !== null && <Problem error={error} onClose={() => setError(null)} />}
+      <Composer draft="new" info={info} busy={false} waiting={false} onSend={send} onStop={() => undefined} />
+    </div>
+  );
+}
+
+const PANEL = "holon_panel";
+
+function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
+  const { t } = useSpeech();
+  const session = useMemo(() => sessionOf(id, onNews), [id, onNews]);
+  const state = useSyncExternalStore(session.subscribe, session.snapshot);
+  const [panel, setPanel] = useState(() => recall(PANEL) !== "closed" && matchMedia("(min-width: 1180px)").matches);
+  const [mode, setMode] = useMode();
+  const { view, thread } = state;
+
+  useEffect(() => {
+    void session.open();
+    const back = () => document.visibilityState === "visible" && !session.following && void session.refresh();
+    document.addEventListener("visibilitychange", back);
+    return () => document.removeEventListener("visibilitychange", back);
+  }, [session]);
+  const title = view.title ?? thread?.title ?? t("thread.untitled");
+  useEffect(() => {
+    document.title = `${title} – Holon`;
+  }, [title]);
+
+  const showPanel = (open: boolean) => {
+    setPanel(open);
+    if (matchMedia("(min-width: 1180px)").matches) remember(PANEL, open ? "open" : "closed");
+  };
+  const asked = waiting(view);
+  return (
+    <div className="chat" data-panel={panel} data-mode={mode}>
+      <header className="bar">
+        {menu}
+        <h1 className="bar-title" title={title}>
+          {title}
+        </h1>
+        {thread && (
+          <span className="bar-sub" title={thread.workspace}>
+            {folder(thread.workspace)}
+          </span>
+        )}
+        <button type="button" className="plain" aria-label={t("panel")} title={t("panel")} aria-expanded={panel} onClick={() => showPanel(!panel)}>
+          <Icon name="panel" />
+        </button>
+      </header>
+      <section className="talk" aria-label={t("conversation")}>
+        <Rows session={session} onBuild={() => setMode("build")} />
+        {state.link === "lost" && (
+          <p className="link-lost" role="status">
+            <span className="spinner" /> {t("link.lost")}
+          </p>
+        )}
+        {state.failure !== null && <Problem error={state.failure} onClose={() => session.forgive()} onRetry={state.loaded && thread ? undefined : () => void session.open()} />}
+        <Composer
+          draft={id}
+          info={info}
+          busy={state.busy}
+          waiting={asked !== null}
+          onSend={(outgoing) => session.say(outgoing)}
+          onStop={() => void session.cancel()}
+        />
+      </section>
+      {panel && <Panel session={session} state={state} onClose={() => showPanel(false)} />}
+      <Announcer view={view} busy={state.busy} loaded={state.loaded} />
+    </div>
+  );
+}
+
+function Rows({ session, onBuild }: { session: Session; onBuild: () => void }) {
+  const { t } = useSpeech();
+  const { view, turns, busy, outgoing, loaded } = useSyncExternalStore(session.subscribe, session.snapshot);
+  const states = useMemo(() => new Map(turns.map((turn) => [turn.number, turn.state])), [turns]);
+  const answer = useCallback((...given: Parameters<Session["answer"]>) => session.answer(...given), [session]);
+  const build = useCallback(() => onBuild(), []);
+  const render = useCallback(
+    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} onAnswer={answer} onBuild={build} />,
+    [session, states, busy, answer, build],
+  );
+  if (!loaded && view.entries.length === 0 && outgoing === null) return <p className="loading">{t("loading")}</p>;
+  const last = view.entries.at(-1);
+  const thinking = busy && !((last?.kind === "answer" || last?.kind === "thought") && last.live) && !(last?.kind === "tool" && last.state === "running");
+  return (
+    <Roll
+      items={view.entries}
+      keyOf={keyOf}
+      guess={guess}
+      render={render}
+      label={t("conversation")}
+      toEnd={t("toEnd")}
+      footer={
+        <>
+          {outgoing && (
+            <div className="entry entry-outgoing" data-kind="said">
+              <SaidRow mode={outgoing.mode} text={outgoing.text} files={outgoing.files} at={null} />
+            </div>
+          )}
+          {thinking && (
+            <p className="working">
+              <span className="dots" aria-hidden="true">
+                <i />
+                <i />
+                <i />
+              </span>
+              {t("working")}
+            </p>
+          )}
+        </>
+      }
+    />
+  );
+}
+
+const keyOf = (entry: Entry): string => entry.key;
+
+/** Near enough until the row is measured. */
+function guess(entry: Entry): number {
+  switch (entry.kind) {
+    case "said":
+      return 76 + 24 * Math.ceil(entry.text.length / 70);
+    case "answer":
+      return 24 + 25 * (Math.ceil(entry.text.length / 85) + (entry.text.match(/\n/g)?.length ?? 0) / 2);
+    case "tool":
+      return 50;
+    case "asked":
+      return 120;
+    default:
+      return 44;
+  }
+}

@@ -1,0 +1,124 @@
+/** One row of the conversation. */
+
+import { memo } from "react";
+import type { Decision, Mode, Turn, Upload } from "../api/contract";
+import type { Entry, Thought } from "../conversation/view";
+import { useSpeech } from "../i18n/language";
+import { bytes, moment } from "../ui/figures";
+import { Icon } from "../ui/icon";
+import { Markdown } from "../ui/markdown";
+import { AskedCard } from "./asked-card";
+import { useExpanded } from "./expanded";
+import { ToolCard } from "./tool-card";
+
+interface Props {
+  entry: Entry;
+  /** Names the thread, for what is remembered about its rows. */
+  scope: string;
+  turnState: Turn["state"] | undefined;
+  busy: boolean;
+  onAnswer: (interrupt: string, answers: string[] | undefined, decisions: Decision[] | undefined) => Promise<void>;
+  onBuild: () => void;
+}
+
+export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, onAnswer, onBuild }: Props) {
+  const { t } = useSpeech();
+  const body = () => {
+    switch (entry.kind) {
+      case "said":
+        return <SaidRow mode={entry.mode} text={entry.text} files={entry.files} at={entry.at} state={turnState} />;
+      case "answer":
+        return (
+          <article className="answer" data-live={entry.live} aria-label={t("answer")}>
+            <Markdown text={entry.text} scope={`m${entry.key}`} />
+          </article>
+        );
+      case "thought":
+        return <ThoughtRow thought={entry} scope={scope} />;
+      case "tool":
+        return <ToolCard use={entry} scope={scope} />;
+      case "asked":
+        return <AskedCard asked={entry} busy={busy} onAnswer={onAnswer} />;
+      case "note":
+        return (
+          <p className="note" data-tone={entry.tone}>
+            {entry.text}
+          </p>
+        );
+      case "trouble":
+        return <TroubleRow code={entry.code} text={entry.text} onBuild={onBuild} />;
+    }
+  };
+  return (
+    <div className="entry" data-kind={entry.kind} data-undone={turnState === "undone"}>
+      {body()}
+    </div>
+  );
+});
+
+interface SaidProps {
+  mode: Mode;
+  text: string;
+  files: Upload[];
+  at: string | null;
+  state?: Turn["state"];
+}
+
+export function SaidRow({ mode, text, files, at, state }: SaidProps) {
+  const { t, named, language } = useSpeech();
+  return (
+    <article className="said" data-mode={mode} aria-label={t("you")}>
+      <div className="said-meta">
+        <span>
+          {mode === "plan" ? "🧠" : "🔨"} {t(mode === "plan" ? "mode.plan" : "mode.build")}
+        </span>
+        {at && <time dateTime={at}>{moment(at, language)}</time>}
+        {state && !["completed", "running", "waiting"].includes(state) && <span className="badge">{named("turn", state)}</span>}
+      </div>
+      <p className="said-text">{text}</p>
+      {files.length > 0 && (
+        <ul className="chips" aria-label={t("files")}>
+          {files.map((file) => (
+            <li key={file.id} className="chip">
+              {file.name} <span className="faint">{bytes(file.bytes)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </article>
+  );
+}
+
+function ThoughtRow({ thought, scope }: { thought: Thought; scope: string }) {
+  const { t } = useSpeech();
+  const [open, toggle] = useExpanded(`${scope}/${thought.key}`, false);
+  return (
+    <div className="thought">
+      <button type="button" className="thought-head" aria-expanded={open} onClick={toggle}>
+        <Icon name={open ? "down" : "right"} size={14} />
+        {thought.live ? t("thought.live") : t("thought")}
+      </button>
+      {open && <div className="thought-text">{thought.text}</div>}
+    </div>
+  );
+}
+
+function TroubleRow({ code, text, onBuild }: { code: string; text: string; onBuild: () => void }) {
+  const { t, named } = useSpeech();
+  const remedy = code ? named("trouble", code) : "";
+  const known = remedy !== code.replaceAll("_", " ");
+  return (
+    <div className="trouble" data-code={code}>
+      <Icon name={code === "plan_mode" ? "shield" : "warn"} />
+      <div>
+        <p className="problem-what">{text}</p>
+        {known && <p className="problem-remedy">{remedy}</p>}
+      </div>
+      {code === "plan_mode" && (
+        <button type="button" onClick={onBuild}>
+          🔨 {t("trouble.build")}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+/** Threads, the other pages, and how the page itself looks and speaks. */
+
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { api } from "../api/client";
+import type { Info, Thread } from "../api/contract";
+import { forget } from "../conversation/sessions";
+import { useSpeech, type Language } from "../i18n/language";
+import { useTheme, type Theme } from "../settings/theme";
+import { Dialog } from "../ui/dialog";
+import { folder, moment } from "../ui/figures";
+import { Icon, type IconName } from "../ui/icon";
+import { Problem } from "../ui/problem";
+
+interface Props {
+  threads: Thread[];
+  active: string | null;
+  info: Info | null;
+  onMore: (() => void) | null;
+  onChange: () => void;
+  onClose: () => void;
+}
+
+export function Sidebar({ threads, active, info, onMore, onChange, onClose }: Props) {
+  const { t } = useSpeech();
+  const [doomed, setDoomed] = useState<Thread | null>(null);
+  return (
+    <aside className="sidebar" aria-label={t("menu")}>
+      <header className="brand">
+        <Link href="/" className="brand-name">
+          <img src="/icon.svg" alt="" width="24" height="24" />
+          Holon
+        </Link>
+        {info?.demo && <span className="badge badge-accent" title={t("demo.what")}>{t("demo")}</span>}
+        <button type="button" className="plain only-narrow" aria-label={t("close")} onClick={onClose}>
+          <Icon name="cross" />
+        </button>
+      </header>
+      <nav aria-label={t("pages")}>
+        <PageLink href="/runs" icon="runs" label={t("page.runs")} />
+        <PageLink href="/audit" icon="audit" label={t("page.audit")} />
+        <PageLink href="/modes" icon="modes" label={t("page.modes")} />
+      </nav>
+      <section className="threads" aria-labelledby="threads-title">
+        <div className="threads-head">
+          <h2 id="threads-title">{t("threads")}</h2>
+          <Link href="/" className="button small" aria-current={active === null ? undefined : false}>
+            <Icon name="plus" size={16} /> {t("thread.new")}
+          </Link>
+        </div>
+        {threads.length === 0 && <p className="faint pad">{t("threads.none")}</p>}
+        <ul className="thread-list">
+          {threads.map((thread) => (
+            <ThreadItem key={thread.id} thread={thread} active={thread.id === active} onDelete={() => setDoomed(thread)} />
+          ))}
+        </ul>
+        {onMore && (
+          <button type="button" className="plain wide" onClick={onMore}>
+            {t("more")}
+          </button>
+        )}
+      </section>
+      <Appearance version={info?.version ?? null} />
+      {doomed && <DeleteDialog thread={doomed} active={doomed.id === active} onClose={() => setDoomed(null)} onDeleted={onChange} />}
+    </aside>
+  );
+}
+
+function PageLink({ href, icon, label }: { href: string; icon: IconName; label: string }) {
+  const [location] = useLocation();
+  const here = location === href || location.startsWith(`${href}/`);
+  return (
+    <Link href={href} className="page-link" aria-current={here ? "page" : undefined}>
+      <Icon name={icon} /> {label}
+    </Link>
+  );
+}
+
+function ThreadItem({ thread, active, onDelete }: { thread: Thread; active: boolean; onDelete: () => void }) {
+  const { t, language } = useSpeech();
+  const title = thread.title ?? t("thread.untitled");
+  return (
+    <li className="thread-item" data-active={active}>
+      <Link href={`/t/${thread.id}`} aria-current={active ? "page" : undefined} title={thread.workspace}>
+        <span className="thread-title">
+          {thread.state !== "idle" && (
+            <span className={`dot dot-${thread.state}`} role="img" aria-label={t(thread.state === "running" ? "thread.running" : "thread.waiting")} />
+          )}
+          {title}
+        </span>
+        <span className="thread-sub">
+          {folder(thread.workspace)} · {moment(thread.updated_at, language)}
+        </span>
+      </Link>
+      <button type="button" className="plain thread-delete" aria-label={t("thread.delete", { title })} title={t("thread.delete", { title })} onClick={onDelete}>
+        <Icon name="trash" size={16} />
+      </button>
+    </li>
+  );
+}
+
+function DeleteDialog({ thread, active, onClose, onDeleted }: { thread: Thread; active: boolean; onClose: () => void; onDeleted: () => void }) {
+  const { t } = useSpeech();
+  const [, navigate] = useLocation();
+  const [error, setError] = useState<unknown>(null);
+  const remove = async () => {
+    try {
+      await api.deleteThread(thread.id);
+      forget(thread.id);
+      if (active) navigate("/");
+      onDeleted();
+      onClose();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <Dialog title={t("thread.delete", { title: thread.title ?? t("thread.untitled") })} onClose={onClose}>
+      <p>{t("thread.deleteWhat")}</p>
+      {error !== null && <Problem error={error} />}
+      <footer className="dialog-foot">
+        <button type="button" onClick={onClose}>
+          {t("keep")}
+        </button>
+        <button type="button" className="danger" onClick={remove}>
+          {t("delete")}
+        </button>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Appearance({ version }: { version: string | null }) {
+  const { t, language, choose } = useSpeech();
+  const [theme, setTheme] = useTheme();
+  return (
+    <footer className="appearance">
+      <label>
+        <span className="sr-only">{t("language")}</span>
+        <select value={language} onChange={(event) => choose(event.target.value as Language)}>
+          <option value="en" lang="en">English</option>
+          <option value="zh" lang="zh-CN">中文</option>
+        </select>
+      </label>
+      <label>
+        <span className="sr-only">{t("theme")}</span>
+        <select value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
+          <option value="system">{t("theme.system")}</option>
+          <option value="light">{t("theme.light")}</option>
+          <option value="dark">{t("theme.dark")}</option>
+        </select>
+      </label>
+      {version && <span className="faint">{version}</span>}
+    </footer>
+  );
+}

@@ -1,0 +1,88 @@
+/** One tool call: what, whether it was allowed and by which rule, what came back, how long it took. */
+
+import { memo, useId } from "react";
+import type { ToolUse } from "../conversation/view";
+import { useSpeech } from "../i18n/language";
+import { CopyButton } from "../ui/copy";
+import { duration } from "../ui/figures";
+import { Icon } from "../ui/icon";
+import { useExpanded } from "./expanded";
+
+export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; scope: string }) {
+  const { t, named } = useSpeech();
+  const [open, toggle] = useExpanded(`${scope}/${use.key}`, use.state === "denied");
+  const body = useId();
+  const state = t(`tool.${use.state}`);
+  return (
+    <article className="tool" data-state={use.state} data-tool={use.tool}>
+      <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={toggle}>
+        <span className={`tool-mark mark-${use.state}`} role="img" aria-label={state} title={state}>
+          <Mark state={use.state} />
+        </span>
+        <span className="tool-name">{use.tool}</span>
+        <span className="tool-summary">{use.summary.split("\n", 1)[0]}</span>
+        <span className="tool-facts">
+          {use.state === "denied" && <span className="badge badge-bad">{t("tool.denied")}</span>}
+          {use.state === "waiting" && <span className="badge badge-warn">{t("tool.waiting")}</span>}
+          {use.exitCode !== null && use.exitCode !== 0 && <span className="badge badge-bad">{t("tool.exit", { code: use.exitCode })}</span>}
+          {use.durationMs !== null && <span className="faint">{duration(use.durationMs)}</span>}
+          <Icon name={open ? "down" : "right"} size={14} />
+        </span>
+      </button>
+      <div id={body} className="tool-body" hidden={!open}>
+        {open && (
+          <>
+            {use.summary !== "" && (
+              <div className="code-block">
+                <CopyButton text={() => use.summary} />
+                <pre tabIndex={0} aria-label={t("tool.command")}>{use.summary}</pre>
+              </div>
+            )}
+            <dl className="facts">
+              <dt>{t("tool.decision")}</dt>
+              <dd>
+                <span className={`badge badge-${use.decision === "allow" ? "good" : use.decision === "ask" ? "warn" : "bad"}`}>{named("word", use.decision)}</span>{" "}
+                {use.reason}
+                {use.rule && <code className="rule">{use.rule}</code>}
+              </dd>
+              {use.exitCode !== null && (
+                <>
+                  <dt>{t("tool.exitCode")}</dt>
+                  <dd>{use.exitCode}</dd>
+                </>
+              )}
+              {use.result !== "" && use.result !== use.output && (
+                <>
+                  <dt>{t("tool.result")}</dt>
+                  <dd>{use.result}</dd>
+                </>
+              )}
+            </dl>
+            {use.output !== "" && (
+              <div className="code-block">
+                <CopyButton text={() => use.output} />
+                <pre className="output" tabIndex={0} aria-label={t("tool.output")}>{use.output}</pre>
+              </div>
+            )}
+          </>
+        )}
+      </div>
+    </article>
+  );
+});
+
+function Mark({ state }: { state: ToolUse["state"] }) {
+  switch (state) {
+    case "running":
+      return <span className="spinner" />;
+    case "ok":
+      return <Icon name="check" size={14} />;
+    case "denied":
+      return <Icon name="shield" size={14} />;
+    case "waiting":
+      return <Icon name="clock" size={14} />;
+    case "failed":
+    case "lost":
+      return <Icon name="cross" size={14} />;
+  }
+}

@@ -1,0 +1,205 @@
+/** Events in, view out: pure, and quick for thousands of events at once. */
+
+import type { Events, StreamEvent } from "../api/contract";
+import type { Entry, ToolUse, View } from "./view";
+
+/** Supervisor records kept for the panel. */
+const RECORDS = 60;
+
+/** The view after these events. Entries that did not change keep their identity. */
+export function reduce(view: View, events: readonly StreamEvent[]): View {
+  if (events.length === 0) return view;
+  const next = new Draft({ ...view, entries: view.entries.slice() });
+  for (const event of events) next.take(event);
+  return next.view;
+}
+
+class Draft {
+  constructor(readonly view: View) {}
+
+  take(event: StreamEvent): void {
+    const { view } = this;
+    if (event.seq !== null) {
+      if (event.seq <= view.lastSeq) return;
+      view.lastSeq = event.seq;
+    }
+    switch (event.name) {
+      case "turn":
+        return event.data.resumed ? this.resumed(event.data) : this.turn(event.data);
+      case "message":
+        return event.data.restart ? this.restart() : this.text("answer", event.data.text);
+      case "reasoning":
+        return this.text("thought", event.data.text);
+      case "round":
+        this.settleText();
+        view.round = event.data.round;
+        return;
+      case "tool_start":
+        return this.toolStart(event.data);
+      case "tool_end":
+        return this.toolEnd(event.data);
+      case "interrupt":
+        this.settleText();
+        return this.add({
+          kind: "asked", key: this.key(), turn: view.turn, interrupt: event.data, answers: null, decisions: null, closed: false,
+        });
+      case "title":
+        view.title = event.data.title;
+        return;
+      case "graph":
+        if (event.data.todos) view.todos = event.data.todos;
+        if (event.data.graph) view.graph = event.data.graph;
+        return;
+      case "supervisor":
+        return this.supervisor(event.data.record);
+      case "usage":
+        view.usage = event.data;
+        return;
+      case "note":
+        view.touched++;
+        return this.add({ kind: "note", key: this.key(), turn: view.turn, tone: event.data.kind, text: event.data.text });
+      case "error":
+        this.settle();
+        return this.add({ kind: "trouble", key: this.key(), turn: view.turn, code: event.data.code ?? "", text: event.data.message });
+      case "done":
+        view.touched++;
+        return this.settle();
+    }
+  }
+
+  private turn(data: Events["turn"]): void {
+    this.settle();
+    this.closeAsked();
+    const { view } = this;
+    view.turn = data.turn;
+    view.mode = data.mode;
+    view.round = 0;
+    this.add({
+      kind: "said", key: this.key(), turn: data.turn, mode: data.mode, text: data.message ?? "", files: data.files ?? [], at: data.at ?? null,
+    });
+  }
+
+  private resumed(data: Events["turn"]): void {
+    const { entries } = this.view;
+    const at = entries.findLastIndex((entry) => entry.kind === "asked" && !entry.closed);
+    const entry = entries[at];
+    if (entry?.kind !== "asked") return;
+    entries[at] = { ...entry, closed: true, answers: data.answers ?? null, decisions: data.decisions ?? null };
+  }
+
+  private text(kind: "answer" | "thought", text: string): void {
+    if (text === "") return;
+    const { view } = this;
+    const last = view.entries.at(-1);
+    if (last?.kind === kind && last.live) {
+      view.entries[view.entries.length - 1] = { ...last, text: last.text + text };
+      return;
+    }
+    this.settleText();
+    this.add({ kind, key: this.key(), turn: view.turn, round: view.round, text, live: true });
+  }
+
+  /** What was said since the round began is void: the request is sent again. */
+  private restart(): void {
+    const { entries, round, turn } = this.view;
+    for (let at = entries.length - 1; at >= 0; at--) {
+      const entry = entries[at];
+      if (entry === undefined || entry.turn !== turn || entry.kind === "said") return;
+      if ((entry.kind === "answer" || entry.kind === "thought") && entry.round === round) entries.splice(at, 1);
+    }
+  }
+
+  private toolStart(data: Events["tool_start"]): void {
+    this.settleText();
+    const decision = data.decision ?? "allow";
+    const state = decision === "deny" ? "denied" : decision === "ask" ? "waiting" : "running";
+    const at = this.findTool(data.call);
+    const known = this.view.entries[at] as ToolUse | undefined;
+    const entry: ToolUse = {
+      kind: "tool",
+      key: known?.key ?? this.key(),
+      turn: this.view.turn,
+      call: data.call,
+      tool: data.tool,
+      summary: data.summary ?? known?.summary ?? "",
+      decision,
+      rule: data.rule ?? "",
+      reason: data.reason ?? "",
+      state,
+      exitCode: null,
+      durationMs: null,
+      result: "",
+      output: "",
+    };
+    if (known) this.view.entries[at] = entry;
+    else this.add(entry);
+  }
+
+  private toolEnd(data: Events["tool_end"]): void {
+    if (this.findTool(data.call) < 0) this.toolStart({ call: data.call, tool: data.tool });
+    const at = this.findTool(data.call);
+    const entry = this.view.entries[at];
+    if (entry?.kind !== "tool") return;
+    this.view.touched++;
+    this.view.entries[at] = {
+      ...entry,
+      state: data.ok ? "ok" : "failed",
+      exitCode: data.exit_code ?? null,
+      durationMs: data.duration_ms ?? null,
+      result: data.summary ?? "",
+      output: data.output ?? "",
+    };
+  }
+
+  private supervisor(record: Events["supervisor"]["record"]): void {
+    const before = this.view.supervision;
+    const tier = record.reason.startsWith("tier:") ? record.reason.slice("tier:".length) : (before?.tier ?? "graph");
+    this.view.supervision = { record, tier, records: [...(before?.records ?? []), record].slice(-RECORDS) };
+  }
+
+  /** The last call of that name in this turn. */
+  private findTool(call: string): number {
+    const { entries, turn } = this.view;
+    for (let at = entries.length - 1; at >= 0; at--) {
+      const entry = entries[at];
+      if (entry === undefined || entry.turn !== turn) return -1;
+      if (entry.kind === "tool" && entry.call === call) return at;
+    }
+    return -1;
+  }
+
+  private settleText(): void {
+    const { entries } = this.view;
+    const last = entries.at(-1);
+    if ((last?.kind === "answer" || last?.kind === "thought") && last.live) entries[entries.length - 1] = { ...last, live: false };
+  }
+
+  /** The stream is at its end: nothing is under way any more, except what waits for a person. */
+  private settle(): void {
+    this.settleText();
+    const { entries, turn } = this.view;
+    const open = entries.findLast((entry) => entry.kind === "asked" || entry.kind === "said")?.kind === "asked";
+    for (let at = entries.length - 1; at >= 0; at--) {
+      const entry = entries[at];
+      if (entry === undefined || entry.turn !== turn) return;
+      if (entry.kind !== "tool") continue;
+      if (entry.state === "running" && !(open && entry.tool === "ask_user")) entries[at] = { ...entry, state: "lost" };
+    }
+  }
+
+  private closeAsked(): void {
+    const { entries } = this.view;
+    const at = entries.findLastIndex((entry) => entry.kind === "asked");
+    const entry = entries[at];
+    if (entry?.kind === "asked" && !entry.closed) entries[at] = { ...entry, closed: true };
+  }
+
+  private add(entry: Entry): void {
+    this.view.entries.push(entry);
+  }
+
+  private key(): string {
+    const { view } = this;
+    return `${view.lastSeq}.${view.entries.length}`;
+  }
+}

@@ -1,0 +1,163 @@
+/** One thread as the page lives with it: its view, its stream, and what is on the way. */
+
+import { api, Failure } from "../api/client";
+import type { Decision, Mode, StreamEvent, Thread, Turn, Upload } from "../api/contract";
+import { follow, type Link, type Start } from "../api/follow";
+import { Batch } from "./batch";
+import { reduce } from "./reduce";
+import { EMPTY, type View } from "./view";
+
+export interface Outgoing {
+  text: string;
+  files: Upload[];
+  mode: Mode;
+}
+
+export interface Snapshot {
+  view: View;
+  thread: Thread | null;
+  turns: Turn[];
+  /** The stored conversation has been read once. */
+  loaded: boolean;
+  /** A turn is under way. */
+  busy: boolean;
+  link: Link;
+  /** Said, and not yet confirmed by the server. */
+  outgoing: Outgoing | null;
+  failure: unknown;
+}
+
+const START: Snapshot = {
+  view: EMPTY, thread: null, turns: [], loaded: false, busy: false, link: "open", outgoing: null, failure: null,
+};
+
+export class Session {
+  private state: Snapshot = START;
+  private readonly listeners = new Set<() => void>();
+  private stop: AbortController | null = null;
+  private readonly batch = new Batch((events) => this.absorb(events));
+
+  constructor(
+    readonly id: string,
+    /** Title, state or order of the threads may have changed. */
+    private readonly onNews: () => void,
+  ) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = (): Snapshot => this.state;
+
+  get following(): boolean {
+    return this.stop !== null;
+  }
+
+  /** Reads the thread, and its events as far as they are not known. */
+  async open(): Promise<void> {
+    if (this.stop) return;
+    try {
+      const thread = await api.thread(this.id);
+      this.set({ thread, turns: thread.turns, failure: null });
+      if (this.stop) return;
+      if (thread.last_seq > this.state.view.lastSeq || thread.state === "running") await this.run({ kind: "attach" }, thread.state === "running");
+      this.set({ loaded: true });
+    } catch (failure) {
+      this.set({ failure, loaded: true });
+    }
+  }
+
+  /** Sends a message. Rejects when the server did not take it, so that the words are not lost. */
+  async say(outgoing: Outgoing): Promise<void> {
+    this.set({ outgoing, failure: null });
+    const files = outgoing.files.map((file) => file.id);
+    try {
+      await this.run({ kind: "say", message: outgoing.text, files, mode: outgoing.mode }, true);
+    } finally {
+      this.set({ outgoing: null });
+    }
+  }
+
+  async answer(interrupt: string, answers: string[] | undefined, decisions: Decision[] | undefined): Promise<void> {
+    this.set({ failure: null });
+    await this.run({ kind: "resume", interrupt, answers, decisions }, true);
+  }
+
+  async cancel(): Promise<void> {
+    try {
+      await api.cancel(this.id);
+    } catch (failure) {
+      this.set({ failure });
+    }
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      const thread = await api.thread(this.id);
+      this.set({ thread, turns: thread.turns });
+      if (!this.stop && thread.last_seq > this.state.view.lastSeq) await this.run({ kind: "attach" }, thread.state === "running");
+    } catch (failure) {
+      this.set({ failure });
+    }
+  }
+
+  forgive(): void {
+    this.set({ failure: null });
+  }
+
+  close(): void {
+    this.stop?.abort();
+    this.stop = null;
+  }
+
+  private async run(start: Start, busy: boolean): Promise<void> {
+    this.stop?.abort();
+    const stop = new AbortController();
+    this.stop = stop;
+    this.set({ busy });
+    try {
+      await follow(
+        {
+          thread: this.id,
+          after: this.state.view.lastSeq,
+          signal: stop.signal,
+          onEvent: (event) => this.batch.add(event),
+          onLink: (link) => this.set({ link }),
+        },
+        start,
+      );
+      this.batch.now();
+    } catch (failure) {
+      // Somebody else may have got ahead of us: what the thread holds is still to be shown.
+      if (start.kind !== "attach" && failure instanceof Failure && failure.code === "turn_running") setTimeout(() => void this.refresh(), 0);
+      this.set({ failure });
+      throw failure;
+    } finally {
+      if (this.stop === stop) {
+        this.stop = null;
+        this.set({ busy: false, link: "open" });
+      }
+    }
+    if (!stop.signal.aborted && start.kind !== "attach") void this.settleUp();
+    else if (!stop.signal.aborted && busy) void this.settleUp();
+  }
+
+  /** After a turn: its state, its layer, its place in the list. */
+  private async settleUp(): Promise<void> {
+    this.onNews();
+    await this.refresh();
+  }
+
+  private absorb(events: StreamEvent[]): void {
+    const view = reduce(this.state.view, events);
+    const said = events.some((event) => event.name === "turn");
+    this.set(said ? { view, outgoing: null, loaded: true } : { view });
+    if (said || events.some((event) => event.name === "title")) this.onNews();
+  }
+
+  private set(change: Partial<Snapshot>): void {
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener();
+  }
+}

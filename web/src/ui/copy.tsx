@@ -1,0 +1,23 @@
+import { useState } from "react";
+import { useSpeech } from "../i18n/language";
+import { Icon } from "./icon";
+
+/** Copies a text that is only made when it is asked for. */
+export function CopyButton({ text }: { text: () => string }) {
+  const { t } = useSpeech();
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1500);
+    } catch {
+      // Without permission there is nothing to say: the text can still be selected.
+    }
+  };
+  return (
+    <button type="button" className="plain copy" aria-label={copied ? t("copied") : t("copy")} title={copied ? t("copied") : t("copy")} onClick={copy}>
+      <Icon name={copied ? "check" : "copy"} size={16} />
+    </button>
+  );
+}

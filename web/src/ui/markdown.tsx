@@ -1,0 +1,94 @@
+/** Markdown of models and files: no raw HTML, no pictures from elsewhere, links that leave are marked and isolated. */
+
+import { memo, useMemo, type ReactNode } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { useSpeech } from "../i18n/language";
+import { CopyButton } from "./copy";
+
+const PLUGINS = [remarkGfm];
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) =>
+    href && /^(https?:|mailto:)/i.test(href) ? (
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+        {children}
+      </a>
+    ) : href?.startsWith("#") ? (
+      <a href={href} onClick={jump}>{children}</a>
+    ) : (
+      <code title={href}>{children}</code>
+    ),
+  // A picture would be a request to another host; its words are enough.
+  img: ({ alt, src }) => (
+    <span className="picture">
+      {alt || (typeof src === "string" ? src : "")}
+      {typeof src === "string" && /^https?:/i.test(src) && (
+        <>
+          {" "}
+          <a href={src} target="_blank" rel="noopener noreferrer nofollow">
+            ↗ <span className="sr-only">{src}</span>
+          </a>
+        </>
+      )}
+    </span>
+  ),
+  // Below the page's own headings, so that the outline stays in order.
+  h1: ({ children }) => <h3 className="md-h1">{children}</h3>,
+  h2: ({ children }) => <h3 className="md-h2">{children}</h3>,
+  h3: ({ children }) => <h4 className="md-h3">{children}</h4>,
+  h4: ({ children }) => <h5>{children}</h5>,
+  h5: ({ children }) => <h6>{children}</h6>,
+  input: ({ checked }) => <Tick checked={checked === true} />,
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  table: ({ children }) => (
+    <div className="table-scroll" tabIndex={0}>
+      <table>{children}</table>
+    </div>
+  ),
+};
+
+function Tick({ checked }: { checked: boolean }) {
+  const { t } = useSpeech();
+  return (
+    <span className="tick" role="img" aria-label={checked ? t("todo.done") : t("todo.pending")}>
+      {checked ? "☑" : "☐"}
+    </span>
+  );
+}
+
+/** Footnotes jump inside the page; the address after # belongs to the routes. */
+function jump(event: React.MouseEvent<HTMLAnchorElement>): void {
+  event.preventDefault();
+  const target = event.currentTarget.getAttribute("href")?.slice(1);
+  if (target) document.getElementById(decodeURIComponent(target))?.scrollIntoView({ block: "nearest" });
+}
+
+function CodeBlock({ children }: { children: ReactNode }) {
+  const { t } = useSpeech();
+  return (
+    <div className="code-block">
+      <CopyButton text={() => plain(children)} />
+      <pre tabIndex={0} aria-label={t("code")}>{children}</pre>
+    </div>
+  );
+}
+
+/** The text inside rendered children. */
+function plain(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  if (Array.isArray(node)) return node.map(plain).join("");
+  if (node && typeof node === "object" && "props" in node) return plain((node.props as { children?: ReactNode }).children);
+  return "";
+}
+
+export const Markdown = memo(function Markdown({ text, scope = "md" }: { text: string; scope?: string }) {
+  const options = useMemo(() => ({ clobberPrefix: `${scope}-` }), [scope]);
+  return (
+    <div className="markdown">
+      <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={options} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+});

@@ -1,0 +1,181 @@
+/** A long list of which only the part in view exists: thousands of rows of any height, sticking to the end while it grows. */
+
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+
+interface Props<T> {
+  items: readonly T[];
+  keyOf: (item: T) => string;
+  /** A first guess of a row's height; measured as soon as it is in view. */
+  guess: (item: T) => number;
+  render: (item: T) => ReactNode;
+  label: string;
+  /** After the last row, always there. */
+  footer?: ReactNode;
+  /** Offered when the end is out of view. */
+  toEnd: string;
+}
+
+/** Rows this far outside the view are kept, in pixels. */
+const MARGIN = 900;
+/** So close to the end counts as at the end. */
+const NEAR = 60;
+
+/** Where each row begins; one more for the end of the last. */
+export function offsets<T>(items: readonly T[], height: (item: T) => number): Float64Array {
+  const tops = new Float64Array(items.length + 1);
+  for (let at = 0; at < items.length; at++) tops[at + 1] = (tops[at] ?? 0) + height(items[at] as T);
+  return tops;
+}
+
+/** The first row that ends below `y`. */
+export function rowAt(tops: Float64Array, y: number): number {
+  let low = 0;
+  let high = Math.max(0, tops.length - 2);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((tops[middle + 1] ?? 0) > y) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: Props<T>) {
+  const box = useRef<HTMLDivElement>(null);
+  const heights = useRef(new Map<string, number>());
+  const [measured, setMeasured] = useState(0);
+  const [view, setView] = useState({ top: Number.MAX_SAFE_INTEGER, height: 800 });
+  const [atEnd, setAtEnd] = useState(true);
+  const stuck = useRef(true);
+  const lastTop = useRef(0);
+
+  // `measured` stands for the heights behind the ref.
+  const tops = useMemo(() => offsets(items, (item) => heights.current.get(keyOf(item)) ?? guess(item)), [items, measured, keyOf, guess]);
+  const total = tops[items.length] ?? 0;
+  const top = Math.min(view.top, Math.max(0, total - view.height));
+  const start = rowAt(tops, top - MARGIN);
+  const end = items.length === 0 ? 0 : rowAt(tops, top + view.height + MARGIN) + 1;
+
+  const look = useCallback(() => {
+    const element = box.current;
+    if (!element) return;
+    const { scrollTop, clientHeight, scrollHeight } = element;
+    const near = scrollHeight - scrollTop - clientHeight < NEAR;
+    if (near) stuck.current = true;
+    else if (scrollTop < lastTop.current - 1) stuck.current = false;
+    lastTop.current = scrollTop;
+    setAtEnd(near || stuck.current);
+    // In steps, so that small movements change nothing.
+    const step = Math.floor(scrollTop / 200) * 200;
+    setView((before) => (before.top === step && before.height === clientHeight ? before : { top: step, height: clientHeight }));
+  }, []);
+
+  const geometry = useRef({ tops, items, keyOf });
+  geometry.current = { tops, items, keyOf };
+
+  const observer = useMemo(() => {
+    if (typeof ResizeObserver === "undefined") return null;
+    return new ResizeObserver((changes) => {
+      const element = box.current;
+      if (!element) return;
+      let above = 0;
+      let changed = false;
+      for (const change of changes) {
+        const row = change.target as HTMLElement;
+        const key = row.dataset.key;
+        if (key === undefined || !row.isConnected) continue;
+        const height = row.offsetHeight;
+        const index = Number(row.dataset.index);
+        const { tops: known } = geometry.current;
+        const before = heights.current.get(key) ?? (known[index + 1] ?? 0) - (known[index] ?? 0);
+        if (heights.current.get(key) === height) continue;
+        heights.current.set(key, height);
+        changed = true;
+        if ((known[index + 1] ?? 0) <= element.scrollTop) above += height - before;
+      }
+      if (!changed) return;
+      setMeasured((count) => count + 1);
+      if (stuck.current) element.scrollTop = element.scrollHeight;
+      else if (above !== 0) {
+        lastTop.current += above;
+        element.scrollTop += above;
+      }
+    });
+  }, []);
+  useEffect(() => () => observer?.disconnect(), [observer]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element && stuck.current) {
+      element.scrollTop = element.scrollHeight;
+      lastTop.current = element.scrollTop;
+    }
+  });
+  useEffect(() => {
+    const element = box.current;
+    if (!element || typeof ResizeObserver === "undefined") return;
+    const watch = new ResizeObserver(() => {
+      if (stuck.current) element.scrollTop = element.scrollHeight;
+      look();
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [look]);
+
+  const rows: ReactNode[] = [];
+  for (let at = start; at < end; at++) {
+    const item = items[at];
+    if (item === undefined) break;
+    rows.push(<Row key={keyOf(item)} name={keyOf(item)} index={at} count={items.length} observer={observer} item={item} render={render} />);
+  }
+
+  return (
+    <div className="roll">
+      {/* A region that scrolls can be focused, or a keyboard could not scroll it. */}
+      <div ref={box} className="roll-box" onScroll={look} tabIndex={0} role="region" aria-label={label}>
+        <div className="roll-rows" role="list" style={{ paddingTop: tops[start] ?? 0, paddingBottom: Math.max(0, total - (tops[end] ?? total)) }}>
+          {rows}
+        </div>
+        {footer}
+      </div>
+      {!atEnd && (
+        <button
+          type="button"
+          className="to-end"
+          onClick={() => {
+            stuck.current = true;
+            setAtEnd(true);
+            if (box.current) box.current.scrollTop = box.current.scrollHeight;
+          }}
+        >
+          {toEnd}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface RowProps<T> {
+  name: string;
+  index: number;
+  count: number;
+  observer: ResizeObserver | null;
+  item: T;
+  render: (item: T) => ReactNode;
+}
+
+function PlainRow<T>({ name, index, count, observer, item, render }: RowProps<T>) {
+  const ref = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const row = ref.current;
+    if (!row || !observer) return;
+    observer.observe(row);
+    return () => observer.unobserve(row);
+  }, [observer]);
+  return (
+    <div ref={ref} className="roll-row" role="listitem" aria-posinset={index + 1} aria-setsize={count} data-key={name} data-index={index}>
+      {render(item)}
+    </div>
+  );
+}
+
+const Row = memo(PlainRow) as typeof PlainRow;
