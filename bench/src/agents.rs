@@ -43,7 +43,8 @@ pub(crate) struct Agent {
 
 /// All that are described.
 pub(crate) fn known() -> Result<Vec<Agent>, Failure> {
-    let file: File = toml::from_str(include_str!("../agents.toml")).map_err(|e| format!("agents.toml: {e}"))?;
+    let file: File =
+        toml::from_str(include_str!("../agents.toml")).map_err(|e| format!("agents.toml: {e}"))?;
     Ok(file.agent)
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct NativeRun {
     mode: &'static str,
     provider: &'static str,
     model: &'static str,
+    shadow: bool,
 }
 
 impl NativeRun {
@@ -39,7 +40,14 @@ impl NativeRun {
             mode: "execute",
             provider: "openrouter",
             model: MODEL,
+            shadow: false,
         })
+    }
+
+    /// With the supervisor deciding and not acting: it stops an agent that does nothing for many rounds.
+    pub(crate) fn shadow(mut self) -> Self {
+        self.shadow = true;
+        self
     }
 
     /// In another mode.
@@ -84,6 +92,7 @@ impl NativeRun {
         let mut command = Command::new(&self.holon);
         command.args(["run", "--agent", "native", "--mode", self.mode, "--goal", "Measure"]);
         command.arg("--workspace").arg(&self.workspace);
+        command.args(self.shadow.then_some("--shadow"));
         hermetic(&mut command, &self.folder);
         command.env("HOLON_BASE_URL", self.mind.base());
         command.env("HOLON_PROVIDER", self.provider).env("HOLON_MODEL", self.model);

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use holon_sandbox::mount::{Mount, Overlay, Source};
 use holon_sandbox::snapshot::{WORKSPACE_INSIDE, remove_tree};
-use holon_sandbox::walls::{Ending, Ground, Identity, Job, Launcher, Limits, Network, Running, Streams, layout};
+use holon_sandbox::walls::{
+    Ending, Ground, Identity, Job, Launcher, Limits, Network, Running, Streams, layout,
+};
 
 use crate::Failure;
 

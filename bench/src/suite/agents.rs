@@ -26,7 +26,7 @@ const SLOW_EVERY: usize = 5;
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let mind = Rc::new(Mind::start());
     let tree = bench.tree(FILES)?;
-    let own = NativeRun::new(bench, "agents-holon", &tree, &mind)?;
+    let own = NativeRun::new(bench, "agents-holon", &tree, &mind)?.shadow();
     let mut notes = Vec::new();
     let mut runners: Vec<(String, Runner)> = vec![(HOLON.to_owned(), Runner::Holon(own))];
     for agent in agents::known()? {
@@ -59,7 +59,13 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let mut sizes = Vec::new();
     for (name, runner) in &runners {
         let taken = !standings.of(&none(name)).is_empty();
-        let rounds = if !taken { 0 } else if runner.is_slow() { 1 } else { MEMORY_ROUNDS };
+        let rounds = if !taken {
+            0
+        } else if runner.is_slow() {
+            1
+        } else {
+            MEMORY_ROUNDS
+        };
         let (peak, size) = runner.weigh(rounds)?;
         peaks.push(Row::samples(format!("{name}: peak memory, {CALLS} calls"), "MB", &peak));
         sizes.push(Row::samples(format!("{name}: first request"), "KB", &size));

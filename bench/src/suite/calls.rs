@@ -27,7 +27,7 @@ const READ: &str = "each call of read_file";
 /// Runs with fifty calls against runs with none.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let mind = Rc::new(Mind::start());
-    let run = Rc::new(NativeRun::new(bench, "native-calls", &bench.tree(FILES)?, &mind)?);
+    let run = Rc::new(NativeRun::new(bench, "native-calls", &bench.tree(FILES)?, &mind)?.shadow());
     let contenders = vec![
         Contender::new(SHELL, || time(Command::new("/bin/sh").args(["-c", "true"]))),
         each(EXECUTE, &run, execute_calls()),
@@ -51,6 +51,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     rows.extend(memory(bench, &run)?);
     let mut notes = standings.missing;
     notes.push(format!("a call's cost: ({CALLS} calls − none) / {CALLS}, the model's own time included"));
+    notes.push("the supervisor decides without acting: it would stop an agent that does nothing".to_owned());
     Ok(Report { rows, notes })
 }
 

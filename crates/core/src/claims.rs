@@ -1,6 +1,6 @@
 //! Sentences in which an agent says that something was verified. The host believes only what it checked itself.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
@@ -14,26 +14,46 @@ const MAX_CLAIMS: usize = 10;
 
 #[derive(Deserialize)]
 struct File {
+    words: Vec<String>,
     claims: Vec<String>,
     denials: Vec<String>,
 }
 
-static RULES: LazyLock<Option<(RegexSet, RegexSet)>> =
-    LazyLock::new(|| load(include_str!("../../../rules/claims.toml")).ok());
+static RULES: LazyLock<Option<Rules>> =
+    LazyLock::new(|| Some(Rules::new(toml::from_str(include_str!("../../../rules/claims.toml")).ok()?)));
 
-fn load(text: &str) -> Result<(RegexSet, RegexSet), String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let set = |patterns: &[String]| {
-        RegexSetBuilder::new(patterns).case_insensitive(true).build().map_err(|e| e.to_string())
-    };
+struct Rules {
+    file: File,
+    /// Claims and denials, prepared for the first text that may hold one.
+    sets: OnceLock<Option<(RegexSet, RegexSet)>>,
+}
+
+impl Rules {
+    fn new(file: File) -> Self {
+        Self { file, sets: OnceLock::new() }
+    }
+
+    /// The expressions, unless the text cannot hold a claim.
+    fn for_text(&self, text: &str) -> Option<&(RegexSet, RegexSet)> {
+        let small = text.to_lowercase();
+        let may = self.file.words.iter().any(|word| small.contains(word));
+        if may { self.sets.get_or_init(|| compile(&self.file).ok()).as_ref() } else { None }
+    }
+}
+
+fn compile(file: &File) -> Result<(RegexSet, RegexSet), regex::Error> {
+    let set = |patterns: &[String]| RegexSetBuilder::new(patterns).case_insensitive(true).build();
     Ok((set(&file.claims)?, set(&file.denials)?))
 }
 
 /// The sentences of a summary that claim a verification, shortened.
 pub fn of_verification(summary: &str) -> Vec<String> {
-    let Some((claims, denials)) = RULES.as_ref() else { return Vec::new() };
     let end = (0..=summary.len().min(MAX_TEXT)).rev().find(|i| summary.is_char_boundary(*i)).unwrap_or(0);
-    sentences(&summary[..end])
+    let text = &summary[..end];
+    let Some((claims, denials)) = RULES.as_ref().and_then(|rules| rules.for_text(text)) else {
+        return Vec::new();
+    };
+    sentences(text)
         .filter(|s| claims.is_match(s) && !denials.is_match(s))
         .map(|s| s.chars().take(MAX_QUOTE).collect())
         .take(MAX_CLAIMS)
@@ -55,7 +75,10 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        assert!(load(include_str!("../../../rules/claims.toml")).is_ok());
+        let rules = RULES.as_ref().unwrap();
+        assert!(compile(&rules.file).is_ok());
+        assert!(rules.for_text("The tests are GREEN").is_some());
+        assert!(rules.for_text("Renamed the field and looked around").is_none());
     }
 
     #[test]

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn committed_schemas_are_current() {
-        let committed = committed!["spec", "manifest", "plan", "review", "findings", "debug", "ethics", "event", "mode"];
+        let committed =
+            committed!["spec", "manifest", "plan", "review", "findings", "debug", "ethics", "event", "mode"];
         assert_eq!(committed.len(), SCHEMAS.len());
         for (name, text) in committed {
             if render(name).as_deref() != Some(text) {

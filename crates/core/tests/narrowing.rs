@@ -16,7 +16,8 @@ use holon_core::{Access, Span};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const BUILTIN: [&str; 8] = ["execute", "plan", "architect", "review", "debug", "ethical", "orchestrate", "ask"];
+const BUILTIN: [&str; 8] =
+    ["execute", "plan", "architect", "review", "debug", "ethical", "orchestrate", "ask"];
 const GLOBS: [&str; 10] =
     ["docs/**", "docs/guide/**", "docs/*.md", "**", "**/*.md", "src/**", "docs/a.md", "*", "docs", "d*/**"];
 const PATHS: [&str; 9] = [

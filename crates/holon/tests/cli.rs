@@ -110,8 +110,8 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--gate", "perhaps"], "`perhaps` is no value for `--gate <HOW>`"),
         (&["run", "--goal", "x", "--supervisor=off"], "error: `--supervisor` is not supported yet"),
         (
-            &["run", "--goal", "x", "--publish"],
-            "error: `--publish` is not supported yet\nhint: it comes with publishing",
+            &["run", "--goal", "x", "--override-ethics", "y"],
+            "error: `--override-ethics` is not supported yet\nhint: it comes with the orchestrator",
         ),
         (
             &["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"],

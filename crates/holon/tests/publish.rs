@@ -100,6 +100,50 @@ fn a_run_becomes_a_pull_request_and_a_second_time_changes_nothing() {
     assert_eq!(leaks(scene.hub.root()), [""; 0].map(PathBuf::from));
 }
 
+/// What a model says to plan and to make a change.
+const PLANNED: &str = "- tool: report_plan
+  args:
+    goal: Translate
+    context: a.txt
+    steps: [{ id: one, title: Translate two, detail: Write zwei. }]
+    risks: [none]
+    verification: read it
+- tool: finish
+  args: { summary: planned }
+";
+const CHANGED: &str = "- tool: edit_file
+  args: { path: a.txt, old: two, new: zwei }
+- tool: finish
+  args: { summary: '# Translate two' }
+";
+
+#[test]
+fn a_run_that_succeeds_publishes_at_once_and_one_that_fails_does_not() {
+    let scene = Scene::new();
+    let tape = scene.env.write("work/change.yaml", CHANGED);
+    let run = ["run", "--goal", "x", "--quiet", "--publish=octo/hello", "--replay"];
+    let bad = scene.holon(&run).arg(&tape).args(["--check", "false"]).run();
+    bad.assert_code(1).assert_stderr("nothing was published");
+    assert!(scene.repo.pulls().is_empty());
+    let done = scene.holon(&run).arg(&tape).args(["--check", "grep -q zwei a.txt"]).run();
+    done.assert_code(0).assert_stdout("pull: published");
+    assert_eq!(scene.repo.pulls().len(), 1);
+    assert!(!done.stdout.contains(TOKEN) && !done.stderr.contains(TOKEN));
+}
+
+#[test]
+fn an_improvement_is_planned_made_and_offered_as_a_pull_request() {
+    let scene = Scene::new();
+    scene.env.write("work/tape.plan.yaml", PLANNED);
+    scene.env.write("work/tape.execute.yaml", CHANGED);
+    let before = tree_state(scene.clone.path());
+    let improve = ["improve", "Translations", "--pr=octo/hello", "--check", "grep -q zwei a.txt", "--replay"];
+    let done = scene.holon(&improve).arg(scene.env.work().join("tape.yaml")).run();
+    done.assert_code(0).assert_stdout("pull: published");
+    assert_eq!(scene.repo.pulls().len(), 1);
+    assert_unchanged(&before, scene.clone.path());
+}
+
 #[test]
 fn a_shallow_clone_is_no_obstacle() {
     let scene = Scene::new();

@@ -9,10 +9,12 @@ mod model;
 pub mod modes;
 pub mod places;
 pub mod record;
+pub mod recording;
 pub mod request;
 pub mod run;
 mod shape;
 pub mod store;
+pub mod thread;
 mod supervision;
 
 pub use cancel::Cancel;

@@ -42,6 +42,11 @@ impl Places {
         })
     }
 
+    /// The folder that holds the threads of one workspace.
+    pub fn threads_of(&self, workspace: &Path) -> PathBuf {
+        self.state.join(workspace_key(workspace)).join("threads")
+    }
+
     /// The folder that holds the runs of one workspace.
     pub fn runs_of(&self, workspace: &Path) -> PathBuf {
         self.state.join(workspace_key(workspace)).join("runs")

@@ -260,6 +260,11 @@ impl Known {
         check.version == self.version
     }
 
+    /// Whether a check of this command ran, and speaks of a workspace that is no longer as it was.
+    pub(crate) fn is_due(&self, command: &str) -> bool {
+        self.checks.iter().any(|check| check.command == command && !self.is_fresh(check))
+    }
+
     /// A fresh passing check, if there is one and no fresh one fails.
     pub fn fresh_green(&self) -> Option<&CheckState> {
         if self.fresh_red().is_some() {

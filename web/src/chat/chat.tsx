@@ -43,7 +43,7 @@ function NewThread({ info, menu, onNews }: Omit<Props, "id">) {
     try {
       const thread = await api.newThread(chosen);
       const session = sessionOf(thread.id, onNews);
-      void session.say(outgoing).catch(() => undefined);
+      void session.say(outgoing);
       navigate(`/t/${thread.id}`);
     } catch (failure) {
       setError(failure);
@@ -121,11 +121,13 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           info={info}
           busy={state.busy}
           waiting={asked !== null}
-          onSend={(outgoing) => session.say(outgoing)}
+          onSend={session.say}
+          returned={state.returned}
+          onTaken={session.taken}
           onStop={() => void session.cancel()}
         />
       </section>
-      {panel && <Panel session={session} state={state} onClose={() => showPanel(false)} />}
+      {panel && (thread !== null || state.failure === null) && <Panel session={session} state={state} onClose={() => showPanel(false)} />}
       <Announcer view={view} busy={state.busy} loaded={state.loaded} />
     </div>
   );

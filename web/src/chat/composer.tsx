@@ -19,13 +19,16 @@ interface Props {
   /** A question waits above: answering comes first. */
   waiting: boolean;
   onSend: (outgoing: Outgoing) => Promise<void>;
+  /** A message that came back; it is put into the empty input. */
+  returned?: Outgoing | null;
+  onTaken?: () => void;
   onStop: () => void;
   above?: ReactNode;
 }
 
 const drafts = new Map<string, string>();
 
-export function Composer({ draft, info, busy, waiting, onSend, onStop, above }: Props) {
+export function Composer({ draft, info, busy, waiting, onSend, returned = null, onTaken, onStop, above }: Props) {
   const { t } = useSpeech();
   const [mode, setMode] = useMode();
   const [text, setText] = useState(() => drafts.get(draft) ?? "");
@@ -44,6 +47,14 @@ export function Composer({ draft, info, busy, waiting, onSend, onStop, above }: 
     // On a phone the keyboard would cover what people came to read.
     if (matchMedia("(min-width: 760px)").matches) area.current?.focus();
   }, []);
+
+  const restore = uploads.reset;
+  useEffect(() => {
+    if (returned === null) return;
+    setText((now) => now || returned.text);
+    restore(returned.files);
+    onTaken?.();
+  }, [returned, restore, onTaken]);
 
   const ready = !busy && uploads.busy === 0 && text.trim() !== "";
   const send = async () => {

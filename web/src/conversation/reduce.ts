@@ -1,7 +1,7 @@
 /** Events in, view out: pure, and quick for thousands of events at once. */
 
 import type { Events, StreamEvent } from "../api/contract";
-import type { Entry, ToolUse, View } from "./view";
+import type { Asked, Entry, ToolUse, View } from "./view";
 
 /** Supervisor records kept for the panel. */
 const RECORDS = 60;
@@ -69,7 +69,7 @@ class Draft {
 
   private turn(data: Events["turn"]): void {
     this.settle();
-    this.closeAsked();
+    this.closeAsked(null, null);
     const { view } = this;
     view.turn = data.turn;
     view.mode = data.mode;
@@ -80,11 +80,7 @@ class Draft {
   }
 
   private resumed(data: Events["turn"]): void {
-    const { entries } = this.view;
-    const at = entries.findLastIndex((entry) => entry.kind === "asked" && !entry.closed);
-    const entry = entries[at];
-    if (entry?.kind !== "asked") return;
-    entries[at] = { ...entry, closed: true, answers: data.answers ?? null, decisions: data.decisions ?? null };
+    this.closeAsked(data.answers ?? null, data.decisions ?? null);
   }
 
   private text(kind: "answer" | "thought", text: string): void {
@@ -187,11 +183,12 @@ class Draft {
     }
   }
 
-  private closeAsked(): void {
+  /** Ends what the current turn asked, if it still waits. */
+  private closeAsked(answers: Asked["answers"], decisions: Asked["decisions"]): void {
     const { entries } = this.view;
-    const at = entries.findLastIndex((entry) => entry.kind === "asked");
+    const at = entries.findLastIndex((entry) => entry.kind === "asked" || entry.kind === "said");
     const entry = entries[at];
-    if (entry?.kind === "asked" && !entry.closed) entries[at] = { ...entry, closed: true };
+    if (entry?.kind === "asked" && !entry.closed) entries[at] = { ...entry, closed: true, answers, decisions };
   }
 
   private add(entry: Entry): void {

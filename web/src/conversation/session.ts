@@ -24,11 +24,13 @@ export interface Snapshot {
   link: Link;
   /** Said, and not yet confirmed by the server. */
   outgoing: Outgoing | null;
+  /** Said, and not taken by the server: to be given back to the person. */
+  returned: Outgoing | null;
   failure: unknown;
 }
 
 const START: Snapshot = {
-  view: EMPTY, thread: null, turns: [], loaded: false, busy: false, link: "open", outgoing: null, failure: null,
+  view: EMPTY, thread: null, turns: [], loaded: false, busy: false, link: "open", outgoing: null, returned: null, failure: null,
 };
 
 export class Session {
@@ -68,16 +70,23 @@ export class Session {
     }
   }
 
-  /** Sends a message. Rejects when the server did not take it, so that the words are not lost. */
-  async say(outgoing: Outgoing): Promise<void> {
+  /** Sends a message. One that the server does not take comes back as `returned`, so that the words are not lost. */
+  readonly say = async (outgoing: Outgoing): Promise<void> => {
     this.set({ outgoing, failure: null });
     const files = outgoing.files.map((file) => file.id);
     try {
       await this.run({ kind: "say", message: outgoing.text, files, mode: outgoing.mode }, true);
+    } catch {
+      this.set({ returned: outgoing });
     } finally {
       this.set({ outgoing: null });
     }
-  }
+  };
+
+  /** The person has what came back. */
+  readonly taken = (): void => {
+    this.set({ returned: null });
+  };
 
   async answer(interrupt: string, answers: string[] | undefined, decisions: Decision[] | undefined): Promise<void> {
     this.set({ failure: null });

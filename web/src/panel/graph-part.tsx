@@ -1,6 +1,6 @@
 /** The task graph with its live node; the same as a list for those who do not see it. */
 
-import { Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Handle, Position, ReactFlow, type Edge, type EdgeProps, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { memo, useMemo } from "react";
 import type { GraphNode, TaskGraph } from "../api/contract";
@@ -27,7 +27,19 @@ const StepNode = memo(function StepNode({ data }: NodeProps<Step>) {
   );
 });
 
+type Way = Edge<{ path: string; fallback: boolean; live: boolean }, "way">;
+
+function WayEdge({ data }: EdgeProps<Way>) {
+  return <path className={`way${data?.fallback ? " way-fallback" : ""}${data?.live ? " way-live" : ""}`} d={data?.path} />;
+}
+
 const NODE_TYPES = { step: StepNode };
+const EDGE_TYPES = { way: WayEdge };
+
+/** The picture is hidden from readers, who get the list; so its credit must not catch their focus. */
+function unfocus(canvas: HTMLElement | null): void {
+  for (const link of canvas?.querySelectorAll("a") ?? []) link.tabIndex = -1;
+}
 
 export default function GraphPart({ graph }: { graph: TaskGraph }) {
   const { t, named } = useSpeech();
@@ -40,11 +52,11 @@ export default function GraphPart({ graph }: { graph: TaskGraph }) {
       })),
     [placed],
   );
-  const edges = useMemo<Edge[]>(
+  const edges = useMemo<Way[]>(
     () =>
       placed.edges.map((edge) => ({
-        id: edge.id, source: edge.from, target: edge.to, animated: edge.live, focusable: false, selectable: false,
-        className: edge.fallback ? "edge-fallback" : "edge-normal", type: "smoothstep",
+        id: edge.id, source: edge.from, target: edge.to, type: "way", focusable: false, selectable: false,
+        data: { path: edge.path, fallback: edge.fallback, live: edge.live },
       })),
     [placed],
   );
@@ -57,12 +69,13 @@ export default function GraphPart({ graph }: { graph: TaskGraph }) {
         <span className="faint">{t("graph.progress", { done, all: steps.length })}</span>
         {graph.unverified && <span className="badge badge-warn">{t("graph.unverified")}</span>}
       </p>
-      <div className="graph-canvas" aria-hidden="true" style={{ height: Math.min(420, placed.height * Math.min(1, 316 / Math.max(1, placed.width)) + 16) }}>
+      <div ref={unfocus} className="graph-canvas" aria-hidden="true" style={{ height: Math.min(420, placed.height * Math.min(1, 316 / Math.max(1, placed.width)) + 16) }}>
         <ReactFlow
           key={`${graph.graphId}.${steps.length}`}
           nodes={nodes}
           edges={edges}
           nodeTypes={NODE_TYPES}
+          edgeTypes={EDGE_TYPES}
           fitView
           fitViewOptions={{ padding: 0.03, maxZoom: 1 }}
           minZoom={0.3}
@@ -73,7 +86,6 @@ export default function GraphPart({ graph }: { graph: TaskGraph }) {
           nodesFocusable={false}
           edgesFocusable={false}
           disableKeyboardA11y
-          colorMode="system"
         />
       </div>
       <ol className="sr-only" aria-label={t("progress")}>

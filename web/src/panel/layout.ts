@@ -15,7 +15,7 @@ export interface Placed {
 
 export interface Layout {
   nodes: Placed[];
-  edges: { id: string; from: string; to: string; fallback: boolean; live: boolean }[];
+  edges: { id: string; from: string; to: string; fallback: boolean; live: boolean; path: string }[];
   width: number;
   height: number;
 }
@@ -37,6 +37,7 @@ export function layout(graph: TaskGraph): Layout {
   dagre.layout(plan);
   const active = graph.status === "running" || graph.status === "ready";
   const live = active ? graph.cursor.nodeId : null;
+  const done = new Set(nodes.filter((node) => node.status === "done" || node.status === "skipped").map((node) => node.id));
   const size = plan.graph() as { width?: number; height?: number };
   return {
     nodes: nodes.map((node) => {
@@ -44,9 +45,29 @@ export function layout(graph: TaskGraph): Layout {
       return { node, x: at.x - WIDTH / 2, y: at.y - HEIGHT / 2, live: node.id === live };
     }),
     edges: edges.map((edge) => ({
-      id: `${edge.from}-${edge.to}-${edge.kind}`, from: edge.from, to: edge.to, fallback: edge.kind === "fallback", live: edge.to === live,
+      id: `${edge.from}-${edge.to}-${edge.kind}`, from: edge.from, to: edge.to, fallback: edge.kind === "fallback",
+      live: edge.to === live && done.has(edge.from),
+      path: curve((plan.edge(edge.from, edge.to) as { points?: Point[] }).points ?? []),
     })),
     width: size.width ?? 0,
     height: size.height ?? 0,
   };
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** A line through the points with its corners rounded; around other steps, since the layout chose the points so. */
+function curve(points: Point[]): string {
+  const [first, ...rest] = points;
+  const last = points.at(-1);
+  if (!first || !last) return "";
+  let path = `M${first.x},${first.y}`;
+  for (let at = 0; at + 1 < rest.length; at++) {
+    const [here, next] = [rest[at], rest[at + 1]];
+    if (here && next) path += ` Q${here.x},${here.y} ${(here.x + next.x) / 2},${(here.y + next.y) / 2}`;
+  }
+  return `${path} L${last.x},${last.y}`;
 }

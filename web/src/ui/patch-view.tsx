@@ -56,6 +56,12 @@ const FileView = memo(function FileView({ file, place }: { file: FilePatch; plac
       {rows.length > 0 && (
         <table className="sides">
           <caption className="sr-only">{t("patch.caption", { path: file.path })}</caption>
+          <colgroup>
+            <col className="col-no" />
+            <col />
+            <col className="col-no" />
+            <col />
+          </colgroup>
           <thead className="sr-only">
             <tr>
               <th scope="col">{t("patch.line")}</th>

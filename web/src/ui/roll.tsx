@@ -41,6 +41,7 @@ export function rowAt(tops: Float64Array, y: number): number {
 
 export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
+  const rows = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
   const [measured, setMeasured] = useState(0);
   const [view, setView] = useState({ top: Number.MAX_SAFE_INTEGER, height: 800 });
@@ -77,20 +78,21 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
     return new ResizeObserver((changes) => {
       const element = box.current;
       if (!element) return;
+      const inset = rows.current?.offsetTop ?? 0;
       let above = 0;
       let changed = false;
       for (const change of changes) {
         const row = change.target as HTMLElement;
         const key = row.dataset.key;
         if (key === undefined || !row.isConnected) continue;
-        const height = row.offsetHeight;
+        const height = row.getBoundingClientRect().height;
         const index = Number(row.dataset.index);
         const { tops: known } = geometry.current;
         const before = heights.current.get(key) ?? (known[index + 1] ?? 0) - (known[index] ?? 0);
         if (heights.current.get(key) === height) continue;
         heights.current.set(key, height);
         changed = true;
-        if ((known[index + 1] ?? 0) <= element.scrollTop) above += height - before;
+        if ((known[index + 1] ?? 0) <= element.scrollTop - inset) above += height - before;
       }
       if (!changed) return;
       setMeasured((count) => count + 1);
@@ -121,19 +123,19 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
     return () => watch.disconnect();
   }, [look]);
 
-  const rows: ReactNode[] = [];
+  const shown: ReactNode[] = [];
   for (let at = start; at < end; at++) {
     const item = items[at];
     if (item === undefined) break;
-    rows.push(<Row key={keyOf(item)} name={keyOf(item)} index={at} count={items.length} observer={observer} item={item} render={render} />);
+    shown.push(<Row key={keyOf(item)} name={keyOf(item)} index={at} count={items.length} observer={observer} item={item} render={render} />);
   }
 
   return (
     <div className="roll">
       {/* A region that scrolls can be focused, or a keyboard could not scroll it. */}
       <div ref={box} className="roll-box" onScroll={look} tabIndex={0} role="region" aria-label={label}>
-        <div className="roll-rows" role="list" style={{ paddingTop: tops[start] ?? 0, paddingBottom: Math.max(0, total - (tops[end] ?? total)) }}>
-          {rows}
+        <div ref={rows} className="roll-rows" role="list" style={{ paddingTop: tops[start] ?? 0, paddingBottom: Math.max(0, total - (tops[end] ?? total)) }}>
+          {shown}
         </div>
         {footer}
       </div>

@@ -9,4 +9,5 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod status;
 pub(crate) mod summary;
+pub(crate) mod supervisor;
 pub(crate) mod table;

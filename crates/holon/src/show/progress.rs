@@ -9,6 +9,7 @@ use holon_core::policy::Verdict;
 
 use super::amount;
 use super::status::StatusLine;
+use super::supervisor;
 use crate::terminal::{Style, Terminal, visible};
 
 /// Receives the events of a run and shows them.
@@ -129,6 +130,7 @@ fn told(body: &Body) -> Option<Line> {
         Body::AgentExited { signal: Some(signal), .. } => {
             line(Style::Yellow, format!("the agent was ended by signal {signal}"))
         }
+        Body::Supervisor { record } => supervisor::line(record).and_then(|text| line(Style::Cyan, text)),
         Body::StepStarted { step, attempt, .. } => {
             let again = if *attempt > 1 { format!(" (start {attempt})") } else { String::new() };
             line(Style::Bold, format!("step {step}{again}"))

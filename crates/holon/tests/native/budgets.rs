@@ -1,7 +1,7 @@
 //! Budgets end a run cleanly: it says which one, and what was made is kept.
 
+use holon_model::Usage;
 use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{Usage, Wire};
 use holon_testkit::TestEnv;
 use holon_testkit::model::{ModelServer, Scripted};
 use serde_json::Value;
@@ -76,8 +76,6 @@ fn money_ends_a_run_by_the_price_list() {
     assert!(manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap() > 0.5, "{manifest:#}");
     assert_eq!(manifest["error"]["kind"], "cost_usd", "{manifest:#}");
     assert_eq!(manifest["status"], "timeout");
-    assert_eq!(server.requests().len(), 0, "a function's requests are not kept");
-    let _ = Wire::Messages;
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_workspace_may_be_called_anything() {
   args: { summary: Changed both. }
 ";
             let check = "grep -q two 'ä b.txt' && grep -q two '日本/c d.txt'";
-            let output = play(env, &repo, "execute", script, &["--check", check]);
+            let output = play(env, &repo, "execute", script, &["--check", check, "--supervisor", "off"]);
             ended(env, &output, 0);
             assert_eq!(artifact(env, "diff.patch").matches("+two").count(), 2, "{name:?}");
             let replayed = env.holon(["runs", "replay", "last"]).cwd(repo.path()).run();
@@ -79,12 +79,13 @@ fn calls_in_great_number_and_of_great_size_are_answered_one_by_one() {
     let calls: String =
         (0..60).map(|n| format!("    - write_file: {{ path: f{n}.txt, content: x }}\n")).collect();
     let reads: String = (0..60).map(|n| format!("    - read_file: {{ path: f{n}.txt }}\n")).collect();
+    const CHECK: &str = "test $(ls f*.txt | wc -l) = 60";
     let big = "y".repeat(2 << 20);
     let script = format!(
         "- tools:\n{calls}- tools:\n{reads}- tool: write_file\n  args: {{ path: big.txt, content: {big} }}\n\
          - tool: finish\n  args: {{ summary: All there. }}\n"
     );
-    let output = play(&env, &repo, "execute", &script, &["--check", "test $(ls f*.txt | wc -l) = 60"]);
+    let output = play(&env, &repo, "execute", &script, &["--check", CHECK, "--supervisor", "off"]);
     let manifest = ended(&env, &output, 0);
     assert_eq!(manifest["metadata"]["changes"]["files"], 61);
     assert_eq!(of_type(&events(&env), "tool_decided").len(), 122);

@@ -1,9 +1,14 @@
 //! The host believes what it checked, not what it was told.
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{Output, TestEnv, Workspace};
 use serde_json::Value;
 
-use crate::stage::{BIN, artifact, ended, play};
+use crate::stage::{self, BIN, artifact, ended, events, of_type};
+
+/// A run that nobody watches over: what counts here is what the host finds out by itself.
+fn play(env: &TestEnv, repo: &Workspace, mode: &str, cassette: &str, more: &[&str]) -> Output {
+    stage::play(env, repo, mode, cassette, &[more, &["--supervisor", "off"]].concat())
+}
 
 fn claiming(edit: &str) -> String {
     format!("- {edit}\n- tool: finish\n  args: {{ summary: \"Changed it. All tests pass.\" }}\n")
@@ -73,6 +78,20 @@ fn a_failing_check_that_was_asked_for_is_a_failure_whatever_the_model_says() {
     let honest =
         "- tool: execute\n  args: { command: 'false' }\n- tool: finish\n  args: { summary: It fails. }\n";
     ended(&env, &play(&env, &repo, "execute", honest, &["--check", "false"]), 1);
+}
+
+#[test]
+fn a_supervised_model_must_look_before_it_finishes() {
+    let env = TestEnv::new(BIN);
+    let repo = with_makefile(&env, "grep -q two a.txt");
+    let script = format!(
+        "{}- expect: {{ last: [Not verified, make test] }}\n  tool: execute\n  args: {{ command: make test }}\n\
+         - tool: finish\n  args: {{ summary: Now all tests pass. }}\n",
+        claiming(EDIT)
+    );
+    let manifest = ended(&env, &stage::play(&env, &repo, "execute", &script, &[]), 0);
+    assert_eq!(manifest["metadata"]["verification"]["state"], "verified", "{manifest:#}");
+    assert_eq!(of_type(&events(&env), "check_ran").len(), 1, "and the host looks for itself");
 }
 
 #[test]

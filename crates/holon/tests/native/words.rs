@@ -10,7 +10,7 @@ use crate::stage::{BIN, Who, artifact, asking, ended, events, of_type, questions
 const SAYS: [&str; 4] = [
     "Sure! I will look at the file first.\n\n```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n```\n",
     "```json\n{\"say\": \"Changing it.\", \"tool\": \"write_file\", \"arguments\": {\"path\": \"a.txt\", \"content\": \"two\\n\",}}\n```",
-    "{\"tool\": \"execute\", \"arguments\": {\"command\": \"cat a.txt\"}}",
+    "{\"tool\": \"execute\", \"arguments\": {\"command\": \"grep two a.txt\"}}",
     "Done.\n```\n{\"tool\": \"finish\", \"arguments\": {\"summary\": \"The file says two now.\"}}\n```",
 ];
 
@@ -25,7 +25,7 @@ fn fenced_json_completes_an_edit() {
     // Nothing is known about this model, and gemma3 is known to call no tools.
     for model in ["scripted-model", "gemma3:4b"] {
         let server = ModelServer::start(Who::Compatible.wire(), script()).with_models([model]);
-        let call = run(&env, &repo, "execute", &["--model", model, "--check", "grep -q two a.txt"]);
+        let call = run(&env, &repo, "execute", &["--model", model, "--check", "grep two a.txt"]);
         let manifest = ended(&env, &asking(call, Who::Compatible, &server).run(), 0);
         assert!(manifest["metadata"]["model"]["why"].as_str().unwrap().contains("in words"), "{manifest:#}");
         assert_eq!(manifest["metadata"]["verification"]["state"], "verified");

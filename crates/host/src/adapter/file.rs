@@ -97,6 +97,10 @@ pub struct Finding {
 pub struct ModelUse {
     /// The wire it speaks to the gateway.
     pub wire: holon_model::Wire,
+    /// What the agent is told the model is called when its provider speaks another wire: some agents use, for models
+    /// they know, forms that cannot be translated.
+    #[serde(default)]
+    pub alias: Option<String>,
 }
 
 /// What is different in a mode.

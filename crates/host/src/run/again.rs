@@ -42,6 +42,17 @@ pub(super) struct AskedFor {
 const FILE: &str = "asked.json";
 
 impl AskedFor {
+    /// For an agent nobody watches over.
+    pub(super) fn new(
+        request: &RunRequest,
+        model: &ModelInfo,
+        window: u64,
+        prices: Option<Prices>,
+    ) -> Self {
+        let (request, model) = (request.clone(), Some(model.clone()));
+        Self { request, model, window, prices, supervisor: None, resumed_from: None }
+    }
+
     pub(super) fn save(&self, folder: &RunFolder) -> Result<(), HostError> {
         let text = serde_json::to_vec_pretty(self).unwrap_or_default();
         write_atomic(&folder.path().join(FILE), &text)

@@ -28,7 +28,10 @@ const SCRIPTED: &str = "scripted-model";
 /// Everything needed to open the door as often as the agent is started.
 pub(crate) struct Door {
     pub token: Token,
-    pub model: String,
+    /// What the gateway asks.
+    model: String,
+    /// What the agent is told it asks.
+    pub told: String,
     upstream: Upstream,
     prices: Option<Prices>,
     replay: Option<Arc<Replay>>,
@@ -63,15 +66,24 @@ impl Run<'_> {
         }
         let (upstream, info, window, prices, replay) = self.upstream()?;
         let prices = before.map_or(prices, |before| before.prices);
-        let asked = AskedFor { request: request.clone(), model: Some(info.clone()), window, prices };
+        let asked = AskedFor::new(request, &info, window, prices);
         asked.save(&self.folder)?;
         let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
         let (model, outside, open) = (info.id.clone(), None, None);
+        let told = self.told_model(&upstream, &model);
         self.manifest.metadata.model = Some(info);
         let (used, last_error) = (Used::default(), None);
         self.foreign.door =
-            Some(Door { token, model, upstream, prices, replay, outside, open, used, last_error });
+            Some(Door { token, model, told, upstream, prices, replay, outside, open, used, last_error });
         Ok(())
+    }
+
+    /// What the agent is told the model is called.
+    fn told_model(&self, upstream: &Upstream, model: &str) -> String {
+        let own = self.plan.agent.adapter.model.as_ref();
+        let passes = matches!(upstream, Upstream::Pass { endpoint, .. } if own.is_some_and(|own| own.wire == endpoint.wire));
+        let alias = own.and_then(|own| own.alias.clone()).filter(|_| !passes);
+        alias.unwrap_or_else(|| model.to_owned())
     }
 
     fn upstream(&self) -> Result<Chosen, HostError> {

@@ -75,7 +75,7 @@ impl Run<'_> {
         if let Some(door) = &self.foreign.door {
             filling.set("gateway", address);
             filling.set("token", door.token.as_str());
-            filling.set("model", door.model.clone());
+            filling.set("model", door.told.clone());
         }
         filling.set("rounds", self.plan.profile.limits.rounds.to_string());
         let read = |name: &str| {

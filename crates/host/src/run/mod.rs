@@ -38,7 +38,7 @@ use std::time::Instant;
 use holon_agent::{Person, Supervision};
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
-use holon_core::manifest::{Manifest, Phase, PhaseTiming};
+use holon_core::manifest::{Manifest, Phase, PhaseTiming, Verified};
 use holon_core::redact::Redactor;
 use holon_git::Git;
 use holon_model::Provider;
@@ -58,6 +58,7 @@ use crate::store::{RunFolder, RunRecord, Store};
 pub use again::Replayed;
 pub use apply::{Applied, apply};
 pub use resolve::Plan;
+pub(crate) use resolve::hidden;
 pub use verdict::Verdict;
 
 /// Looks a variable of the host up.
@@ -228,6 +229,8 @@ impl Run<'_> {
         if verdict.is_deliverable() {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }
+        let known = self.manifest.metadata.verification.as_ref();
+        verdict.settle_doubt(known.is_some_and(|known| known.state == Verified::Verified));
         self.deliver(&found, &mut verdict)?;
         self.prove_untouched(&stage, &mut verdict);
         Ok(verdict)

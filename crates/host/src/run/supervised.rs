@@ -86,7 +86,10 @@ impl Run<'_> {
 
     /// Puts the changes so far aside when somebody may want to go on with them.
     pub(super) fn put_aside(&mut self, found: &Found, verdict: &Verdict) {
-        let resumable = verdict.outcome != Outcome::Success && self.folder.path().join(CHECKPOINT).exists();
+        // What must not leave is not kept either.
+        let doubtful = verdict.outcome != Outcome::Success || verdict.doubt.is_some();
+        let wanted = doubtful && !verdict.withhold_patch;
+        let resumable = wanted && self.folder.path().join(CHECKPOINT).exists();
         if resumable && let Err(e) = carry::save(self.folder.path(), found.changes.as_ref()) {
             self.warn(format!("this run cannot be resumed: its changes could not be put aside: {e}"));
         }

@@ -49,12 +49,9 @@ impl Run<'_> {
             (mind.window, mind.prices) = (before.window, before.prices);
         }
         let asked = AskedFor {
-            request: request.clone(),
-            model: Some(mind.info.clone()),
-            window: mind.window,
-            prices: mind.prices,
             supervisor: Some(self.plan.supervisor.clone()),
             resumed_from: self.resumed.as_ref().map(|resumed| resumed.from.clone()),
+            ..AskedFor::new(request, &mind.info, mind.window, mind.prices)
         };
         asked.save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
@@ -164,9 +161,11 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
             let mut error = ErrorInfo::new(kind, format!("{words}: {}", stop.reason));
             if stop.kind == StopKind::UserCheckpoint {
                 error = error.with_hint("look at summary.md, then go on with `holon run --resume`");
+                verdict.worsen(stop.outcome, error);
+                return false;
             }
-            verdict.worsen(stop.outcome, error);
-            false
+            verdict.doubt = Some((stop.outcome, error));
+            true
         }
         Reason::Limit(limit) => {
             let (flag, unit) = match limit {

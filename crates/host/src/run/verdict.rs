@@ -20,6 +20,8 @@ pub struct Verdict {
     pub asks_for_repair: bool,
     /// Whether the patch must be kept back.
     pub withhold_patch: bool,
+    /// The supervisor ended it because nothing vouches for the work: true unless the host's own checks do.
+    pub doubt: Option<(Outcome, ErrorInfo)>,
 }
 
 impl Verdict {
@@ -32,6 +34,7 @@ impl Verdict {
             repairs: Vec::new(),
             asks_for_repair: false,
             withhold_patch: false,
+            doubt: None,
         }
     }
 
@@ -59,9 +62,17 @@ impl Verdict {
         self.outcome = worse;
     }
 
+    /// What the host found out about work that nothing vouched for.
+    pub(super) fn settle_doubt(&mut self, verified: bool) {
+        if let Some((outcome, error)) = self.doubt.take().filter(|_| !verified) {
+            self.worsen(outcome, error);
+        }
+    }
+
     /// Whether the supervisor ended it for a person to look.
     pub(super) fn is_checkpoint(&self) -> bool {
-        self.outcome == Outcome::NeedsHuman && self.error.as_ref().is_some_and(|error| error.kind == "checkpoint")
+        let person = self.outcome == Outcome::NeedsHuman;
+        person && self.error.as_ref().is_some_and(|error| error.kind == "checkpoint")
     }
 
     /// Whether checks on the result still make sense.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::files::write_atomic;
 use crate::error::HostError;
 use crate::run::carry;
-use crate::run::supervised::CHECKPOINT;
+use crate::run::supervised::{CHECKPOINT, TAKEOVER};
 
 /// `run.json`: what was asked, written before anything else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,6 +196,11 @@ impl RunFolder {
         record.finished = true;
         self.save(&record)?;
         Ok(true)
+    }
+
+    /// Leaves a person's wish for the host of a running run: that its supervisor take over.
+    pub fn ask_takeover(&self, by: &str) -> Result<(), HostError> {
+        write_atomic(&self.path.join(TAKEOVER), by.as_bytes())
     }
 
     /// Removes the snapshot and the private home; what an agent made unremovable is made removable first.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Request, Snapshot, StrategyChoice, take};
+use super::{Error, Request, Snapshot, Stamp, StrategyChoice, take};
 
 /// Prepares the snapshot of one turn: the original, above it `frozen` (what earlier turns left, never written to), above
 /// that the turn's own writes, which outlive the mount. When the turn is over, [`freeze`](super::freeze) joins the two.
@@ -15,11 +15,13 @@ pub fn take_turn(request: &Request<'_>, frozen: Option<&Path>) -> Result<Snapsho
     Ok(snapshot)
 }
 
-/// The snapshot as if all turns had been one that wrote `layer`: for telling what changed, never for mounting.
+/// The snapshot as if all turns had been one that wrote `layer`: for telling what changed, never for mounting. Originals
+/// that changed since `since` count as moved.
 ///
 /// Prepares a little below `request.run_dir` too, which [`Snapshot::discard`] takes away again.
-pub fn of_layer(request: &Request<'_>, layer: &Path) -> Result<Snapshot, Error> {
+pub fn of_layer(request: &Request<'_>, layer: &Path, since: Stamp) -> Result<Snapshot, Error> {
     let mut snapshot = take(&Request { strategy: StrategyChoice::Overlay, ..*request })?;
     snapshot.layers.upper = Some(layer.to_owned());
+    snapshot.started = since;
     Ok(snapshot)
 }

@@ -73,6 +73,8 @@ impl Step<'_> {
             return ruled;
         }
         let writes: &[String] = if may_write(proposal.class) { &proposal.targets } else { &[] };
+        // A check of what was changed since it last ran is no repetition.
+        let command = command.filter(|command| !self.s.known.is_due(command));
         self.rule_by_budget(&Attempt { writes, command, call: call_key }).unwrap_or(ruled)
     }
 

@@ -389,3 +389,32 @@ fn cooldown_ignores_weak_signals_and_hears_strong_ones() {
     assert_eq!(scene.phase(), Phase::Takeover);
     assert_eq!(scene.state.phase_state().takeovers(), 2);
 }
+
+#[test]
+fn handing_back_puts_the_plan_aside() {
+    let mut scene = scene();
+    scene.feed(Fact::UserForceTakeover { by: "cli".into() });
+    for i in 0..4 {
+        assert!(scene.state.graph_active(), "{i}");
+        scene.round(|s| {
+            s.read(&format!("new/{i}.rs"));
+        });
+    }
+    assert_eq!((scene.phase(), scene.state.graph_active()), (Phase::Cooldown, false));
+    assert!(scene.logged(Kind::TaskGraphUpdate, "graph:paused"));
+}
+
+#[test]
+fn a_resumed_run_is_not_held_to_what_was_before() {
+    let mut scene = scene();
+    for _ in 0..3 {
+        scene.round(|_| {});
+    }
+    scene.feed(Fact::CheckpointResumed);
+    for _ in 0..3 {
+        scene.round(|_| {});
+    }
+    assert!(!scene.logged(Kind::Drift, "drift:no_progress"));
+    scene.round(|_| {});
+    assert!(scene.logged(Kind::Drift, "drift:no_progress"));
+}

@@ -220,3 +220,15 @@ fn a_check_that_cannot_run_is_not_demanded_unless_the_user_asked_for_it() {
     assert_eq!(done_after(false), Verdict::Allow);
     assert_eq!(done_after(true), Verdict::Block);
 }
+
+#[test]
+fn a_check_of_what_was_changed_is_no_repetition() {
+    let mut scene = forced();
+    for _ in 0..3 {
+        scene.check(&["a"]);
+    }
+    assert_eq!(scene.check(&["a"]), Verdict::Block, "nothing was changed in between");
+    scene.write("src/parse.rs");
+    assert_eq!(scene.check(&["a"]), Verdict::Allow);
+    assert_eq!(scene.check(&["a"]), Verdict::Warn, "and now it is one again");
+}

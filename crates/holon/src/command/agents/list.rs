@@ -76,7 +76,8 @@ fn look(source: Source, adapter: &Adapter, places: &Places) -> Here {
     match adapter::locate(find, places, &session::variable) {
         Err(absent) => here.missing = Some(absent.to_string()),
         Ok(located) => {
-            let ask = || Adapter::may_be_started(source).then(|| adapter::ask_version(find, &located)).flatten();
+            let ask =
+                || Adapter::may_be_started(source).then(|| adapter::ask_version(find, &located)).flatten();
             here.version = located.version.clone().or_else(ask);
             here.tried = here.version.as_deref().zip(find.tested.as_ref()).map(|(v, range)| range.holds(v));
             here.program = Some(located.program);

@@ -135,8 +135,12 @@ fn try_overlay(native: &Native, folder: &Path) -> Result<(), String> {
         }
         Ok(path)
     };
-    let layers =
-        Overlay { lowers: vec![part("lower")?], upper: Some(part("upper")?), work: Some(part("work")?), lasting: false };
+    let layers = Overlay {
+        lowers: vec![part("lower")?],
+        upper: Some(part("upper")?),
+        work: Some(part("work")?),
+        lasting: false,
+    };
     let mut mounts = system_root(&identity);
     mounts.push(Mount { at: WORKSPACE_INSIDE.into(), source: Source::Overlay(layers), writable: true });
     let job = Job {

@@ -68,20 +68,11 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
     })
 }
 
-/// Goes on with a flow.
+/// Goes on with a flow, or with a single run.
 pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     let store = session.store(args.workspace.as_deref())?;
     let folder = store.find(name)?;
-    let Some(state) = holon_flow::load(&folder)? else {
-        let record = folder.record()?;
-        return Err(Failure::user(
-            format!(
-                "run {} is a single run in mode {}, and only flows can be resumed",
-                record.id, record.mode
-            ),
-            "run it again; `holon modes list` shows the modes of several steps",
-        ));
-    };
+    let Some(state) = holon_flow::load(&folder)? else { return super::resumed::resume(&folder, args, session) };
     let lost = || {
         Failure::from(FlowError::resume(
             "how the flow was started is not in its state",

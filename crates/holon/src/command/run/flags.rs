@@ -146,10 +146,10 @@ pub(crate) struct Args {
     /// How gates between the steps of a flow are decided [default: ask on a terminal, else stop]
     #[arg(long, value_name = "HOW", help_heading = "Flows")]
     pub(super) gate: Option<Gate>,
-    /// Go on with a flow that was stopped, cancelled or killed; no finished step is run again
+    /// Go on with a flow or a run of the native agent that was stopped, cut short or killed; nothing finished is done again
     #[arg(
         long,
-        value_name = "FLOW",
+        value_name = "RUN",
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
             "agent_args", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
@@ -159,7 +159,7 @@ pub(crate) struct Args {
         help_heading = "Flows"
     )]
     pub(super) resume: Option<String>,
-    /// With --resume: something the next step's agent shall know
+    /// With --resume: something the agent shall know
     #[arg(long, value_name = "TEXT", help_heading = "Flows")]
     pub(super) message: Option<String>,
 
@@ -220,6 +220,17 @@ pub(crate) enum Level {
     Adaptive,
     /// By the plan from the first round on
     Strict,
+}
+
+impl Level {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Adaptive => "adaptive",
+            Self::Strict => "strict",
+        }
+    }
 }
 
 impl From<Level> for Supervision {

@@ -3,6 +3,7 @@
 mod composite;
 mod flags;
 mod gatekeeper;
+mod resumed;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::show::progress::Progress;
 use crate::show::{applied, flow, plan, summary};
 use crate::stop;
 
-pub(crate) use flags::Args;
+pub(crate) use flags::{Args, Level};
 
 /// The host with everything of this process it may use.
 pub(crate) fn host(session: &Session) -> Result<Host, Failure> {

@@ -7,6 +7,7 @@ mod list;
 mod replay;
 mod rm;
 mod show;
+mod takeover;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Diff(diff::Args),
     Apply(apply::Args),
     Replay(replay::Args),
+    Takeover(takeover::Args),
     Rm(rm::Args),
     Gc(gc::Args),
 }
@@ -86,6 +88,7 @@ pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
         Command::Diff(args) => diff::run(&args, session),
         Command::Apply(args) => apply::run(&args, session),
         Command::Replay(args) => replay::run(&args, session),
+        Command::Takeover(args) => takeover::run(&args, session),
         Command::Rm(args) => rm::run(&args, session),
         Command::Gc(args) => gc::run(&args, session),
     }

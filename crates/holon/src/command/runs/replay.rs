@@ -2,11 +2,17 @@
 
 use std::process::ExitCode;
 
+use holon_host::recording::Recording;
+use holon_host::store::RunFolder;
+
 use super::Which;
 use crate::Done;
 use crate::command::run;
+use crate::command::run::Level;
+use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::progress::Progress;
+use crate::show::supervisor;
 use crate::stop;
 
 /// Run a run of the native agent again, with what the model said then, and say what differs
@@ -17,14 +23,32 @@ use crate::stop;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    /// Run nothing: say what the supervisor would have done at this level, from the recorded facts alone
+    #[arg(long, value_name = "LEVEL")]
+    supervisor: Option<Level>,
     /// Show nothing while it runs
     #[arg(long)]
     quiet: bool,
 }
 
+/// What another level would have done; the facts must first lead to the decisions that were made.
+fn what_if(folder: &RunFolder, level: Level, session: &Session) -> Done {
+    let recording = Recording::of(folder)?;
+    let checked = recording.verify().map_err(|difference| {
+        Failure::internal(format!("the recorded facts do not lead to the recorded decisions: {difference}"))
+    })?;
+    let found = recording.under(level.into())?;
+    let text = supervisor::what_if(&recording, level.name(), checked, &found, &session.terminal);
+    session.terminal.print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Replays it; exit 1 when anything is different.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folder = args.which.find(session)?;
+    if let Some(level) = args.supervisor {
+        return what_if(&folder, level, session);
+    }
     let host = run::host(session)?;
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, false, args.quiet);

@@ -3,11 +3,13 @@
 use std::fs;
 use std::process::ExitCode;
 
+use holon_host::recording::Recording;
+
 use super::Which;
 use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::show::{flow, manifest};
+use crate::show::{flow, manifest, supervisor};
 
 /// Show what happened in a run: outcome, phases, walls, artifacts
 #[derive(Debug, clap::Args)]
@@ -20,12 +22,22 @@ pub(crate) struct Args {
     /// Print the run's events as JSON lines
     #[arg(long)]
     events: bool,
+    /// Show what the supervisor saw and decided: the plan, the phases, the reasons
+    #[arg(long, conflicts_with = "events")]
+    supervisor: bool,
 }
 
 /// Prints the run.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folder = args.which.find(session)?;
     let terminal = &session.terminal;
+    if args.supervisor {
+        let recording = Recording::of(&folder)?;
+        let text =
+            if args.json { supervisor::json(&recording) } else { supervisor::page(&recording, terminal)? };
+        terminal.print(text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let file = match (args.json, args.events) {
         (true, _) => Some(folder.output().join("manifest.json")),
         (_, true) => Some(folder.evidence().join("events.jsonl")),

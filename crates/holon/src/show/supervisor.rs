@@ -1,0 +1,201 @@
+//! The supervisor, for people: the plan as a drawing, where it stands, and every decision with its reason.
+
+use std::fmt::Write as _;
+
+use holon_host::recording::{Kind, Node, NodeStatus, Record, Recording, TaskGraph, WhatIf};
+use serde_json::{Value, json};
+
+use super::table::Table;
+use crate::failure::Failure;
+use crate::terminal::{Stream, Style, Terminal, one_line, visible};
+
+/// Most lines of a timeline; the events have all of them.
+const MOST: usize = 400;
+
+/// Everything on one page.
+pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String, Failure> {
+    let stream = terminal.stdout;
+    let state = recording.state()?;
+    let (level, shadow) = recording.level();
+    let mut text = stream.paint(Style::Bold, &format!("supervisor {level}"));
+    text.push_str(if shadow { ", as a shadow: nothing below was done\n" } else { "\n" });
+    let causes: Vec<String> = state.entered_by().iter().map(|signal| word(json!(signal))).collect();
+    let by = if causes.is_empty() { String::new() } else { format!(" by {}", causes.join(", ")) };
+    let mut table = Table::indented(2);
+    table.row(["mode", &format!("{}{by}", word(json!(state.mode())))]);
+    table.row(["phase", &word(json!(state.phase()))]);
+    table.row(["tier", &word(json!(state.tier()))]);
+    table.row(["rounds", &state.round().to_string()]);
+    table.row(["takeovers", &state.phase_state().takeovers().to_string()]);
+    if let Some(stop) = state.stopped() {
+        table.row(["stopped", &format!("{}: {}", word(json!(stop.kind)), one_line(&stop.reason, 160))]);
+    }
+    text.push_str(&table.render(stream));
+    if let Some(graph) = state.graph() {
+        text.push_str(&drawing(graph, stream));
+    }
+    text.push_str(&format!("\n{}\n", stream.paint(Style::Bold, "timeline")));
+    text.push_str(&timeline(&recording.records(), stream));
+    Ok(text)
+}
+
+/// The same for programs.
+pub(crate) fn json(recording: &Recording) -> String {
+    let (level, shadow) = recording.level();
+    let value = json!({"level": level, "shadow": shadow, "graph": recording.graph(), "timeline": recording.records()});
+    format!("{value:#}\n")
+}
+
+/// What another level would have done.
+pub(crate) fn what_if(
+    recording: &Recording,
+    level: &str,
+    checked: usize,
+    found: &WhatIf,
+    terminal: &Terminal,
+) -> String {
+    let stream = terminal.stdout;
+    let (was, shadow) = recording.level();
+    let beside = if shadow { " (as a shadow)" } else { "" };
+    let mut text = format!("{checked} decisions of level {was}{beside} replay byte for byte\n");
+    let head = format!("with level {level} and the same facts");
+    let _ = writeln!(
+        text,
+        "{}: {} calls blocked, {} with a note, {} texts for the model",
+        stream.paint(Style::Bold, &head),
+        found.blocked,
+        found.warned,
+        found.corrections
+    );
+    match &found.stop {
+        Some((round, why)) => {
+            let _ =
+                writeln!(text, "it would have stopped in round {round}: {}", visible(&one_line(why, 200)));
+        }
+        None => text.push_str("it would not have stopped\n"),
+    }
+    text.push_str(&timeline(&found.records, stream));
+    text
+}
+
+/// The plan: its main branch from top to bottom, the other ways beside it.
+fn drawing(graph: &TaskGraph, stream: Stream) -> String {
+    let head = format!(
+        "plan {} · {} · {}% · {}",
+        graph.graph_id,
+        graph.template,
+        graph.progress(),
+        word(json!(graph.status))
+    );
+    let mut text = format!("\n{}\n", stream.paint(Style::Bold, &head));
+    let branches = [&graph.main_branch].into_iter().chain(&graph.fallback_branches);
+    for branch in branches {
+        let here = branch.id == graph.cursor.branch_id;
+        let name = if here { format!("{} (here)", branch.id) } else { branch.id.clone() };
+        let _ = writeln!(text, "  {}", stream.paint(if here { Style::Cyan } else { Style::Dim }, &name));
+        let last = branch.node_ids.len().saturating_sub(1);
+        for (at, node) in branch.node_ids.iter().filter_map(|id| graph.nodes.get(id)).enumerate() {
+            let line = if at == last { "└─" } else { "├─" };
+            let _ =
+                writeln!(text, "  {line} {}", step(node, here && node.id == graph.cursor.node_id, stream));
+            for case in node.cases.iter().take(5) {
+                let _ = writeln!(
+                    text,
+                    "  {}     {}",
+                    if at == last { " " } else { "│" },
+                    visible(&one_line(case, 100))
+                );
+            }
+        }
+    }
+    text
+}
+
+/// A name as it is stored.
+fn word(value: Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn step(node: &Node, current: bool, stream: Stream) -> String {
+    let (mark, style) = match node.status {
+        NodeStatus::Done => ("✓", Style::Green),
+        NodeStatus::Skipped => ("-", Style::Dim),
+        NodeStatus::Failed => ("✗", Style::Red),
+        NodeStatus::Running => ("▶", Style::Yellow),
+        NodeStatus::Pending => ("·", Style::Dim),
+    };
+    let mut text = format!(
+        "{} {} {}  {}",
+        stream.paint(style, mark),
+        node.id,
+        node.kind.name(),
+        visible(&one_line(&node.title, 90))
+    );
+    if !node.evidence.is_empty() {
+        let ids: Vec<String> = node.evidence.iter().map(|entry| entry.0.to_string()).collect();
+        text.push_str(&stream.paint(Style::Dim, &format!("  [evidence {}]", ids.join(", "))));
+    }
+    if node.retries > 0 {
+        text.push_str(&format!("  failed {} times", node.retries));
+    }
+    if current {
+        text.push_str(&stream.paint(Style::Cyan, "  ← here"));
+    }
+    text
+}
+
+/// One line per decision.
+fn timeline(records: &[Record], stream: Stream) -> String {
+    if records.is_empty() {
+        return "  nothing had to be decided\n".to_owned();
+    }
+    let mut table = Table::new(["ROUND", "WHAT", "MODE", "PHASE", "WHY"]);
+    for record in records.iter().take(MOST) {
+        let round = record.round.to_string();
+        let why = format!("{}{}", record.reason, detail(record));
+        table.row([
+            &round,
+            &word(json!(record.event)),
+            &word(json!(record.mode)),
+            &word(json!(record.phase)),
+            &one_line(&why, 140),
+        ]);
+    }
+    let mut text = table.render(stream);
+    if records.len() > MOST {
+        let _ = writeln!(text, "… and {} more in events.jsonl", records.len() - MOST);
+    }
+    text
+}
+
+/// The one fact behind a decision that says most.
+fn detail(record: &Record) -> String {
+    let text = |key: &str| record.payload.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    match record.event {
+        Kind::Failure => format!(" {}", text("why")),
+        Kind::Drift => match (record.payload.get("value"), record.payload.get("threshold")) {
+            (Some(value), Some(threshold)) => format!(" ({value} of {threshold})"),
+            _ => String::new(),
+        },
+        Kind::TaskGraphNode | Kind::Rollback => format!(" {} {}", text("node"), text("status")),
+        Kind::Timeout => format!(" {}", text("reason")),
+        Kind::ShadowDiagnostic => format!(" {}", text("why")),
+        _ => String::new(),
+    }
+}
+
+/// What is worth a line while a run goes on: who leads, and that it ends.
+pub(crate) fn line(record: &Value) -> Option<String> {
+    let reason = record["reason"].as_str()?;
+    match record["event"].as_str()? {
+        "recover" if reason.starts_with("takeover:") => {
+            Some(format!("the supervisor takes over ({})", &reason[9..]))
+        }
+        "handoff" if reason == "handoff:confirmed" => Some("the supervisor hands back".to_owned()),
+        "timeout" => Some(format!("the supervisor stops the run ({reason})")),
+        "failure" if reason == "tier:human" => {
+            Some("the supervisor stops the run: nothing is left to try".to_owned())
+        }
+        _ => None,
+    }
+}

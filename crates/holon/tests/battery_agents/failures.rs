@@ -1,0 +1,130 @@
+//! How real agents fail, and that the exit code and the manifest say so.
+
+use std::time::Duration;
+
+use holon_model::Stop;
+use holon_model::cassette::{Step, Turn};
+use holon_testkit::TestEnv;
+use holon_testkit::model::{Piece, Scripted};
+
+use crate::stage::{ALL, Deed, LAST_WORDS, Part, Stage, call};
+
+fn check(stage: &Stage, args: &[&str], status: &str, kinds: &[&str]) {
+    let output = stage.run("execute", args).run();
+    output.assert_code(1);
+    let manifest = stage.manifest();
+    let agent = &stage.agent;
+    assert_eq!(manifest["status"], status, "{agent}: {manifest:#}");
+    assert_eq!(manifest["outcome"], "failure");
+    let kind = manifest["error"]["kind"].as_str().unwrap();
+    assert!(kinds.contains(&kind), "{agent}: {kind} is none of {kinds:?}\n{manifest:#}");
+    stage.env.assert_nothing_left();
+}
+
+#[test]
+fn inv_07_a_refusal_is_a_failure_for_all_agents() {
+    for agent in ALL {
+        let Some(stage) = Stage::with(agent, |_, _| {
+            Turn {
+                steps: vec![Step::Text("I cannot help with that.".into())],
+                stop: Some(Stop::Refusal),
+                ..Turn::default()
+            }
+            .into()
+        }) else {
+            continue;
+        };
+        check(&stage, &[], "failed", &["refused"]);
+    }
+}
+
+#[test]
+fn inv_07_a_key_that_is_not_accepted_is_told() {
+    for agent in ALL {
+        let Some(stage) = Stage::with(agent, |_, _| {
+            Scripted::json(
+                401,
+                r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            )
+        }) else {
+            continue;
+        };
+        check(&stage, &["--timeout", "3m"], "failed", &["credentials"]);
+    }
+}
+
+#[test]
+fn inv_07_missing_credentials_fail_before_anything_starts() {
+    for agent in ALL {
+        let Some(stage) = Stage::set(agent, Part::new(&[], LAST_WORDS)) else { continue };
+        let run = stage.run("execute", &["--provider", "anthropic"]);
+        let output = run
+            .env_remove("HOLON_BASE_URL")
+            .env_remove("HOLON_PROVIDER")
+            .env_remove("ANTHROPIC_API_KEY")
+            .env_remove("OPENAI_API_KEY")
+            .run();
+        output.assert_code(1).assert_stderr("ANTHROPIC_API_KEY");
+        let manifest = stage.manifest();
+        assert_eq!(manifest["error"]["kind"], "credentials", "{manifest:#}");
+        assert!(!stage.out("evidence/events.jsonl").contains("agent_started"), "{agent} was started");
+    }
+}
+
+#[test]
+fn inv_03_a_crash_leaves_a_manifest() {
+    for agent in ALL {
+        // Everything of the agent, its init excepted, which is not for it to kill.
+        let Some(stage) = Stage::set(agent, Part::new(&["kill -9 -1; kill -9 $PPID"], LAST_WORDS)) else {
+            continue;
+        };
+        check(&stage, &[], "failed", &["agent_killed", "agent_failed", "no_end"]);
+    }
+}
+
+#[test]
+fn inv_08_a_hang_ends_at_the_idle_limit() {
+    for agent in ["claude-code", "codex"] {
+        let Some(stage) = Stage::with(agent, |_, _| Scripted::stream([Piece::Hang])) else { continue };
+        check(&stage, &["--idle-timeout", "3s"], "timeout", &["idle_timeout"]);
+    }
+}
+
+#[test]
+fn a_loop_without_end_stops_at_the_rounds() {
+    for agent in ALL {
+        let name = agent.to_owned();
+        let Some(stage) = Stage::with(agent, move |round, _| {
+            let deed = Deed::Shell(format!("echo {round}"));
+            Turn { steps: vec![Step::Call(call(&name, &deed))], ..Turn::default() }.into()
+        }) else {
+            continue;
+        };
+        check(&stage, &["--max-rounds", "4"], "timeout", &["rounds"]);
+        let asked = stage.seen.lock().unwrap().len();
+        assert!(asked <= 5, "{agent} asked {asked} times");
+    }
+}
+
+#[test]
+fn inv_04_garbage_is_a_failure_whatever_the_exit_code() {
+    let garbage = "#!/bin/sh\nhead -c 100000 /dev/urandom | tr -d '\\n'\necho\necho '{\"type\":\"result\"'\necho '[]'\necho '{}'\nexit 0\n";
+    for (agent, program) in [("claude-code", "claude"), ("codex", "codex"), ("opencode", "opencode")] {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
+        let repo = env.repo().file("a.txt", "one\n").commit("first");
+        let fake = env.write(format!("fakes/{program}"), garbage);
+        std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let cassette = env.write("work/c.yaml", "- text: never asked for\n");
+        let output = env
+            .holon(["run", "--goal", "x", "--agent", agent, "--out", "../out", "--replay"])
+            .arg(&cassette)
+            .env("HOLON_AGENTS_DIR", fake.parent().unwrap())
+            .cwd(repo.path())
+            .timeout(Duration::from_secs(60))
+            .run();
+        output.assert_code(1);
+        let text = std::fs::read_to_string(env.work().join("out/manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(manifest["error"]["kind"], "no_end", "{agent}: {manifest:#}");
+    }
+}

@@ -1,0 +1,205 @@
+//! The folder of one thread: layers, home and uploads, safe after a kill at any moment.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::{Path, PathBuf};
+
+use holon_core::Access;
+use holon_core::ids::ThreadId;
+use holon_sandbox::snapshot::{self, Request, Snapshot, Stamp, StrategyChoice, freeze, remove_tree};
+use holon_sandbox::walls::Identity;
+
+use super::ledger::{Ledger, Stuck};
+use crate::error::HostError;
+use crate::places::Places;
+use crate::store::write_durable;
+
+/// A thread's files. Whoever holds it sees to it that only one thing at a time is done with it.
+#[derive(Debug, Clone)]
+pub struct ThreadFolder {
+    path: PathBuf,
+    workspace: PathBuf,
+    identity: Identity,
+}
+
+impl ThreadFolder {
+    /// The folder of a thread about this workspace (given by its canonical path), made when there is none.
+    pub fn open(places: &Places, id: &ThreadId, workspace: &Path) -> Result<Self, HostError> {
+        let path = places.threads_of(workspace).join(id.as_str());
+        if places.state.starts_with(workspace) {
+            return Err(HostError::usage(
+                format!("Holon's state folder {} lies inside the workspace", places.state.display()),
+                "set XDG_STATE_HOME to a folder outside the workspace",
+            ));
+        }
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(&path).map_err(HostError::io("create", &path))?;
+        Ok(Self { path, workspace: workspace.to_owned(), identity: Identity::for_run(id.as_str()) })
+    }
+
+    /// The folder of the thread.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The original.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Where uploads are put to be seen inside as `/holon/input/context/uploads`.
+    pub fn uploads(&self) -> Result<PathBuf, HostError> {
+        let uploads = self.path.join("input/context/uploads");
+        fs::create_dir_all(&uploads).map_err(HostError::io("create", &uploads))?;
+        Ok(uploads)
+    }
+
+    /// What is seen as `/holon/input`.
+    pub(super) fn input(&self) -> Result<PathBuf, HostError> {
+        self.uploads().map(|_| self.path.join("input"))
+    }
+
+    /// The private home, the payload's own.
+    pub(super) fn home(&self) -> Result<PathBuf, HostError> {
+        let home = self.path.join("home");
+        if !home.exists() {
+            fs::create_dir(&home).map_err(HostError::io("create", &home))?;
+            if let Some((uid, gid)) = self.identity.owner() {
+                chown(&home, Some(uid), Some(gid)).map_err(HostError::io("give away", &home))?;
+            }
+        }
+        Ok(home)
+    }
+
+    /// What is known of the layers, after taking in what a killed process left.
+    pub(super) fn ledger(&self) -> Result<Ledger, HostError> {
+        let path = self.path.join("layers.json");
+        let ledger: Ledger = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ledger::default(),
+            Err(e) => return Err(HostError::io("read", &path)(e)),
+        };
+        match ledger.open {
+            Some(turn) => Ok(self.take_in(ledger, turn)?.0),
+            None => Ok(ledger),
+        }
+    }
+
+    pub(super) fn save(&self, ledger: &Ledger) -> Result<(), HostError> {
+        let bytes = serde_json::to_vec_pretty(ledger).unwrap_or_default();
+        write_durable(&self.path.join("layers.json"), &bytes)
+    }
+
+    pub(super) fn layer(&self, number: u64) -> PathBuf {
+        self.path.join("layers").join(number.to_string())
+    }
+
+    /// Where the turn under way writes.
+    pub(super) fn turn_dir(&self, turn: u64) -> PathBuf {
+        self.path.join(format!("turn-{turn}"))
+    }
+
+    /// Prepares the snapshot of a turn; from here on a kill leaves something to take in.
+    pub(super) fn begin(&self, turn: u64, access: &Access, hide: &[PathBuf]) -> Result<Snapshot, HostError> {
+        let mut ledger = self.ledger()?;
+        let dir = self.turn_dir(turn);
+        remove_tree(&dir).map_err(HostError::io("remove", &dir))?;
+        fs::create_dir(&dir).map_err(HostError::io("create", &dir))?;
+        let frozen = ledger.current.map(|layer| self.layer(layer));
+        let snapshot = snapshot::take_turn(&self.request(&dir, access, hide), frozen.as_deref())?;
+        snapshot.store(&dir)?;
+        ledger.open = Some(turn);
+        self.save(&ledger)?;
+        Ok(snapshot)
+    }
+
+    /// Takes a turn's writes in, when nothing of it runs any more; says whether there were any.
+    pub(super) fn end(&self, turn: u64) -> Result<bool, HostError> {
+        let path = self.path.join("layers.json");
+        let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
+        let ledger: Ledger =
+            serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?;
+        Ok(self.take_in(ledger, turn)?.1)
+    }
+
+    /// Any step of this can be the last one of a process; then all of it is done again.
+    fn take_in(&self, mut ledger: Ledger, turn: u64) -> Result<(Ledger, bool), HostError> {
+        let dir = self.turn_dir(turn);
+        let snapshot = Snapshot::load(&dir).ok();
+        let written = snapshot.as_ref().and_then(Snapshot::written).filter(|path| has_entries(path));
+        let changed = match (written, &snapshot) {
+            (Some(written), Some(snapshot)) => {
+                let below = ledger.current.map(|layer| self.layer(layer));
+                let to = self.layer(ledger.next);
+                remove_tree(&to).map_err(HostError::io("remove", &to))?;
+                fs::create_dir_all(self.path.join("layers")).map_err(HostError::io("create", &to))?;
+                freeze(below.as_deref(), written, &self.workspace, &to, self.identity.owner())?;
+                ledger.advance(turn);
+                self.note_originals(&mut ledger, turn, snapshot.started())?;
+                true
+            }
+            _ => false,
+        };
+        ledger.open = None;
+        self.save(&ledger)?;
+        remove_tree(&dir).map_err(HostError::io("remove", &dir))?;
+        Ok((ledger, changed))
+    }
+
+    pub(super) fn request<'a>(&'a self, dir: &'a Path, access: &'a Access, hide: &'a [PathBuf]) -> Request<'a> {
+        Request {
+            workspace: &self.workspace,
+            run_dir: dir,
+            access,
+            hide,
+            strategy: StrategyChoice::Overlay,
+            overlay_works: true,
+            payload_uid: self.identity.owner(),
+        }
+    }
+
+    /// Goes back to before a turn; says whether files changed by that.
+    pub fn undo(&self, turn: u64) -> Result<bool, HostError> {
+        let mut ledger = self.ledger()?;
+        let changed = ledger.undo(turn).map_err(|Stuck::Applied| {
+            HostError::run(
+                format!("turn {turn} is in the workspace already"),
+                "take it back there, with git or by asking for it in a new turn",
+            )
+        })?;
+        self.save(&ledger)?;
+        self.tidy(&ledger);
+        Ok(changed)
+    }
+
+    /// Removes layers nobody needs; what cannot be removed now is tried again next time.
+    fn tidy(&self, ledger: &Ledger) {
+        let needed = ledger.needed();
+        for entry in fs::read_dir(self.path.join("layers")).into_iter().flatten().flatten() {
+            let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
+            if number.is_some_and(|number| !needed.contains(&number)) {
+                let _ = remove_tree(&entry.path());
+            }
+        }
+    }
+
+    /// Takes the thread's files away.
+    pub fn remove(&self) -> Result<(), HostError> {
+        remove_tree(&self.path).map_err(HostError::io("remove", &self.path))
+    }
+
+    /// When the snapshot of the turn under way was taken.
+    pub(super) fn never() -> Stamp {
+        // Later than everything: no original counts as changed.
+        Stamp { sec: i64::MAX, nsec: 0 }
+    }
+}
+
+fn has_entries(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
+}

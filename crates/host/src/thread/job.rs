@@ -1,0 +1,133 @@
+//! What a turn's hands see and may use.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use holon_core::Profile;
+use holon_core::mode::{Exposure, Network};
+use holon_sandbox::expose::{self, Exposed};
+use holon_sandbox::mount::{Mount, Source};
+use holon_sandbox::snapshot::{Snapshot, WORKSPACE_INSIDE};
+use holon_sandbox::walls::{self, Job, Limits, Streams, layout};
+
+use super::folder::ThreadFolder;
+use super::hands::Surroundings;
+use crate::error::HostError;
+
+/// Open descriptors per process inside.
+const DESCRIPTORS: u64 = 16_384;
+/// Our own binary inside the walls, where it becomes the hands.
+const HANDS: &str = "/holon/agent/holon-hands";
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Finds the toolchains and caches to show; their writable layers go with the turn.
+pub(super) fn exposed(
+    folder: &ThreadFolder,
+    around: &Surroundings,
+    profile: &Profile,
+    dir: &Path,
+) -> Result<Exposed, HostError> {
+    let layers = dir.join("exposed");
+    std::fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
+    let home = around.home.as_deref();
+    let below_home = |path: &String| match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    };
+    let extra: Vec<PathBuf> = profile.expose.paths.iter().map(below_home).collect();
+    expose::find(&expose::Request {
+        workspace: folder.workspace(),
+        home,
+        env: &*around.env,
+        toolchains: profile.expose.toolchains == Exposure::Auto,
+        caches: profile.expose.caches == Exposure::Auto,
+        extra_paths: &extra,
+        run_dir: &layers,
+        owner: folder.identity().owner(),
+        wanted: &[],
+        workspace_writable: profile.access.writable(),
+        offline: profile.network != Network::Host,
+        overlays: true,
+    })
+    .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
+}
+
+/// Everything the hands of one turn see.
+pub(super) fn job(
+    name: &str,
+    folder: &ThreadFolder,
+    profile: &Profile,
+    snapshot: &Snapshot,
+    exposed: &Exposed,
+) -> Result<Job, HostError> {
+    let identity = folder.identity();
+    let mut mounts = layout::system_root(&identity);
+    mounts.extend(snapshot.mounts());
+    mounts.push(Mount::read_only(folder.input()?, "/holon/input"));
+    mounts.push(Mount::writable(folder.home()?, "/holon/home"));
+    mounts.extend(exposed.mounts.iter().cloned());
+    let own = std::fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/proc/self/exe".into());
+    mounts.push(Mount::read_only(own, HANDS));
+    mounts.extend(original_path(folder.workspace(), &mounts));
+    let limits = &profile.limits;
+    Ok(Job {
+        name: name.to_owned(),
+        identity,
+        mounts,
+        writable_below: snapshot.scoped_dirs().map(<[_]>::to_vec).unwrap_or_default(),
+        argv: vec![HANDS.into()],
+        env: environment(name, profile, exposed),
+        cwd: WORKSPACE_INSIDE.into(),
+        limits: Limits {
+            processes: limits.processes,
+            files: DESCRIPTORS,
+            file_mb: limits.disk_mb,
+            memory_mb: limits.memory_mb,
+        },
+        network: if profile.network == Network::Host { walls::Network::Host } else { walls::Network::None },
+        streams: Streams::Channel,
+    })
+}
+
+/// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
+fn original_path(workspace: &Path, mounts: &[Mount]) -> Option<Mount> {
+    let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
+    let taken =
+        mounts.iter().any(|m| (workspace.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(workspace));
+    let source = Source::Symlink(WORKSPACE_INSIDE.into());
+    (!taken).then(|| Mount { at: workspace.to_owned(), source, writable: false })
+}
+
+fn environment(name: &str, profile: &Profile, exposed: &Exposed) -> Vec<(String, String)> {
+    let mut path: Vec<String> = exposed.path.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    path.push(SYSTEM_PATH.into());
+    let path = path.join(":");
+    let fixed = [
+        ("HOME", "/holon/home"),
+        ("PATH", &path),
+        ("TMPDIR", "/tmp"),
+        ("TERM", "dumb"),
+        ("USER", "holon"),
+        ("LOGNAME", "holon"),
+        ("SHELL", "/bin/sh"),
+        ("LANG", "C.UTF-8"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_CONFIG_SYSTEM", "/etc/gitconfig"),
+        ("HOLON_MODE", &profile.name),
+        ("HOLON_RUN_ID", name),
+        ("HOLON_INPUT_DIR", "/holon/input"),
+        ("HOLON_WORKSPACE_DIR", WORKSPACE_INSIDE),
+    ];
+    let mut env: Vec<(String, String)> = fixed.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+    for (key, value) in &exposed.env {
+        if !env.iter().any(|(k, _)| k == key) {
+            env.push((key.clone(), value.clone()));
+        }
+    }
+    env
+}
+
+/// Whose files these are.
+pub(super) fn owner_of(workspace: &Path) -> Option<(u32, u32)> {
+    workspace.metadata().ok().map(|m| (m.uid(), m.gid()))
+}

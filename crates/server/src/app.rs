@@ -1,0 +1,200 @@
+//! Everything that lives as long as the server.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holon_core::Profile;
+use holon_core::ids::ThreadId;
+use holon_core::redact::Redactor;
+use holon_host::record::now;
+use holon_host::thread::{ChatMind, Room, ThreadFolder, from_cassette, over_network};
+use holon_host::{HostError, modes};
+use holon_store::{AuditNote, Store, Thread, Write};
+use serde_json::Value;
+use tokio::sync::{Notify, Semaphore};
+
+use crate::guard::{Rates, Seats, Tokens, User};
+use crate::live::{Held, Lives};
+use crate::metrics::Metrics;
+use crate::problem::{Answer, Problem};
+use crate::runs::Runs;
+use crate::setup::{Minds, Setup};
+
+/// What handlers and turns share.
+pub(crate) struct App {
+    pub(crate) setup: Setup,
+    pub(crate) store: Arc<Store>,
+    pub(crate) redactor: Redactor,
+    pub(crate) lives: Lives,
+    pub(crate) metrics: Metrics,
+    pub(crate) tokens: Tokens,
+    pub(crate) rates: Rates,
+    pub(crate) streams: Seats,
+    pub(crate) turns: Seats,
+    /// Turns that may have hands at the same time.
+    pub(crate) room: Room,
+    pub(crate) runs: Runs,
+    minds: Mutex<HashMap<String, ChatMind>>,
+    ending: AtomicBool,
+    under_way: AtomicUsize,
+    idle: Notify,
+}
+
+/// A turn or another piece of work the server's end waits for.
+pub(crate) struct Work(Arc<App>);
+
+impl App {
+    pub(crate) fn new(setup: Setup, store: Store) -> Self {
+        let limits = setup.limits;
+        Self {
+            redactor: Redactor::new(setup.secrets.iter().map(|(name, value)| (name, value))),
+            store: Arc::new(store),
+            lives: Lives::default(),
+            metrics: Metrics::default(),
+            tokens: Tokens::new(&setup.doors.tokens),
+            rates: Rates::new(limits.rate, limits.burst),
+            streams: Seats::new(limits.streams),
+            turns: Seats::new(limits.turns),
+            room: Arc::new(Semaphore::new(limits.hands)),
+            runs: Runs::new(limits.runs),
+            minds: Mutex::default(),
+            ending: AtomicBool::new(false),
+            under_way: AtomicUsize::new(0),
+            idle: Notify::new(),
+            setup,
+        }
+    }
+
+    /// A user's thread.
+    pub(crate) async fn thread(&self, user: &User, id: &str) -> Answer<Thread> {
+        let missing = || Problem::not_found("thread");
+        let id: ThreadId = id.parse().map_err(|_| missing())?;
+        let thread = self.store.read(move |backend| backend.thread(&id)).await?;
+        thread.filter(|thread| thread.user == user.0).ok_or_else(missing)
+    }
+
+    /// The live form of a thread.
+    pub(crate) async fn held(&self, id: &ThreadId) -> Answer<Held> {
+        self.lives.get(id, &self.store).await?.ok_or_else(|| Problem::not_found("thread"))
+    }
+
+    /// The files of a thread.
+    pub(crate) fn folder(&self, thread: &Thread) -> Result<ThreadFolder, HostError> {
+        ThreadFolder::open(&self.setup.places, &thread.id, Path::new(&thread.workspace))
+    }
+
+    /// The profile of a chat mode, narrowed by what the thread's tools table says.
+    pub(crate) fn profile(&self, mode: &str, thread: &Thread) -> Result<Profile, HostError> {
+        let workspace = Path::new(&thread.workspace);
+        let name = if mode == "build" { "execute" } else { mode };
+        let mut profile = modes::catalog(&self.setup.places, Some(workspace))?.resolve(name)?;
+        // The strictest opinion wins, so a further layer can only narrow.
+        profile.tools.layers.push(thread.tools.clone());
+        Ok(profile)
+    }
+
+    /// Who answers in a thread.
+    pub(crate) fn mind(&self, thread: &Thread, profile: &Profile) -> Result<ChatMind, HostError> {
+        let key = match &self.setup.minds {
+            Minds::Cassette { .. } => thread.id.as_str().to_owned(),
+            Minds::Network { .. } => {
+                format!("{} {}", profile.model.intent, thread.model.as_deref().unwrap_or_default())
+            }
+        };
+        let mut minds = self.minds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mind) = minds.get(&key) {
+            return Ok(mind.clone());
+        }
+        let mind = match &self.setup.minds {
+            Minds::Cassette { file, .. } => from_cassette(file)?,
+            Minds::Network { provider, model, .. } => {
+                let wished = thread.model.as_deref().or(model.as_deref());
+                over_network(&*self.setup.around.env, provider.as_deref(), wished, profile)?
+            }
+        };
+        minds.insert(key, mind.clone());
+        Ok(mind)
+    }
+
+    /// An entry of the audit log.
+    pub(crate) fn audit(&self, actor: &str, action: &str, about: Option<(&ThreadId, u64)>, detail: Value) -> Write {
+        let detail = self.clean(detail);
+        let (thread, turn) = about.unzip();
+        Write::Audit(Box::new(AuditNote {
+            at: now(),
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            thread: thread.map(|id| id.as_str().to_owned()),
+            turn: turn.filter(|turn| *turn > 0),
+            detail,
+        }))
+    }
+
+    /// JSON with credentials removed.
+    pub(crate) fn clean(&self, value: Value) -> Value {
+        let text = value.to_string();
+        let clean = self.redactor.redact_str(&text);
+        if clean == text {
+            return value;
+        }
+        serde_json::from_str(&clean).unwrap_or_else(|_| Value::String("[redacted]".to_owned()))
+    }
+
+    /// Begins work that the end of the server waits for; none is begun any more once it ends.
+    pub(crate) fn begin_work(self: &Arc<Self>) -> Answer<Work> {
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        let work = Work(Arc::clone(self));
+        if self.is_ending() { Err(Problem::ending()) } else { Ok(work) }
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// Ends everything under way, keeps what it came to, and closes the store.
+    pub(crate) async fn end(&self, patience: Duration) {
+        self.ending.store(true, Ordering::SeqCst);
+        self.lives.cancel_all();
+        self.runs.cancel_all();
+        let waited = tokio::time::timeout(patience, async {
+            loop {
+                let idle = self.idle.notified();
+                if self.under_way.load(Ordering::SeqCst) == 0 {
+                    return;
+                }
+                // A turn that had only just begun did not hear the first call.
+                self.lives.cancel_all();
+                let _ = tokio::time::timeout(Duration::from_millis(200), idle).await;
+            }
+        });
+        let _ = waited.await;
+        let store = Arc::clone(&self.store);
+        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+    }
+
+    /// Where an upload's bytes are.
+    pub(crate) fn upload_path(&self, id: &str) -> PathBuf {
+        self.setup.places.state.join("server/uploads").join(id)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+        self.0.idle.notify_waiters();
+    }
+}
+
+/// A name nobody can guess, with a prefix that says what it names.
+pub(crate) fn fresh(prefix: &str) -> String {
+    use std::fmt::Write as _;
+    let mut random = [0_u8; 10];
+    // Without randomness an id could only meet another one, which the store would notice.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let mut id = format!("{prefix}-");
+    random.iter().for_each(|byte| drop(write!(id, "{byte:02x}")));
+    id
+}

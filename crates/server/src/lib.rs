@@ -1,0 +1,1 @@
+//! HTTP, event streams and the page.

@@ -1,0 +1,136 @@
+//! Every error a client gets: a status, a code to act on, words to read.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use holon_host::HostError;
+use holon_store::StoreError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// What went wrong, as the body of every answer with a status of 400 or more.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// What to act on, e.g. `thread_not_found`.
+    pub code: String,
+    /// What to read.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// More, depending on the code: `modes`, `paths`, …
+    #[serde(flatten)]
+    #[schema(value_type = Object, additional_properties = true)]
+    pub more: Map<String, Value>,
+    #[serde(skip)]
+    status: u16,
+    #[serde(skip)]
+    retry_after: Option<u64>,
+}
+
+/// What a handler gives back.
+pub(crate) type Answer<T> = Result<T, Problem>;
+
+impl Problem {
+    /// A problem with this status and code.
+    pub(crate) fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: None,
+            more: Map::new(),
+            status: status.as_u16(),
+            retry_after: None,
+        }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}"))
+    }
+
+    pub(crate) fn conflict(code: &str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    pub(crate) fn too_many(message: impl Into<String>, seconds: u64) -> Self {
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many", message);
+        Self { retry_after: Some(seconds), ..problem }
+    }
+
+    pub(crate) fn ending() -> Self {
+        let problem =
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is shutting down");
+        Self { retry_after: Some(5), ..problem }
+    }
+
+    /// Something of ours went wrong; the words may be read by anyone.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    #[must_use]
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let retry = self.retry_after;
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = retry {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(e: StoreError) -> Self {
+        match e {
+            StoreError::Closed => Self::ending(),
+            StoreError::Conflict(_) => Self::conflict("conflict", "this was changed by somebody else meanwhile"),
+            other => Self::internal(other.to_string()),
+        }
+    }
+}
+
+impl From<HostError> for Problem {
+    fn from(e: HostError) -> Self {
+        let hint = e.hint();
+        let problem = match &e {
+            HostError::Usage { .. } | HostError::Mode(_) | HostError::Spec(_) => Self::invalid(e.to_string()),
+            HostError::Walls { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "walls", e.to_string())
+            }
+            HostError::Model(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "model", e.to_string()),
+            _ => Self::internal(e.to_string()),
+        };
+        match hint {
+            Some(hint) => problem.with_hint(hint),
+            None => problem,
+        }
+    }
+}

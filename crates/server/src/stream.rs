@@ -1,0 +1,142 @@
+//! A thread's events as an answer that goes on: what is stored, what comes, and one `done` at the end.
+//!
+//! Whoever reads pulls: nothing is queued for a slow reader, who finds in the store what memory no longer has.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use holon_store::{EventRow, Store};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::feed::Standing;
+use crate::guard::Seat;
+use crate::live::Held;
+
+/// Silence after which a comment shows that the connection lives.
+const PING: Duration = Duration::from_secs(15);
+/// Events read at once.
+const PAGE: usize = 200;
+
+/// One reader of a thread.
+pub(crate) struct Reader {
+    pub(crate) store: Arc<Store>,
+    /// Keeps the thread live.
+    pub(crate) held: Held,
+    pub(crate) thread: holon_core::ids::ThreadId,
+    /// The last event the reader has.
+    pub(crate) after: u64,
+    /// A place among those who may read at once.
+    pub(crate) seat: Seat,
+}
+
+enum State {
+    Going(Box<Going>),
+    Over,
+}
+
+struct Going {
+    reader: Reader,
+    standing: watch::Receiver<Standing>,
+    ready: VecDeque<Arc<EventRow>>,
+}
+
+impl Reader {
+    /// The answer; it ends when the thread has nothing more to say for now.
+    pub(crate) fn answer(self) -> Response {
+        let standing = self.held.feed.watch();
+        let going = Going { reader: self, standing, ready: VecDeque::new() };
+        let chunks = stream::unfold(State::Going(Box::new(going)), |state| async move {
+            match state {
+                State::Over => None,
+                State::Going(mut going) => {
+                    let (bytes, ended) = going.next().await;
+                    let next = if ended { State::Over } else { State::Going(going) };
+                    Some((Ok::<_, std::convert::Infallible>(bytes), next))
+                }
+            }
+        });
+        event_stream(Body::from_stream(chunks))
+    }
+}
+
+/// An answer that is an event stream; nothing on the way may hold it back.
+pub(crate) fn event_stream(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+impl Going {
+    /// The next bytes, and whether they are the last.
+    async fn next(&mut self) -> (Bytes, bool) {
+        loop {
+            let standing = *self.standing.borrow_and_update();
+            if self.ready.is_empty() && self.reader.after < standing.seq {
+                if let Err(e) = self.fetch().await {
+                    let data = serde_json::json!({"message": e.to_string(), "code": "internal"});
+                    return (Bytes::from(format!("event: error\ndata: {data}\n\n{DONE}")), true);
+                }
+            }
+            if !self.ready.is_empty() {
+                return (self.take(), false);
+            }
+            if !standing.running && self.reader.after >= standing.seq {
+                return (Bytes::from_static(DONE.as_bytes()), true);
+            }
+            match timeout(PING, self.standing.changed()).await {
+                Ok(Ok(())) => {}
+                // Nobody will tell anything more.
+                Ok(Err(_)) => return (Bytes::from_static(DONE.as_bytes()), true),
+                Err(_) => return (Bytes::from_static(b": ping\n\n"), false),
+            }
+        }
+    }
+
+    async fn fetch(&mut self) -> Result<(), holon_store::StoreError> {
+        let after = self.reader.after;
+        if let Some(rows) = self.reader.held.feed.recent(after).filter(|rows| !rows.is_empty()) {
+            self.ready = rows.into();
+            return Ok(());
+        }
+        let thread = self.reader.thread.clone();
+        let rows = self.reader.store.read(move |backend| backend.events(&thread, after, PAGE)).await?;
+        self.ready = rows.into_iter().map(Arc::new).collect();
+        if self.ready.is_empty() {
+            // Gone meanwhile, with the whole thread.
+            self.reader.after = u64::MAX;
+        }
+        Ok(())
+    }
+
+    /// What is ready, as bytes; not more than a reader takes at once.
+    fn take(&mut self) -> Bytes {
+        let mut text = String::new();
+        while let Some(row) = self.ready.front() {
+            if !text.is_empty() && text.len() + row.data.len() > 64 << 10 {
+                break;
+            }
+            write_event(&mut text, row);
+            self.reader.after = row.seq;
+            self.ready.pop_front();
+        }
+        Bytes::from(text)
+    }
+}
+
+const DONE: &str = "event: done\ndata: {}\n\n";
+
+/// JSON has no raw line breaks, so one data line always does.
+fn write_event(text: &mut String, row: &EventRow) {
+    use std::fmt::Write as _;
+    let _ = write!(text, "id: {}\nevent: {}\ndata: {}\n\n", row.seq, row.kind, row.data);
+}

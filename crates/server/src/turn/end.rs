@@ -1,0 +1,141 @@
+//! The end of a turn: what it means, and that it is stored.
+
+use holon_agent::{Conversation, Ended, Limit, Reason};
+use holon_core::manifest::Usage;
+use holon_host::record::now;
+use holon_store::{ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use serde_json::json;
+
+use super::carry::Carry;
+use super::keeper::Keeper;
+use crate::feed::Draft;
+
+/// How a turn ended, before it is stored.
+pub(crate) struct Ending {
+    talk: Option<Box<Conversation>>,
+    how: How,
+    changed: bool,
+    /// Something to be told besides.
+    trouble: Option<String>,
+}
+
+enum How {
+    Ended(Box<Ended>, Option<String>),
+    Failed(String, String),
+    Report(String),
+}
+
+impl Ending {
+    /// The loop came to an end; `stopped` says which limit ended its hands.
+    pub(crate) fn of(
+        ended: Ended,
+        talk: Conversation,
+        stopped: Option<String>,
+        changed: Result<bool, String>,
+    ) -> Self {
+        let (changed, trouble) = match changed {
+            Ok(changed) => (changed, None),
+            Err(words) => (false, Some(words)),
+        };
+        Self { talk: Some(Box::new(talk)), how: How::Ended(Box::new(ended), stopped), changed, trouble }
+    }
+
+    /// Nothing could be begun.
+    pub(crate) fn failed_before(code: &str, message: String) -> Self {
+        Self { talk: None, how: How::Failed(code.to_owned(), message), changed: false, trouble: None }
+    }
+
+    /// The supervisor's words.
+    pub(crate) fn report(text: String) -> Self {
+        Self { talk: None, how: How::Report(text), changed: false, trouble: None }
+    }
+
+    /// Whether something went wrong, as opposed to ending or being stopped.
+    pub(crate) fn failed(&self) -> bool {
+        match &self.how {
+            How::Failed(..) => true,
+            How::Report(_) => false,
+            How::Ended(ended, _) => {
+                matches!(ended.reason, Reason::ModelFailed(_) | Reason::HandsGone(_) | Reason::Limit(_))
+            }
+        }
+    }
+}
+
+/// What a turn became, and the error it is told with.
+struct Told {
+    state: TurnState,
+    error: Option<(String, String)>,
+}
+
+fn told(carry: &Carry, how: &How) -> Told {
+    let language = carry.language;
+    let error = |code: &str, words: String| Some((code.to_owned(), words));
+    let (state, error) = match how {
+        How::Report(_) => (TurnState::Completed, None),
+        How::Failed(code, words) => (TurnState::Failed, error(code, words.clone())),
+        How::Ended(ended, stopped) => match &ended.reason {
+            Reason::Finished(_) | Reason::TextOnly => (TurnState::Completed, None),
+            Reason::Interrupted(_) => (TurnState::Waiting, None),
+            Reason::Denied { .. } => (TurnState::Denied, error("plan_mode", language.plan_mode())),
+            Reason::Limit(Limit::Rounds) => {
+                let most = carry.app.setup.limits.iterations;
+                (TurnState::Failed, error("max_iterations", language.max_iterations(most)))
+            }
+            Reason::Limit(limit) => (TurnState::Failed, error("limit", format!("{} is used up", limit.name()))),
+            Reason::Refused(words) => (TurnState::Failed, error("refused", words.clone())),
+            Reason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.to_string())),
+            Reason::Cancelled if carry.app.is_ending() => {
+                (TurnState::Interrupted, error("interrupted", language.interrupted()))
+            }
+            Reason::Cancelled => (TurnState::Cancelled, error("cancelled", language.cancelled())),
+            Reason::ModelFailed(e) => (TurnState::Failed, error("model", e.to_string())),
+            Reason::HandsGone(words) => {
+                let words = stopped.clone().unwrap_or_else(|| words.clone());
+                (TurnState::Failed, error("walls", words))
+            }
+        },
+    };
+    Told { state, error }
+}
+
+/// Stores the end of a turn in one step; streams end after it.
+pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>) {
+    let Told { state, error } = told(carry, &ending.how);
+    let (app, id, turn) = (&carry.app, &carry.thread.id, carry.number);
+    let mut drafts = Vec::new();
+    let mut draft = |kind, data| drafts.push(Draft { turn, kind, data: app.clean(data) });
+    if let How::Report(text) = &ending.how {
+        draft("message", json!({"text": text}));
+    }
+    if let Some(words) = &ending.trouble {
+        draft("note", json!({"kind": "warning", "text": words}));
+    }
+    if let Some((code, message)) = &error {
+        draft("error", json!({"message": message, "code": code}));
+    }
+    let at = now();
+    let waits = state == TurnState::Waiting;
+    let code = error.map(|(code, _)| code);
+    let mut writes = Vec::new();
+    if let Some(talk) = &ending.talk {
+        writes.push(Keeper::write(id, talk));
+    }
+    writes.push(Write::Turn(Box::new(TurnEnd {
+        thread: id.clone(),
+        number: turn,
+        state,
+        code: code.clone(),
+        ended_at: (!waits).then(|| at.clone()),
+        changed: ending.changed.then_some(true),
+    })));
+    writes.push(Write::Thread(Box::new(ThreadChange {
+        state: Some(if waits { ThreadState::Waiting } else { ThreadState::Idle }),
+        usage,
+        ..ThreadChange::of(id.clone(), at)
+    })));
+    let detail = json!({"state": state, "code": code, "changed": ending.changed});
+    writes.push(app.audit("server", "turn_ended", Some((id, turn)), detail));
+    // A store that fails now leaves the turn running; the next start of the server marks it.
+    let _ = carry.held.feed.tell(drafts, writes).await;
+}

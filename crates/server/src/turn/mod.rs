@@ -1,0 +1,13 @@
+//! Turns: from a message to stored events.
+
+mod carry;
+mod end;
+mod keeper;
+mod notes;
+mod recover;
+mod scribe;
+mod start;
+mod title;
+
+pub(crate) use recover::recover;
+pub(crate) use start::{Ask, Resume, cancel, resume, start};

@@ -1,0 +1,43 @@
+//! After a server that was killed: its turns are marked, and their threads can be used again.
+
+use std::sync::Arc;
+
+use holon_host::record::now;
+use holon_store::{EventRow, StoreError, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use serde_json::json;
+
+use crate::app::App;
+use crate::words::Language;
+
+/// Marks every turn that was under way; says how many.
+pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
+    let busy = app.store.read(|backend| backend.busy_threads()).await?;
+    let mut marked = 0;
+    for thread in busy.into_iter().filter(|thread| thread.state == ThreadState::Running) {
+        let at = now();
+        let message = Language::default().interrupted();
+        let event = EventRow {
+            thread: thread.id.clone(),
+            seq: thread.last_seq + 1,
+            turn: thread.turns,
+            kind: "error".into(),
+            data: json!({"message": message, "code": "interrupted"}).to_string(),
+            at: at.clone(),
+        };
+        let end = TurnEnd {
+            thread: thread.id.clone(),
+            number: thread.turns,
+            state: TurnState::Interrupted,
+            code: Some("interrupted".into()),
+            ended_at: Some(at.clone()),
+            changed: None,
+        };
+        let idle = ThreadChange { state: Some(ThreadState::Idle), ..ThreadChange::of(thread.id.clone(), at) };
+        let audit = app.audit("server", "turn_interrupted", Some((&thread.id, thread.turns)), json!({}));
+        app.store
+            .write(vec![Write::Event(event), Write::Turn(Box::new(end)), Write::Thread(Box::new(idle)), audit])
+            .await?;
+        marked += 1;
+    }
+    Ok(marked)
+}

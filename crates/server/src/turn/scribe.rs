@@ -1,0 +1,264 @@
+//! Writes down what a turn tells: the loop's events become the thread's, numbered and stored.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holon_agent::Watcher;
+use holon_core::event::{Ask, Body};
+use holon_core::ids::ThreadId;
+use holon_core::manifest::Usage;
+use holon_core::redact::RedactStream;
+use holon_store::{InterruptRow, StoreError, Write};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::app::App;
+use crate::feed::Draft;
+use crate::live::Held;
+
+/// Pause between two commits that hold nothing but pieces of text, so that pieces become lines.
+const BREATH: Duration = Duration::from_millis(25);
+/// Most of a command's output that is kept with its event.
+const MOST_OUTPUT: usize = 16 << 10;
+
+/// Hears the agent; never waits.
+pub(crate) struct Teller(pub(crate) UnboundedSender<Told>);
+
+/// What a scribe is told.
+pub(crate) enum Told {
+    /// By the loop.
+    Body(Box<Body>),
+    /// To be written with what was told before.
+    Writes(Vec<Write>),
+}
+
+impl Watcher for Teller {
+    fn tell(&self, body: Body) {
+        // Whoever listens is there until the turn is over.
+        let _ = self.0.send(Told::Body(Box::new(body)));
+    }
+}
+
+/// Writes one turn down.
+pub(crate) struct Scribe {
+    pub(crate) app: Arc<App>,
+    pub(crate) held: Held,
+    pub(crate) thread: ThreadId,
+    pub(crate) turn: u64,
+    pub(crate) mode: String,
+    calls: HashMap<String, Call>,
+    text: RedactStream,
+    thoughts: RedactStream,
+    drafts: Vec<Draft>,
+    writes: Vec<Write>,
+    /// What the thread used so far, as told last.
+    usage: Option<Usage>,
+}
+
+#[derive(Default)]
+struct Call {
+    tool: String,
+    class: String,
+    summary: Option<String>,
+    digest: String,
+    output: String,
+}
+
+impl Scribe {
+    pub(crate) fn new(app: Arc<App>, held: Held, thread: ThreadId, turn: u64, mode: String) -> Self {
+        let (text, thoughts) = (app.redactor.stream(), app.redactor.stream());
+        let (calls, drafts, writes) = Default::default();
+        Self { app, held, thread, turn, mode, calls, text, thoughts, drafts, writes, usage: None }
+    }
+
+    /// Writes until everybody who could tell something is gone; gives back what the thread used.
+    pub(crate) async fn write_all(mut self, mut told: UnboundedReceiver<Told>) -> Result<Option<Usage>, StoreError> {
+        while let Some(first) = told.recv().await {
+            self.take(first);
+            while let Ok(more) = told.try_recv() {
+                self.take(more);
+            }
+            let only_words = self.writes.is_empty() && self.drafts.iter().all(|d| matches!(d.kind, "message" | "reasoning"));
+            self.commit().await?;
+            if only_words {
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+        self.flush();
+        self.commit().await?;
+        Ok(self.usage)
+    }
+
+    async fn commit(&mut self) -> Result<(), StoreError> {
+        let (drafts, writes) = (std::mem::take(&mut self.drafts), std::mem::take(&mut self.writes));
+        self.held.feed.tell(drafts, writes).await
+    }
+
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::Writes(writes) => self.writes.extend(writes),
+            Told::Body(body) => self.hear(*body),
+        }
+    }
+
+    fn hear(&mut self, body: Body) {
+        match body {
+            Body::MessageDelta { text } => {
+                self.flush_thoughts();
+                let mut clean = Vec::new();
+                self.text.push(text.as_bytes(), &mut clean);
+                self.words("message", &clean);
+                return;
+            }
+            Body::ReasoningDelta { text } => {
+                self.flush_text();
+                let mut clean = Vec::new();
+                self.thoughts.push(text.as_bytes(), &mut clean);
+                self.words("reasoning", &clean);
+                return;
+            }
+            Body::ToolOutput { call, text } => {
+                let call = self.calls.entry(call.as_str().to_owned()).or_default();
+                if call.output.len() < MOST_OUTPUT {
+                    call.output.push_str(&text);
+                }
+                return;
+            }
+            _ => self.flush(),
+        }
+        self.event(body);
+    }
+
+    fn event(&mut self, body: Body) {
+        match body {
+            Body::RoundStarted { round } => self.draft("round", json!({"round": round})),
+            Body::MessageRestarted {} => self.draft("message", json!({"text": "", "restart": true})),
+            Body::ToolProposed { call, tool, class, arguments_sha256, summary } => {
+                let call = self.calls.entry(call.as_str().to_owned()).or_default();
+                (call.tool, call.class, call.summary) = (tool, class.to_string(), summary);
+                call.digest = arguments_sha256;
+            }
+            Body::ToolDecided { call, verdict, rule, reason } => {
+                self.decided(call.as_str(), &verdict.to_string(), &rule, &reason);
+            }
+            Body::ToolFinished { call, ok, duration_ms, exit_code, summary } => {
+                let known = self.calls.remove(call.as_str()).unwrap_or_default();
+                self.draft(
+                    "tool_end",
+                    json!({"call": call, "tool": known.tool, "ok": ok, "exit_code": exit_code, "duration_ms": duration_ms,
+                        "summary": summary, "output": cut(&known.output)}),
+                );
+            }
+            Body::TodosChanged { todos } => self.draft("graph", json!({"todos": todos})),
+            Body::Interrupted { id, asks } => self.interrupted(&id, &asks),
+            Body::Usage { total } => {
+                self.usage = Some(total.clone());
+                self.draft("usage", json!(total));
+            }
+            Body::ModelWaiting { wait_ms, reason } => {
+                self.draft("note", json!({"kind": "waiting", "text": reason, "wait_ms": wait_ms}));
+            }
+            Body::Compacted { before, after } => {
+                self.draft("note", json!({"kind": "compacted", "text": format!("{before} → {after}")}));
+            }
+            Body::Warning { message } => self.draft("note", json!({"kind": "warning", "text": message})),
+            Body::Supervisor { record } => {
+                if let Some(graph) = record.pointer("/payload/graph") {
+                    self.draft("graph", json!({"graph": graph}));
+                }
+                self.draft("supervisor", json!({"record": record}));
+            }
+            // The rest is told by how the turn ends, or is for replaying runs only.
+            _ => {}
+        }
+    }
+
+    fn decided(&mut self, id: &str, verdict: &str, rule: &str, reason: &str) {
+        let call = self.calls.entry(id.to_owned()).or_default();
+        let data = json!({"call": id, "tool": call.tool, "class": call.class, "summary": call.summary,
+            "decision": verdict, "rule": rule, "reason": reason});
+        let detail = json!({"call": id, "tool": call.tool, "verdict": verdict, "rule": rule, "mode": self.mode,
+            "arguments_sha256": call.digest});
+        let actor = if rule == "person" { "person" } else { "policy" };
+        self.draft("tool_start", data);
+        let audit = self.app.audit(actor, "tool_decided", Some((&self.thread, self.turn)), detail);
+        self.writes.push(audit);
+    }
+
+    fn interrupted(&mut self, id: &str, asks: &[Ask]) {
+        let data = self.app.clean(interrupt(id, asks));
+        self.writes.push(Write::Interrupt(InterruptRow {
+            thread: self.thread.clone(),
+            id: id.to_owned(),
+            turn: self.turn,
+            body: data.to_string(),
+            answered_at: None,
+        }));
+        self.draft("interrupt", data);
+    }
+
+    fn draft(&mut self, kind: &'static str, data: Value) {
+        let data = self.app.clean(data);
+        self.drafts.push(Draft { turn: self.turn, kind, data });
+    }
+
+    /// Words join the ones before them that are not stored yet.
+    fn words(&mut self, kind: &'static str, clean: &[u8]) {
+        if clean.is_empty() {
+            return;
+        }
+        let text = String::from_utf8_lossy(clean);
+        if let Some(last) = self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none())
+            && let Some(Value::String(before)) = last.data.get_mut("text")
+        {
+            before.push_str(&text);
+            return;
+        }
+        self.drafts.push(Draft { turn: self.turn, kind, data: json!({"text": text}) });
+    }
+
+    fn flush(&mut self) {
+        self.flush_thoughts();
+        self.flush_text();
+    }
+
+    fn flush_text(&mut self) {
+        let mut clean = Vec::new();
+        self.text.flush(&mut clean);
+        self.words("message", &clean);
+    }
+
+    fn flush_thoughts(&mut self) {
+        let mut clean = Vec::new();
+        self.thoughts.flush(&mut clean);
+        self.words("reasoning", &clean);
+    }
+}
+
+/// What a person is asked, in the form of the API: questions to answer, calls to approve.
+fn interrupt(id: &str, asks: &[Ask]) -> Value {
+    let mut data = json!({"id": id});
+    let questions: Vec<Value> = asks
+        .iter()
+        .flat_map(|ask| ask.questions.iter().map(move |q| (ask, q)))
+        .map(|(ask, q)| json!({"call": ask.call, "question": q.text, "options": q.options}))
+        .collect();
+    let actions: Vec<Value> = asks
+        .iter()
+        .filter(|ask| ask.questions.is_empty())
+        .map(|ask| json!({"call": ask.call, "name": ask.tool, "summary": ask.summary, "reason": ask.reason}))
+        .collect();
+    if !questions.is_empty() {
+        data["questions"] = questions.into();
+    }
+    if !actions.is_empty() {
+        data["action_requests"] = actions.into();
+    }
+    data
+}
+
+fn cut(text: &str) -> &str {
+    let end = (0..=text.len().min(MOST_OUTPUT)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}

@@ -1,0 +1,263 @@
+//! Beginning, resuming and stopping turns: everything is checked and stored before anything is done.
+
+use std::sync::Arc;
+
+use holon_agent::{Answer as Given, Conversation};
+use holon_core::ids::ThreadId;
+use holon_host::record::now;
+use holon_store::{ModeSwitch, Thread, ThreadChange, ThreadState, Turn, TurnEnd, TurnState, Upload, Write};
+use serde_json::{Value, json};
+
+use super::carry::{Carry, Way};
+use super::keeper::CONVERSATION;
+use crate::app::App;
+use crate::feed::Draft;
+use crate::guard::User;
+use crate::live::{Busy, Held};
+use crate::problem::{Answer, Problem};
+use crate::words::Language;
+
+/// The modes of a chat.
+pub(crate) const MODES: [&str; 2] = ["build", "plan"];
+/// A message that is for the supervisor, not for the model.
+const SUPERVISOR: &str = "~supervisor";
+
+/// A message.
+pub(crate) struct Ask {
+    pub(crate) message: String,
+    pub(crate) files: Vec<Upload>,
+    pub(crate) mode: String,
+    pub(crate) language: Language,
+}
+
+/// A person's answer to what a turn waits for.
+pub(crate) struct Resume {
+    pub(crate) interrupt: String,
+    pub(crate) answers: Vec<String>,
+    pub(crate) decisions: Vec<Given>,
+    pub(crate) language: Language,
+}
+
+/// Begins a turn; gives back the live thread and the number of the last event before it.
+pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask) -> Answer<(Held, u64)> {
+    let work = app.begin_work()?;
+    let held = app.held(&thread.id).await?;
+    let busy = held.live.begin().ok_or_else(running)?;
+    let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
+    // Read again: what was true before nobody else could begin may not be any more.
+    let thread = app.thread(user, thread.id.as_str()).await?;
+    let id = thread.id.clone();
+    let turns = app.store.read(move |backend| backend.turns(&id)).await?;
+    let number = thread.turns + 1;
+    let after = held.feed.next_seq() - 1;
+    let at = now();
+    let turn = Turn {
+        thread: thread.id.clone(),
+        number,
+        mode: ask.mode.clone(),
+        message: app.redactor.redact_str(&ask.message),
+        files: ask.files.iter().map(|file| file.id.clone()).collect(),
+        state: TurnState::Running,
+        code: None,
+        first_seq: after + 1,
+        last_seq: after + 1,
+        started_at: at.clone(),
+        ended_at: None,
+        changed: false,
+        applied: false,
+    };
+    let files: Vec<Value> =
+        ask.files.iter().map(|f| json!({"id": f.id, "name": f.name, "bytes": f.bytes})).collect();
+    let told = json!({"turn": number, "mode": ask.mode, "message": turn.message, "files": files, "at": at});
+    let mut writes = given_up(app, &thread, &turns).await?;
+    writes.push(Write::NewTurn(Box::new(turn)));
+    writes.push(Write::Thread(Box::new(ThreadChange {
+        state: Some(ThreadState::Running),
+        mode: Some(ask.mode.clone()),
+        ..ThreadChange::of(thread.id.clone(), at.clone())
+    })));
+    if thread.mode.as_deref() != Some(&ask.mode) {
+        let switch = ModeSwitch { turn: number, from: thread.mode.clone(), to: ask.mode.clone(), at };
+        let detail = json!({"from": switch.from, "to": switch.to});
+        writes.push(Write::Mode(thread.id.clone(), switch));
+        writes.push(app.audit(&user.0, "mode_switched", Some((&thread.id, number)), detail));
+    }
+    let detail = json!({"mode": ask.mode, "files": ask.files.iter().map(|f| &f.sha256).collect::<Vec<_>>()});
+    writes.push(app.audit(&user.0, "turn_started", Some((&thread.id, number)), detail));
+    held.feed.set_running(true);
+    let began = held.feed.tell(vec![Draft { turn: number, kind: "turn", data: told }], writes).await;
+    if let Err(e) = began {
+        held.feed.set_running(false);
+        return Err(e.into());
+    }
+    let way = match ask.message.trim() {
+        SUPERVISOR => Way::Report,
+        _ => Way::Message { text: ask.message, files: ask.files },
+    };
+    let carry = Carry {
+        app: Arc::clone(app),
+        held: held.clone(),
+        first: thread.title.is_none() && !matches!(way, Way::Report),
+        thread,
+        before: turns,
+        number,
+        mode: ask.mode,
+        language: ask.language,
+    };
+    spawn(carry, way, busy, seat, work);
+    Ok((held, after))
+}
+
+/// Goes on with a turn that waits; gives back the live thread and the number of the last event before.
+pub(crate) async fn resume(app: &Arc<App>, user: &User, thread: Thread, resume: Resume) -> Answer<(Held, u64)> {
+    let work = app.begin_work()?;
+    let held = app.held(&thread.id).await?;
+    let busy = held.live.begin().ok_or_else(running)?;
+    let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
+    let id = thread.id.clone();
+    let (open, turns) =
+        app.store.read(move |backend| Ok((backend.open_interrupt(&id)?, backend.turns(&id)?))).await?;
+    let open = open.filter(|open| open.id == resume.interrupt).ok_or_else(|| {
+        Problem::conflict("not_waiting", "nothing waits for that answer")
+            .with_hint("it may have been answered already, or a new message may have taken its place")
+    })?;
+    let Some(turn) = turns.iter().find(|turn| turn.number == open.turn) else {
+        return Err(Problem::not_found("turn"));
+    };
+    let answers = sorted(&conversation(app, &thread.id).await?, &resume);
+    let (number, mode) = (turn.number, turn.mode.clone());
+    let after = held.feed.next_seq() - 1;
+    let at = now();
+    let told = json!({"turn": number, "mode": mode, "resumed": true, "at": at, "answers": resume.answers,
+        "decisions": resume.decisions.iter().map(decision).collect::<Vec<_>>()});
+    let detail = json!({"interrupt": resume.interrupt, "decisions": told["decisions"]});
+    let writes = vec![
+        Write::Answered(thread.id.clone(), resume.interrupt.clone(), at.clone()),
+        Write::Turn(Box::new(TurnEnd {
+            thread: thread.id.clone(),
+            number,
+            state: TurnState::Running,
+            code: None,
+            ended_at: None,
+            changed: None,
+        })),
+        Write::Thread(Box::new(ThreadChange {
+            state: Some(ThreadState::Running),
+            ..ThreadChange::of(thread.id.clone(), at)
+        })),
+        app.audit(&user.0, "answered", Some((&thread.id, number)), detail),
+    ];
+    held.feed.set_running(true);
+    let draft = Draft { turn: number, kind: "turn", data: app.clean(told) };
+    if let Err(e) = held.feed.tell(vec![draft], writes).await {
+        held.feed.set_running(false);
+        return Err(e.into());
+    }
+    let before = turns.into_iter().filter(|turn| turn.number < number).collect();
+    let carry = Carry {
+        app: Arc::clone(app),
+        held: held.clone(),
+        first: false,
+        thread,
+        before,
+        number,
+        mode,
+        language: resume.language,
+    };
+    spawn(carry, Way::Answers(answers), busy, seat, work);
+    Ok((held, after))
+}
+
+/// Stops a turn; says whether there was one.
+pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answer<bool> {
+    let held = app.held(&thread.id).await?;
+    let audit = |turn| app.audit(&user.0, "cancelled", Some((&thread.id, turn)), json!({}));
+    if held.live.cancel() {
+        app.store.write(vec![audit(thread.turns)]).await?;
+        return Ok(true);
+    }
+    let Some(_busy) = held.live.begin() else { return Ok(false) };
+    let id = thread.id.clone();
+    let turns = app.store.read(move |backend| backend.turns(&id)).await?;
+    let mut writes = given_up(app, thread, &turns).await?;
+    if writes.is_empty() {
+        return Ok(false);
+    }
+    writes.push(Write::Thread(Box::new(ThreadChange {
+        state: Some(ThreadState::Idle),
+        ..ThreadChange::of(thread.id.clone(), now())
+    })));
+    writes.push(audit(thread.turns));
+    app.store.write(writes).await?;
+    Ok(true)
+}
+
+fn spawn(carry: Carry, way: Way, busy: Busy, seat: crate::guard::Seat, work: crate::app::Work) {
+    let (app, id, held) = (Arc::clone(&carry.app), carry.thread.id.clone(), carry.held.clone());
+    tokio::spawn(async move {
+        carry.go(way).await;
+        // In this order: whoever sees the end of the stream may begin the next turn at once.
+        drop(busy);
+        held.feed.set_running(false);
+        drop((held, seat));
+        app.lives.release(&id);
+        drop(work);
+    });
+}
+
+fn running() -> Problem {
+    Problem::conflict("turn_running", "something is under way in this thread already")
+        .with_hint("wait for its end, follow it at /events, or stop it with /cancel")
+}
+
+/// What has to be written when a turn that waits for a person is not waited for any longer.
+async fn given_up(app: &App, thread: &Thread, turns: &[Turn]) -> Answer<Vec<Write>> {
+    let id = thread.id.clone();
+    let Some(open) = app.store.read(move |backend| backend.open_interrupt(&id)).await? else {
+        return Ok(Vec::new());
+    };
+    let at = now();
+    let mut writes = vec![Write::Answered(thread.id.clone(), open.id, at.clone())];
+    if turns.iter().any(|turn| turn.number == open.turn && turn.state == TurnState::Waiting) {
+        writes.push(Write::Turn(Box::new(TurnEnd {
+            thread: thread.id.clone(),
+            number: open.turn,
+            state: TurnState::Cancelled,
+            code: Some("not_answered".into()),
+            ended_at: Some(at),
+            changed: None,
+        })));
+    }
+    Ok(writes)
+}
+
+/// The kept conversation of a thread; a new one when there is none.
+pub(super) async fn conversation(app: &App, id: &ThreadId) -> Answer<Conversation> {
+    let thread = id.clone();
+    let kept = app.store.read(move |backend| backend.kept(&thread, CONVERSATION)).await?;
+    match kept {
+        None => Ok(Conversation::default()),
+        Some(text) => serde_json::from_str(&text)
+            .map_err(|e| Problem::internal(format!("the conversation cannot be read: {e}"))),
+    }
+}
+
+/// One answer per ask, in the order of the asks.
+fn sorted(conversation: &Conversation, resume: &Resume) -> Vec<Given> {
+    let Some(pending) = &conversation.pending else { return Vec::new() };
+    let mut answers = resume.answers.iter().cloned();
+    let mut decisions = resume.decisions.iter().cloned();
+    let one = |ask: &holon_core::event::Ask| match ask.questions.len() {
+        0 => decisions.next().unwrap_or_else(|| Given::Rejected("not answered".into())),
+        n => Given::Given(answers.by_ref().take(n).collect()),
+    };
+    pending.interrupt.asks.iter().map(one).collect()
+}
+
+fn decision(given: &Given) -> Value {
+    match given {
+        Given::Approved => json!({"type": "approve"}),
+        Given::Rejected(why) => json!({"type": "reject", "message": why}),
+        Given::Given(words) => json!({"type": "answer", "message": words}),
+    }
+}

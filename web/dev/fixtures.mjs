@@ -1,0 +1,63 @@
+// Runs, modes and audit entries of the stand-in.
+import { PATCH } from "./scripts.mjs";
+
+export const info = {
+  version: "0.1.0", user: "local", workspaces: ["/srv/projects", "/srv/work"], demo: true, default_workspace: "/srv/projects/greeter", model: "demo/cassette",
+  limits: { upload_bytes: 10 * 1024 * 1024, message_bytes: 256 * 1024 },
+};
+
+const run = (id, goal, mode, more, artifacts) => ({
+  id, workspace: "/srv/projects/greeter", mode, goal, agent: "native", started_at: "2026-11-15T08:01:00Z", state: "finished", outcome: "success", exit_code: 0, gate: null,
+  manifest: { run_id: id, status: "completed", outcome: "success" }, artifacts: artifacts.map((path) => ({ path, bytes: (FILES[path] ?? "").length })), ...more,
+});
+
+const FILES = {
+  "diff.patch": PATCH,
+  "summary.md": "# Summary\n\nThe greeting can be loud now. Two tests pass.\n",
+  "plan.md": "# Plan\n\n## Goal\nA loud greeting.\n\n## Context\n`src/greet.py`\n\n## Steps\n1. Add the parameter\n2. Test it\n\n## Risks\nCallers with positional arguments.\n\n## Verification\n`pytest`\n",
+  "plan.json": JSON.stringify({ steps: [{ id: "s1", title: "Add the parameter", files: ["src/greet.py"], checks: ["pytest -q"], depends_on: [] }, { id: "s2", title: "Test it", files: ["tests/test_greet.py"], checks: ["pytest -q"], depends_on: ["s1"] }], risks: ["Callers with positional arguments"], acceptance: ["All tests pass"] }),
+  "review.json": JSON.stringify({
+    version: 1, base: "abc", head: "def", verdict: "block",
+    findings: [
+      { path: "src/greet.py", line: 4, end_line: 6, side: "new", severity: "high", category: "correctness", title: "A name of None is greeted", body: "`greet(None)` says **hello None**.", suggestion: '    if name is None:\n        raise ValueError("a name is needed")', confidence: 0.9, snippet: '    text = f"hello {name}"\n    return text.upper() if loud else text', fingerprint: "f1", location: "verified" },
+      { path: "src/greet.py", line: 1, side: "new", severity: "nit", category: "style", title: "The docstring could say more", body: "One sentence is enough.", confidence: 0.4, snippet: '"""Greetings."""', fingerprint: "f2", location: "verified" },
+      { path: "README.md", line: null, side: "new", severity: "medium", category: "docs", title: "The option is not described", body: "Say how to be loud.", confidence: 0.7, snippet: "", fingerprint: "f3", location: "file" },
+    ],
+  }),
+  "ethics.json": JSON.stringify({
+    request_id: "r", goal_id: "g", risk_level: "low", is_approved: true, approval_justification: "A greeting is harmless.",
+    principle_impacts: [{ principle: "privacy", impact: "none", rationale: "No data is kept." }], mitigations: ["None needed"],
+    evidence: [{ kind: "file", ref: "src/greet.py", sha256: null, excerpt: null }], checks: [{ id: "secrets", status: "pass", detail: "no token shapes" }, { id: "licences", status: "unverified", detail: "one could not be looked up offline" }], history: null,
+  }),
+};
+
+export const runs = [
+  run("20261115-080100-aaaaaa", "Make the greeting loud", "plan-then-execute", { state: "gate", outcome: null, exit_code: null, gate: { step: "execute", files: { "plan/plan.md": "ab12".repeat(16), "plan/plan.json": "cd34".repeat(16) } } }, ["plan.md", "plan.json"]),
+  run("20261115-075500-bbbbbb", "Review the greeting", "review", {}, ["review.json", "summary.md"]),
+  run("20261115-074000-cccccc", "Make the greeting loud", "execute", {}, ["diff.patch", "summary.md", "ethics.json"]),
+  run("20261115-073000-dddddd", "Rename everything", "execute", { outcome: "failure", exit_code: 1, manifest: { error: { kind: "model", message: "the provider refused the key", hint: "set OPENROUTER_API_KEY" }, breaches: [] } }, []),
+];
+
+export const runFile = (_id, path) => FILES[path];
+
+const rows = (access) => [
+  ["name", "plan", "built-in"], ["workspace.access", access, "built-in"], ["tools.execute", "allow", "built-in"], ["tools.write_file", access === "rw" ? "allow" : "deny", "built-in"], ["tools.ask_user", "ask", "built-in"],
+  ["network.tools", "gateway", "built-in"], ["limits.rounds", 100, "~/.config/holon/config.toml"], ["limits.timeout", "1h", "built-in"], ["artifacts.required", ["plan.md"], "built-in"], ["model.intent", "architect", "built-in"],
+].map(([key, value, origin]) => ({ key, value, origin }));
+
+export const modes = [
+  { name: "execute", aliases: ["build", "code"], description: "Changes the code and hands back a patch", source: "built-in", access: "rw", chat: true, rows: rows("rw") },
+  { name: "plan", aliases: [], description: "Thinks a change through and writes it down; changes nothing", source: "built-in", access: "read-only", chat: true, rows: rows("read-only") },
+  { name: "review", aliases: ["code_review"], description: "Reads a change and says what is wrong with it", source: "built-in", access: "read-only", chat: false, rows: rows("read-only") },
+];
+
+const entry = (seq) => ({
+  seq, at: "2026-11-15T08:00:00Z", actor: "local", action: ["turn.started", "tool.decided", "mode.switched", "apply"][seq % 4], thread: seq % 2 ? "t-big" : "t-other", turn: seq,
+  detail: { tool: "execute", verdict: seq % 3 ? "allow" : "deny", rule: "chat plan: execute = deny", arguments_sha256: "ef56".repeat(16) }, prev: "0".repeat(64), hash: `${seq}a7c`.padEnd(64, "0"),
+});
+
+export function audit(query) {
+  const thread = query.get("thread");
+  const entries = Array.from({ length: 24 }, (_, at) => entry(at + 1)).filter((one) => one.seq > Number(query.get("after") ?? 0) && (!thread || one.thread === thread));
+  return { entries, head: { seq: 24, hash: "9f2c".repeat(16) } };
+}

@@ -1,0 +1,147 @@
+// What the stand-in answers; the words of a message choose the script.
+
+export const PATCH = `diff --git a/src/greet.py b/src/greet.py
+index 1111111..2222222 100644
+--- a/src/greet.py
++++ b/src/greet.py
+@@ -1,8 +1,10 @@ def greet(name):
+ """Greetings."""
+ 
+-def greet(name):
+-    return "hello " + name
++def greet(name: str, loud: bool = False) -> str:
++    """A greeting for one person."""
++    text = f"hello {name}"
++    return text.upper() if loud else text
+ 
+ 
+ if __name__ == "__main__":
+-    print(greet("world"))
++    print(greet("world", loud=True))
+diff --git a/tests/test_greet.py b/tests/test_greet.py
+new file mode 100644
+index 0000000..3333333
+--- /dev/null
++++ b/tests/test_greet.py
+@@ -0,0 +1,4 @@
++from src.greet import greet
++
++def test_loud():
++    assert greet("a", loud=True) == "HELLO A"
+`;
+
+const step = (name, data, wait = 0) => ({ name, data, wait });
+const say = (text, wait = 12) => (text.match(/[\s\S]{1,9}/g) ?? []).map((piece) => step("message", { text: piece }, wait));
+const usage = step("usage", { input: 18423, cached: 12000, output: 1290, reasoning: 310, cost_usd: 0.0421 });
+
+const call = (id, tool, summary, output, more = {}) => [
+  step("tool_start", { call: id, tool, class: "exec", summary, decision: "allow", rule: "build: execute = allow", reason: "build mode allows this" }, 30),
+  { ...step("tool_end", { call: id, tool, ok: true, exit_code: tool === "execute" ? 0 : null, duration_ms: 38, summary: "", output, ...more }, 120), changed: /write|edit/.test(tool) },
+];
+
+const node = (id, type, title, status, retries = 0) => ({ id, type, title, phase: "editing", status, retries });
+const graph = (statuses, cursor, status = "running") => ({
+  graphId: "graph-1", goal: "Make the greeting loud", status, cursor: { branchId: "main", nodeId: cursor, nodeIndex: 0, completedNodeIds: [] },
+  nodes: [
+    node("node-01", "inspect", "Read src/greet.py", statuses[0]), node("node-02", "edit", "Add the loud option", statuses[1]),
+    node("node-03", "verify", "Run the tests", statuses[2], statuses[2] === "failed" ? 2 : 0), node("node-04", "summarize", "Say what was done", statuses[3]),
+    node("node-fb01", "fallback", "Smaller change", "pending"),
+  ],
+  edges: [
+    { from: "node-01", to: "node-02", kind: "normal" }, { from: "node-02", to: "node-03", kind: "normal" }, { from: "node-03", to: "node-04", kind: "normal" },
+    { from: "node-03", to: "node-fb01", kind: "fallback" }, { from: "node-fb01", to: "node-04", kind: "normal" },
+  ],
+});
+const record = (round, phase, event, reason) => step("supervisor", { record: { ts: round * 1000, run: null, round, level: "adaptive", mode: phase === "free" ? "free" : "forced", phase, event, reason, payload: {} } });
+
+const ANSWER = `## What I did
+
+\`greet\` now takes \`loud\`, and there is a test for it.
+
+| file | change |
+|---|---|
+| \`src/greet.py\` | new parameter, type hints |
+| \`tests/test_greet.py\` | one test |
+
+\`\`\`python
+print(greet("world", loud=True))  # HELLO WORLD
+\`\`\`
+
+- [x] tests pass
+- [ ] documentation, if you want it
+
+> Nothing is in your workspace before you apply it.
+`;
+
+const HOSTILE = `<img src=x onerror="window.__pwned=1"><script>window.__pwned=1</script>
+
+[click](javascript:window.__pwned=1) ![pixel](http://elsewhere.invalid/p.png) [data](data:text/html,<script>1</script>) <https://elsewhere.invalid/>
+
+<iframe src="http://elsewhere.invalid"></iframe>
+`;
+
+const PLAN_REFUSED = { en: "This is plan mode; switch to build mode to carry operations out.", zh: "当前为思考模式，请切换到 build 模式执行操作" };
+
+export function scriptFor(message, mode, language, tools) {
+  const has = (word) => message.toLowerCase().includes(word);
+  if (has("ask") || has("选择")) {
+    return [
+      step("round", { round: 1 }, 30), ...say("I need to know one thing first."),
+      step("tool_start", { call: "1-1", tool: "ask_user", class: "ask", summary: "Which way?", decision: "ask", rule: "ask_user = ask", reason: "a person is asked" }),
+      step("interrupt", { id: "i-1", questions: [{ call: "1-1", question: "Which greeting should be the default?", options: ["quiet", "loud"] }, { call: "1-1", question: "Anything else to know?" }] }),
+    ];
+  }
+  if (has("hostile")) {
+    return [
+      step("round", { round: 1 }), step("tool_start", { call: "1-1", tool: "<b>x</b>", summary: "<img src=x onerror=alert(1)>", decision: "allow", reason: "<script>1</script>" }),
+      step("tool_end", { call: "1-1", tool: "<b>x</b>", ok: true, duration_ms: 1, output: "\u001b[31m<script>window.__pwned=1</script>" }), ...say(HOSTILE), step("title", { title: "<img src=x onerror=window.__pwned=1>" }), usage,
+    ];
+  }
+  if (has("fail")) return [step("round", { round: 1 }, 30), step("error", { message: "the provider answered 529 overloaded", code: "model" })];
+  if (mode === "plan" && !has("explain")) {
+    return [
+      step("round", { round: 1 }, 30), step("reasoning", { text: "They want a command run. " }, 20), ...say("Let me run that."),
+      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "ls -la", decision: "deny", rule: "chat plan: execute = deny", reason: "plan mode: switch to build to run this" }, 60),
+      step("error", { message: PLAN_REFUSED[language], code: "plan_mode" }),
+    ];
+  }
+  if (has("slow") || has("drop")) {
+    const words = Array.from({ length: 60 }, (_, at) => `word-${at} `).join("");
+    const pieces = say(words, 40);
+    if (has("drop")) for (const at of [8, 24]) pieces.splice(at, 0, { drop: true });
+    return [step("round", { round: 1 }), ...pieces, usage];
+  }
+  if (tools.execute === "ask") {
+    return [
+      step("round", { round: 1 }), ...say("Two commands need your approval."),
+      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "rm -r build", decision: "ask", rule: "thread: execute = ask", reason: "this thread asks before commands" }),
+      step("interrupt", { id: "i-2", action_requests: [{ call: "1-1", name: "execute", summary: "rm -r build", reason: "this thread asks before commands" }] }),
+    ];
+  }
+  return [
+    step("round", { round: 1 }, 30),
+    ...["The greeting lives in src/greet.py. ", "First look, then change, then test."].map((text) => step("reasoning", { text }, 30)),
+    step("graph", { todos: [{ text: "Look at the greeting", status: "doing" }, { text: "Add the loud option", status: "pending" }, { text: "Test it", status: "pending" }], graph: graph(["running", "pending", "pending", "pending"], "node-01") }),
+    record(1, "free", "task_graph_init", "recover:template_graph"),
+    ...call("1-1", "read_file", "src/greet.py", 'def greet(name):\n    return "hello " + name\n'),
+    step("round", { round: 2 }), step("graph", { graph: graph(["done", "running", "pending", "pending"], "node-02") }), record(2, "takeover", "recover", "takeover:tool_repeat_fail"), record(2, "takeover", "switch", "tier:step_queue"),
+    ...call("2-1", "edit_file", "src/greet.py", "1 hunk applied"), ...call("2-2", "write_file", "tests/test_greet.py", "4 lines written"),
+    step("graph", { todos: [{ text: "Look at the greeting", status: "done" }, { text: "Add the loud option", status: "done" }, { text: "Test it", status: "doing" }], graph: graph(["done", "done", "running", "pending"], "node-03") }),
+    step("round", { round: 3 }), ...call("3-1", "execute", "python -m pytest -q", "F.\n1 failed, 1 passed in 0.04s", { ok: false, exit_code: 1, duration_ms: 1240 }),
+    ...call("3-2", "execute", "python -m pytest -q", "..\n2 passed in 0.04s", { duration_ms: 1180 }),
+    step("graph", { todos: [{ text: "Look at the greeting", status: "done" }, { text: "Add the loud option", status: "done" }, { text: "Test it", status: "done" }], graph: graph(["done", "done", "done", "running"], "node-04") }),
+    record(3, "handoff_pending", "handoff", "handoff:stable"),
+    ...say(ANSWER, 6), usage,
+  ];
+}
+
+export function resumeOf(answers, decisions) {
+  if (decisions) {
+    return [
+      step("tool_start", { call: "1-1", tool: "execute", summary: "rm -r build", decision: decisions[0].type === "approve" ? "allow" : "deny", rule: "person", reason: `decided by you: ${decisions[0].type}` }),
+      ...(decisions[0].type === "approve" ? [step("tool_end", { call: "1-1", tool: "execute", ok: true, exit_code: 0, duration_ms: 5, output: "" })] : []),
+      ...say(decisions[0].type === "approve" ? "Done." : "Then not."),
+    ];
+  }
+  return [step("tool_end", { call: "1-1", tool: "ask_user", ok: true, duration_ms: 4000, output: (answers ?? []).join("\n") }), ...say(`You chose **${answers?.[0] ?? "nothing"}**.`), usage];
+}

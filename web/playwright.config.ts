@@ -1,0 +1,21 @@
+import { defineConfig } from "@playwright/test";
+
+/** The server under test: given by HOLON_PAGE_URL, else the stand-in in dev/. */
+export default defineConfig({
+  testDir: "tests/browser",
+  fullyParallel: false,
+  workers: 1,
+  timeout: 30_000,
+  reporter: process.env.CI ? "dot" : "list",
+  outputDir: process.env.HOLON_PAGE_RESULTS ?? "test-results",
+  use: {
+    browserName: "chromium",
+    headless: true,
+    viewport: { width: 1360, height: 860 },
+    locale: "en-US",
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+    },
+  },
+});

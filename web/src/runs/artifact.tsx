@@ -1,0 +1,56 @@
+/** An artifact, shown as what it is. */
+
+import { lazy, Suspense, type ReactNode } from "react";
+import { api } from "../api/client";
+import { useSpeech } from "../i18n/language";
+import { useServer } from "../ui/ask-server";
+import { Markdown } from "../ui/markdown";
+import { Problem } from "../ui/problem";
+import { EthicsReport } from "./ethics-report";
+import { PlanSteps } from "./plan-steps";
+import { ReviewReport, TrackedFindings } from "./review-report";
+
+const PatchView = lazy(() => import("../ui/patch-view"));
+
+/** Text beyond this is cut; the file itself can be opened. */
+const LONGEST = 400_000;
+
+export function Artifact({ run, path }: { run: string; path: string }) {
+  const { t } = useSpeech();
+  const { value, error, loading, again } = useServer(`artifact/${run}/${path}`, () => api.runFile(run, path));
+  if (error !== null) return <Problem error={error} onRetry={again} />;
+  if (value === null) return loading ? <p className="loading">{t("loading")}</p> : null;
+  if (value === "") return <p className="faint">{t("artifact.empty")}</p>;
+  return <Suspense fallback={<p className="loading">{t("loading")}</p>}>{render(path, value, t("artifact.cut"))}</Suspense>;
+}
+
+function render(path: string, text: string, cut: string): ReactNode {
+  const name = path.split("/").pop() ?? path;
+  if (name.endsWith(".patch") || name.endsWith(".diff")) return <PatchView patch={text} />;
+  if (name.endsWith(".md")) return <Markdown text={text} scope={path.replace(/[^\w]/g, "_")} />;
+  if (name.endsWith(".json")) {
+    const value = parse(text);
+    if (value !== null) {
+      if (name === "review.json") return <ReviewReport value={value} />;
+      if (name === "findings.json") return <TrackedFindings value={value} />;
+      if (name === "plan.json") return <PlanSteps value={value} />;
+      if (name === "ethics.json") return <EthicsReport value={value} />;
+      return <pre tabIndex={0}>{JSON.stringify(value, null, 2).slice(0, LONGEST)}</pre>;
+    }
+  }
+  return (
+    <>
+      <pre tabIndex={0}>{text.slice(0, LONGEST)}</pre>
+      {text.length > LONGEST && <p className="faint">{cut}</p>}
+    </>
+  );
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,123 @@
+/** One run: where it stands, its gate, its artifacts. */
+
+import { useEffect, useState, type ReactNode } from "react";
+import { Link } from "wouter";
+import { api } from "../api/client";
+import type { RunDetail } from "../api/contract";
+import { useSpeech } from "../i18n/language";
+import { useServer } from "../ui/ask-server";
+import { bytes, moment } from "../ui/figures";
+import { Page } from "../ui/page";
+import { Problem } from "../ui/problem";
+import { Artifact } from "./artifact";
+import { GateCard } from "./gate-card";
+import { Outcome } from "./outcome";
+import { useRunEvents, RunTimeline } from "./run-timeline";
+
+/** What people look at first. */
+const ORDER = ["diff.patch", "review.json", "findings.json", "plan.md", "plan.json", "ethics.json", "ethics.md", "debug.json", "summary.md"];
+
+export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
+  const { t, language } = useSpeech();
+  const { value: run, error, again } = useServer(`run/${id}`, () => api.run(id));
+  const events = useRunEvents(id, again);
+  const actions = (
+    <Link href="/runs" className="button">
+      {t("runs.back")}
+    </Link>
+  );
+  return (
+    <Page title={run ? (run.goal.split("\n", 1)[0] ?? id) : id} menu={menu} actions={actions}>
+      {error !== null && <Problem error={error} onRetry={again} />}
+      {run === null && error === null && <p className="loading">{t("loading")}</p>}
+      {run && (
+        <>
+          <p className="run-facts">
+            <Outcome run={run} />
+            <span className="badge">{run.mode}</span>
+            <span>{run.agent}</span>
+            <time dateTime={run.started_at}>{moment(run.started_at, language)}</time>
+            <code className="faint">{run.workspace}</code>
+          </p>
+          {run.goal.includes("\n") && <p className="run-goal">{run.goal}</p>}
+          <ManifestNotes run={run} />
+          {run.state === "gate" && run.gate && <GateCard run={run.id} gate={run.gate} onDecided={again} />}
+          <Artifacts run={run} />
+          <RunTimeline events={events} open={run.state !== "finished"} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** What the manifest says went wrong, in its own words. */
+function ManifestNotes({ run }: { run: RunDetail }) {
+  const { t } = useSpeech();
+  const error = run.manifest?.error as { kind?: string; message?: string; hint?: string } | null | undefined;
+  const breaches = Array.isArray(run.manifest?.breaches) ? (run.manifest.breaches as unknown[]) : [];
+  if (!error && breaches.length === 0) return null;
+  return (
+    <div className="problem">
+      <div className="problem-words">
+        {error && <p className="problem-what">{error.message}</p>}
+        {error?.hint && <p className="problem-remedy">{error.hint}</p>}
+        {breaches.length > 0 && (
+          <>
+            <p className="problem-what">{t("run.breaches", { count: breaches.length })}</p>
+            <pre tabIndex={0}>{JSON.stringify(breaches, null, 2)}</pre>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Artifacts({ run }: { run: RunDetail }) {
+  const { t } = useSpeech();
+  const rank = (path: string) => {
+    const at = ORDER.indexOf(path.split("/").pop() ?? path);
+    return at < 0 ? ORDER.length : at;
+  };
+  const artifacts = run.artifacts.toSorted((a, b) => rank(a.path) - rank(b.path) || a.path.localeCompare(b.path));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const first = artifacts[0]?.path ?? null;
+  const path = chosen ?? first;
+  useEffect(() => {
+    if (chosen !== null && !run.artifacts.some((artifact) => artifact.path === chosen)) setChosen(null);
+  }, [chosen, run]);
+  if (artifacts.length === 0) return <p className="empty">{t("artifacts.none")}</p>;
+  return (
+    <section className="artifacts" aria-label={t("artifacts")}>
+      <div className="tabs" role="tablist" aria-label={t("artifacts")} onKeyDown={arrows}>
+        {artifacts.map((artifact) => (
+          <button
+            key={artifact.path}
+            type="button"
+            role="tab"
+            id={`tab-${artifact.path}`}
+            aria-selected={artifact.path === path}
+            aria-controls="artifact"
+            tabIndex={artifact.path === path ? 0 : -1}
+            onClick={() => setChosen(artifact.path)}
+          >
+            {artifact.path} <span className="faint">{bytes(artifact.bytes)}</span>
+          </button>
+        ))}
+      </div>
+      <div id="artifact" className="artifact" role="tabpanel" aria-labelledby={`tab-${path}`} tabIndex={0}>
+        {path !== null && <Artifact key={path} run={run.id} path={path} />}
+      </div>
+    </section>
+  );
+}
+
+/** Left and right move between tabs, as people with a keyboard expect. */
+function arrows(event: React.KeyboardEvent<HTMLDivElement>): void {
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  if (step === 0) return;
+  const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')];
+  const at = tabs.indexOf(document.activeElement as HTMLElement);
+  const next = tabs[(at + step + tabs.length) % tabs.length];
+  next?.focus();
+  next?.click();
+}

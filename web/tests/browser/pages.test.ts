@@ -1,0 +1,177 @@
+import { barriers, expect, over, SAY, say, test } from "./stage";
+
+test("language and theme are chosen, at once and for later", async ({ page }) => {
+  await page.goto("/");
+  await page.getByLabel("Language").selectOption("zh");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("要做些什么？");
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
+  await page.getByLabel("外观").selectOption("dark");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.reload();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("要做些什么？");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});
+
+test("the address is enough to come back", async ({ page }) => {
+  await page.goto("/");
+  await say(page, SAY.ask);
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await expect(page.locator(".said-text")).toHaveText(SAY.ask);
+});
+
+test("a thread is deleted after asking", async ({ page }) => {
+  await page.goto("/");
+  await say(page, SAY.ask);
+  await expect(page.getByTestId("asked")).toBeVisible();
+  const item = page.locator('.thread-item[data-active="true"]');
+  await expect(item).toHaveCount(1);
+  const count = await page.locator(".thread-item").count();
+  await item.getByRole("button").focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("button", { name: "Keep" }).click();
+  await expect(page.locator(".thread-item")).toHaveCount(count);
+  await item.getByRole("button").click({ force: true });
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page.locator(".thread-item")).toHaveCount(count - 1);
+  await expect(page.locator(".welcome")).toBeVisible();
+});
+
+test("a thread that does not exist says so", async ({ page, stage }) => {
+  stage.expected.push("404");
+  await page.goto("/#/t/t-nowhere");
+  await expect(page.locator(".problem")).toContainText("deleted");
+});
+
+test("a server that asks for a token gets it with every request", async ({ page, stage }) => {
+  stage.expected.push("401");
+  await page.route("**/api/**", (route) =>
+    route.request().headers().authorization === "Bearer secret"
+      ? route.fallback()
+      : route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ code: "unauthorized", message: "a token is needed" }) }),
+  );
+  await page.goto("/");
+  await page.getByLabel("Token").fill("secret");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.locator(".welcome")).toBeVisible();
+  await say(page, SAY.ask);
+  await expect(page.getByTestId("asked")).toBeVisible();
+  expect(await page.evaluate(() => Object.values(localStorage).join())).not.toContain("secret");
+});
+
+test("modes show every value and where it comes from", async ({ page }) => {
+  await page.goto("/#/modes");
+  await page.getByRole("link", { name: /^plan/ }).click();
+  await expect(page.getByRole("heading", { name: "plan", exact: true })).toBeVisible();
+  await page.getByPlaceholder("Filter").fill("write_file");
+  await expect(page.locator("table.rows tbody tr")).toHaveCount(1);
+  await expect(page.locator("table.rows tbody tr")).toContainText("deny");
+});
+
+test("the audit log is filtered and its chain verified", async ({ page, server }) => {
+  if (server.real) {
+    await page.goto("/");
+    await say(page, SAY.ask);
+    await expect(page.getByTestId("asked")).toBeVisible();
+  }
+  await page.goto("/#/audit");
+  await expect(page.locator("table.audit tbody tr").first()).toBeVisible();
+  await page.getByRole("button", { name: "Verify the chain" }).click();
+  await expect(page.locator(".verdict-good")).toBeVisible();
+  await page.getByLabel("Filter").fill("nothing-like-this");
+  await expect(page.locator("table.audit tbody tr")).toHaveCount(0);
+});
+
+test.describe("runs of the stand-in", () => {
+  test.skip(({ server }) => server.real, "the stand-in has one run of each kind");
+
+  test("a gate is answered", async ({ page }) => {
+    await page.goto("/#/runs");
+    await page.locator(".card a").first().click();
+    await expect(page.getByRole("heading", { name: /Gate before/ })).toBeVisible();
+    await expect(page.getByRole("tabpanel")).toContainText("A loud greeting");
+    await page.getByRole("tab", { name: /plan.json/ }).click();
+    await expect(page.getByRole("tabpanel")).toContainText("Add the parameter");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await expect(page.locator(".run-facts")).toContainText("success");
+  });
+
+  test("findings are at their lines, the patch side by side, the ethics report with its checks", async ({ page }) => {
+    await page.goto("/#/runs/20261115-075500-bbbbbb");
+    await expect(page.locator(".finding").first().locator(".line-no").first()).toHaveText("1");
+    await expect(page.locator(".finding").nth(1).locator(".line-no").first()).toHaveText("4");
+    await page.goto("/#/runs/20261115-074000-cccccc");
+    await expect(page.getByRole("tabpanel").locator("td.new").first()).toBeVisible();
+    await page.getByRole("tab", { name: /diff.patch/ }).focus();
+    await page.keyboard.press("ArrowRight");
+    await expect(page.getByRole("tab", { name: /ethics.json/ })).toHaveAttribute("aria-selected", "true");
+    await expect(page.getByRole("tabpanel")).toContainText("unverified");
+    await page.goto("/#/runs/20261115-073000-dddddd");
+    await expect(page.locator(".problem")).toContainText("set OPENROUTER_API_KEY");
+  });
+
+  test("the task graph marks the live step, for eyes and for readers", async ({ page }) => {
+    await page.goto("/");
+    await say(page, SAY.build);
+    await expect(page.locator('.step[data-live="true"]')).toContainText("Edit");
+    await expect(page.locator('.graph li[aria-current="step"]')).toContainText("under way");
+    await over(page);
+    await expect(page.locator(".step")).toHaveCount(5);
+    await expect(page.getByTestId("tier")).toHaveText("one step at a time");
+    await expect(page.locator("[data-part=usage]")).toContainText("$0.04");
+  });
+});
+
+for (const [name, use] of [
+  ["light, English", { colorScheme: "light", locale: "en-US" }],
+  ["dark, Chinese", { colorScheme: "dark", locale: "zh-CN" }],
+  ["a phone", { colorScheme: "dark", locale: "en-US", viewport: { width: 390, height: 844 } }],
+] as const) {
+  test.describe(name, () => {
+    test.use(use);
+    test("has no serious barrier and nothing wider than the screen", async ({ page }) => {
+      test.setTimeout(120_000);
+      const look = async (where: string) => {
+        expect(await barriers(page), where).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), where).toBeLessThanOrEqual(0);
+      };
+      await page.goto("/");
+      await expect(page.locator(".welcome")).toBeVisible();
+      await look("welcome");
+      await say(page, SAY.build);
+      await over(page);
+      const head = page.locator(".tool-head");
+      for (let at = 0; at < (await head.count()); at++) if ((await head.nth(at).getAttribute("aria-expanded")) === "false") await head.nth(at).click();
+      await look("conversation");
+      if (use.locale === "en-US" && "viewport" in use) {
+        await page.getByRole("button", { name: "Details" }).click();
+        await expect(page.locator(".file").first()).toBeVisible();
+        await look("drawer");
+      }
+      await page.locator(".file").first().click();
+      await expect(page.locator(".patch")).toBeVisible();
+      await look("diff");
+      await page.keyboard.press("Escape");
+      if ("viewport" in use) await page.locator(".panel-head button").click();
+      await say(page, SAY.ask);
+      await expect(page.getByTestId("asked")).toBeVisible();
+      await look("question");
+      for (const path of ["runs", "audit", "modes"]) {
+        await page.goto(`/#/${path}`);
+        await expect(page.locator(".page h1")).toBeVisible();
+        await expect(page.locator(".loading")).toHaveCount(0);
+        await look(path);
+      }
+      await page.goto("/#/runs");
+      const cards = page.locator(".card a");
+      for (let at = 0; at < Math.min(3, await cards.count()); at++) {
+        await cards.nth(at).click();
+        await expect(page.locator(".run-facts")).toBeVisible();
+        await expect(page.locator(".loading")).toHaveCount(0);
+        await look(`run ${at}`);
+        await page.goto("/#/runs");
+      }
+    });
+  });
+}

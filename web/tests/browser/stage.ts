@@ -1,0 +1,100 @@
+/** A page with a server behind it, and three things no test may cause: a console error, a refused policy, a request elsewhere. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, test as base, type Page } from "@playwright/test";
+
+interface Stage {
+  /** Messages of the browser that a test expects, by a part of their text. */
+  expected: string[];
+}
+
+interface Server {
+  url: string;
+  /** The server under test is the real one: what only the stand-in can stage is skipped. */
+  real: boolean;
+}
+
+/** What a message must say to bring a scene about; the demo of the real server has its own words. */
+export const SAY = {
+  build: "Make the greeting loud and test it",
+  plan: "Run ls",
+  ask: "Ask me which one",
+  ...(JSON.parse(process.env.HOLON_PAGE_SAY ?? "{}") as Record<string, string>),
+};
+
+export const test = base.extend<{ stage: Stage }, { server: Server }>({
+  server: [
+    async ({}, use) => {
+      if (process.env.HOLON_PAGE_URL) return void (await use({ url: process.env.HOLON_PAGE_URL, real: true }));
+      const child = spawn(process.execPath, ["dev/server.mjs", "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+      await use({ url: await firstLine(child), real: false });
+      child.kill();
+    },
+    { scope: "worker" },
+  ],
+  baseURL: ({ server }, use) => use(server.url),
+  stage: [
+    async ({ page, server }, use) => {
+      const stage: Stage = { expected: [] };
+      const problems: string[] = [];
+      page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+      page.on("pageerror", (error) => problems.push(String(error)));
+      page.on("request", (request) => {
+        const url = request.url();
+        if (!url.startsWith(server.url) && !url.startsWith("data:") && !url.startsWith("blob:")) problems.push(`request to ${url}`);
+      });
+      await use(stage);
+      expect(problems.filter((problem) => !stage.expected.some((part) => problem.includes(part)))).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout?.on("data", (piece: Buffer) => {
+      text += piece.toString();
+      if (text.includes("\n")) resolve(text.split("\n", 1)[0] ?? "");
+    });
+    child.once("exit", () => reject(new Error("the stand-in did not start")));
+  });
+}
+
+export const input = (page: Page) => page.locator(".composer textarea");
+
+/** Writes and sends; the page is then in a thread. */
+export async function say(page: Page, text: string): Promise<void> {
+  await input(page).fill(text);
+  await input(page).press("Enter");
+  await expect(page).toHaveURL(/#\/t\//);
+}
+
+/** Until the turn is over. */
+export async function over(page: Page): Promise<void> {
+  await expect(page.locator(".send")).toBeVisible({ timeout: 20_000 });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string;
+  help: string;
+  nodes: { target: string[]; failureSummary: string }[];
+}
+
+/** What axe-core calls serious or critical; handed over through the debugger, which no policy of the page concerns. */
+export async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const violations = await page.evaluate(
+    () => (globalThis as unknown as { axe: { run: (root: Document) => Promise<{ violations: Violation[] }> } }).axe.run(document).then((result) => result.violations),
+  );
+  return violations
+    .filter((violation) => violation.impact === "serious" || violation.impact === "critical")
+    .map((violation) => `${violation.id}: ${violation.help}: ${violation.nodes.map((node) => `${node.target.join(" ")} (${node.failureSummary.replaceAll("\n", " ")})`).join("; ")}`);
+}

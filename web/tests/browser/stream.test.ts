@@ -1,0 +1,133 @@
+import { expect, input, over, say, test } from "./stage";
+
+const words = async (page: import("@playwright/test").Page) => ((await page.locator(".answer").last().textContent()) ?? "").match(/word-\d+/g) ?? [];
+const all = Array.from({ length: 60 }, (_, at) => `word-${at}`);
+
+test.describe("with the stand-in", () => {
+  test.skip(({ server }) => server.real, "the stand-in cuts connections on purpose");
+
+  test("a connection cut in the middle is taken up again: every word once, in order", async ({ page, stage }) => {
+    stage.expected.push("net::ERR");
+    const attached: string[] = [];
+    page.on("request", (request) => request.url().includes("/events?after=") && attached.push(request.url()));
+    await page.goto("/");
+    await say(page, "drop the connection");
+    await expect(page.locator(".answer").last()).toContainText("word-59", { timeout: 15_000 });
+    await over(page);
+    expect(await words(page)).toEqual(all);
+    expect(attached.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("a reload in the middle goes on where it was", async ({ page }) => {
+    await page.goto("/");
+    await say(page, "slowly");
+    await expect(page.locator(".answer").last()).toContainText("word-5 ");
+    await page.reload();
+    await expect(page.locator(".stop")).toBeVisible();
+    await expect(page.locator(".answer").last()).toContainText("word-59", { timeout: 15_000 });
+    await over(page);
+    expect(await words(page)).toEqual(all);
+  });
+
+  test("a turn can be watched, left, and stopped", async ({ page }) => {
+    await page.goto("/");
+    await say(page, "slowly");
+    await expect(page.locator(".answer").last()).toContainText("word-3 ");
+    await page.getByRole("link", { name: "Modes" }).click();
+    await expect(page.getByRole("heading", { name: "Modes" })).toBeVisible();
+    await page.goBack();
+    await expect(page.locator(".answer").last()).toContainText("word-8 ");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expect(page.locator('.trouble[data-code="cancelled"]')).toBeVisible();
+    await over(page);
+    expect((await words(page)).length).toBeLessThan(60);
+  });
+
+  test("trouble with the model says what to do", async ({ page }) => {
+    await page.goto("/");
+    await say(page, "fail please");
+    await expect(page.locator('.trouble[data-code="model"]')).toContainText("529");
+    await expect(page.locator('.trouble[data-code="model"]')).toContainText("Check the key");
+  });
+
+  test("hostile text stays text", async ({ page }) => {
+    await page.goto("/");
+    await say(page, "hostile");
+    await over(page);
+    await page.locator(".tool-head").first().click();
+    await expect(page.locator(".answer").last()).toContainText("<script>");
+    expect(await page.evaluate(() => (globalThis as { __pwned?: number }).__pwned)).toBeUndefined();
+    expect(await page.locator("main img, main iframe, main script, main b").count()).toBe(0);
+    const links = await page.locator(".answer a").evaluateAll((list) => list.map((link) => [link.getAttribute("href"), link.getAttribute("rel")]));
+    for (const [href, rel] of links) {
+      expect(href).toMatch(/^https?:/);
+      expect(rel).toContain("noopener");
+    }
+    await expect(page.locator(".bar-title")).toHaveText("<img src=x onerror=window.__pwned=1>");
+  });
+
+  test("5,000 messages stay smooth", async ({ page }) => {
+    const began = Date.now();
+    await page.goto("/#/t/t-big");
+    await expect(page.getByText("Module 2500 parses")).toBeVisible();
+    expect(Date.now() - began).toBeLessThan(6000);
+    // Only what is in view exists.
+    expect(await page.locator(".roll-row").count()).toBeLessThan(80);
+
+    const frames = await page.locator(".roll-box").evaluate(async (box) => {
+      const times: number[] = [];
+      let last = performance.now();
+      for (let step = 0; step < 60; step++) {
+        box.scrollTop -= 1500;
+        await new Promise(requestAnimationFrame);
+        times.push(performance.now() - last);
+        last = performance.now();
+      }
+      return times.sort((a, b) => a - b);
+    });
+    expect(frames[30]).toBeLessThan(60);
+    expect(frames[57]).toBeLessThan(250);
+    await page.locator(".roll-box").evaluate((box) => box.scrollTo(0, 0));
+    await expect(page.getByText("Question 1: what does module 1 do?")).toBeVisible();
+    await page.getByRole("button", { name: "Jump to the latest" }).click();
+    await expect(page.getByText("Module 2500 parses")).toBeVisible();
+
+    // Writing does not feel the thread above.
+    const typing = Date.now();
+    await input(page).pressSequentially("a sentence of thirty letters..");
+    expect(Date.now() - typing).toBeLessThan(3000);
+    // The next turn is appended like any other.
+    await say(page, "explain slowly");
+    await expect(page.locator(".answer").last()).toContainText("word-3 ");
+    await page.getByRole("button", { name: "Stop" }).click();
+  });
+
+  test("what is read stays in place while rows above are measured", async ({ page }) => {
+    await page.goto("/#/t/t-big");
+    await expect(page.getByText("Module 2500 parses")).toBeVisible();
+    const box = page.locator(".roll-box");
+    await box.evaluate((element) => {
+      element.scrollTop = element.scrollHeight / 2;
+    });
+    await page.waitForFunction(() => document.querySelectorAll(".roll-row").length > 5);
+    // Each step up moves what is in view by about the step, never by a row more.
+    const jumps = await box.evaluate(async (element) => {
+      const frame = () => new Promise(requestAnimationFrame);
+      await frame();
+      await frame();
+      const worst: number[] = [];
+      for (let step = 0; step < 40; step++) {
+        const row = [...element.querySelectorAll<HTMLElement>(".roll-row")].find((one) => one.getBoundingClientRect().top > 200);
+        const key = row?.dataset.key;
+        const before = row?.getBoundingClientRect().top ?? 0;
+        element.scrollTop -= 90;
+        await frame();
+        await frame();
+        const after = element.querySelector(`[data-key="${key}"]`)?.getBoundingClientRect().top ?? Number.NaN;
+        worst.push(Math.abs(after - before - 90));
+      }
+      return worst;
+    });
+    expect(jumps.map((jump) => jump > 3)).not.toContain(true);
+  });
+});
