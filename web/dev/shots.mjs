@@ -76,6 +76,7 @@ async function rest(page, shot) {
   }
   await page.goto(`${base}#/runs`);
   for (const [at, name] of [[0, "gate"], [1, "review"], [2, "run"]]) {
+    await page.locator(".card").first().waitFor({ timeout: 3000 }).catch(() => undefined);
     const card = page.locator(".card a").nth(at);
     if (!(await card.count())) continue;
     await card.click();

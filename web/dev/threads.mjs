@@ -121,10 +121,15 @@ export class Threads {
   all = new Map();
 
   constructor() {
-    // Two messages and a tool call per turn: 5,000 messages, as long as anybody will ever have.
-    const big = this.make("/srv/big", "t-big");
-    big.title = "A long thread";
-    for (let turn = 1; turn <= 2500; turn++) {
+    // Two messages and a tool call per turn: 5,000 messages, as long as anybody will ever have, and a short one beside it.
+    this.fill("t-small", "A short thread", 200);
+    this.fill("t-big", "A long thread", 2500);
+  }
+
+  fill(id, title, turns) {
+    const big = this.make("/srv/big", id);
+    big.title = title;
+    for (let turn = 1; turn <= turns; turn++) {
       big.turns.push({ number: turn, mode: "build", message: `Question ${turn}`, files: [], state: "completed", code: null, first_seq: big.events.length + 1, last_seq: 0, started_at: now(), ended_at: now(), changed: false, applied: false });
       big.events.push({ name: "turn", data: { turn, mode: turn % 5 ? "build" : "plan", message: `Question ${turn}: what does module ${turn} do?`, files: [], at: now() } });
       big.events.push({ name: "tool_start", data: { call: "1-1", tool: "read_file", summary: `src/module_${turn}.rs`, decision: "allow", rule: "mode", reason: "reads are allowed" } });

@@ -88,9 +88,9 @@ function Frame() {
       <a className="skip" href="#main" onClick={skip}>
         {t("skip")}
       </a>
-      <Sidebar threads={threads} active={active} info={info} onMore={next === null ? null : more} onChange={reload} onClose={() => setMenu(false)} />
+      <Sidebar threads={threads} active={active} info={info} onMore={next === null ? null : more} onChange={reload} open={menu} onClose={() => setMenu(false)} />
       {menu && <div className="scrim" onClick={() => setMenu(false)} />}
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} inert={menu}>
         {failure !== null && <Problem error={failure} onRetry={begin} onClose={() => setFailure(null)} />}
         <Suspense fallback={<p className="loading">{t("loading")}</p>}>
           <Switch>

@@ -42,7 +42,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// Installs what is not there yet; the folder, and a line for each that could not be had.
 pub(crate) fn ensure() -> Result<(PathBuf, Vec<String>), Failure> {
     let folder = folder().ok_or("neither HOLON_AGENTS_DIR, XDG_CACHE_HOME nor HOME is an absolute path")?;
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let mut missing = Vec::new();
     for agent in parse(AGENTS)?.iter().filter(|agent| !agent.is_in(&folder)) {
         eprintln!("setup: installing {} {}", agent.package, agent.version);
@@ -69,7 +70,8 @@ impl Agent {
     /// Whether exactly this version is installed.
     fn is_in(&self, folder: &Path) -> bool {
         let file = folder.join(&self.name).join("node_modules").join(&self.package).join("package.json");
-        let package = std::fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+        let package =
+            std::fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
         package.is_some_and(|package| package["version"] == self.version.as_str())
     }
 
@@ -77,9 +79,17 @@ impl Agent {
     fn install(&self, folder: &Path) -> Result<(), Failure> {
         let work = tempfile::tempdir_in(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--no-update-notifier", "--engine-strict=false", "--prefix"])
-            .arg(work.path())
-            .arg(format!("{}@{}", self.package, self.version));
+        npm.args([
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--no-update-notifier",
+            "--engine-strict=false",
+            "--prefix",
+        ])
+        .arg(work.path())
+        .arg(format!("{}@{}", self.package, self.version));
         process::show(&mut process::with_deadline(SECONDS, &npm))?;
         let target = folder.join(&self.name);
         let _ = std::fs::remove_dir_all(&target);
@@ -115,10 +125,17 @@ mod tests {
     #[test]
     fn only_the_pinned_version_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let agent = Agent { name: "x".into(), package: "@a/x".into(), version: "1.2.3".into(), without: String::new() };
+        let agent = Agent {
+            name: "x".into(),
+            package: "@a/x".into(),
+            version: "1.2.3".into(),
+            without: String::new(),
+        };
         let package = folder.path().join("x/node_modules/@a/x");
         std::fs::create_dir_all(&package).unwrap();
-        for (text, there) in [(r#"{"version":"1.2.3"}"#, true), (r#"{"version":"1.2.4"}"#, false), ("", false)] {
+        for (text, there) in
+            [(r#"{"version":"1.2.3"}"#, true), (r#"{"version":"1.2.4"}"#, false), ("", false)]
+        {
             std::fs::write(package.join("package.json"), text).unwrap();
             assert_eq!(agent.is_in(folder.path()), there, "{text}");
         }

@@ -37,7 +37,8 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             process::show(project::cargo().args(["build", "--release", "--package", "holon"]))
         });
         // Only these drive real agents, and installing them takes a while.
-        let agents = plan.binaries.iter().any(|name| name.starts_with(AGENTS)).then(agents::ensure).transpose()?;
+        let agents =
+            plan.binaries.iter().any(|name| name.starts_with(AGENTS)).then(agents::ensure).transpose()?;
         if let Some((_, missing)) = &agents {
             closing.extend(missing.iter().cloned());
         }

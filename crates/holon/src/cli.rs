@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     agents, ask, completions, context, demo, doctor, improve, man, models, modes, publish, run, runs, schema,
+    serve,
 };
 use crate::failure::Failure;
 use crate::session::Session;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Publish(publish::Command),
     #[command(subcommand)]
     Context(context::Command),
+    Serve(serve::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),

@@ -108,7 +108,7 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--goal", "y"], "`--goal <TEXT>` is given more than once"),
         (&["run", "--goal", "x", "--max-cost", "free"], "`free` is not an amount"),
         (&["run", "--goal", "x", "--gate", "perhaps"], "`perhaps` is no value for `--gate <HOW>`"),
-        (&["run", "--goal", "x", "--supervisor=off"], "error: `--supervisor` is not supported yet"),
+        (&["run", "--goal", "x", "--supervisor=on"], "`on` is no value for `--supervisor <LEVEL>`"),
         (
             &["run", "--goal", "x", "--override-ethics", "y"],
             "error: `--override-ethics` is not supported yet\nhint: it comes with the orchestrator",

@@ -594,7 +594,7 @@ fn what_makes_no_sense_is_said_before_anything_starts() {
         .assert_stderr("no run `last`");
     run(&env, &repo, "plan", Path::new(agent), &[]).assert_code(0);
     let single = env.holon(["run", "--resume", "last"]).cwd(repo.path()).run();
-    single.assert_code(64).assert_stderr("is a single run in mode plan");
+    single.assert_code(1).assert_stderr("has done its work");
 
     let dry = run(&env, &repo, "plan-then-execute", Path::new(agent), &["--dry-run"]);
     dry.assert_code(0)

@@ -113,6 +113,8 @@ const PLANNED: &str = "- tool: report_plan
 ";
 const CHANGED: &str = "- tool: edit_file
   args: { path: a.txt, old: two, new: zwei }
+- tool: execute
+  args: { command: grep -q zwei a.txt }
 - tool: finish
   args: { summary: '# Translate two' }
 ";

@@ -10,12 +10,13 @@ pub mod modes;
 pub mod places;
 pub mod record;
 pub mod recording;
+pub mod rehearsal;
 pub mod request;
 pub mod run;
 mod shape;
 pub mod store;
-pub mod thread;
 mod supervision;
+pub mod thread;
 
 pub use cancel::Cancel;
 pub use error::HostError;

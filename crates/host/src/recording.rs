@@ -64,7 +64,8 @@ impl Recording {
             match event.body {
                 Body::Supervised { fact, decisions, settings, resumed } => {
                     if let Some(settings) = settings {
-                        recording.settings = serde_json::from_value(settings).map_err(|e| damaged(path, &e))?;
+                        recording.settings =
+                            serde_json::from_value(settings).map_err(|e| damaged(path, &e))?;
                         recording.resumed = resumed;
                     }
                     recording.told.push(Told { fact, decisions, records: Vec::new() });
@@ -150,8 +151,7 @@ impl Recording {
         }
         let config = Config { level: Level::from(level), shadow: false, ..self.settings.clone() };
         let (state, effects) = replay(State::observing(config), &self.events());
-        let mut found =
-            WhatIf { records: Vec::new(), blocked: 0, warned: 0, corrections: 0, stop: None };
+        let mut found = WhatIf { records: Vec::new(), blocked: 0, warned: 0, corrections: 0, stop: None };
         for effect in effects {
             match effect {
                 Effect::Log(record) => found.records.push(record),
@@ -176,11 +176,13 @@ impl Recording {
     }
 
     fn supervisor(&self) -> Result<Supervisor, HostError> {
-        let broken = |e: String| HostError::run(format!("the recording is damaged: {e}"), "choose another run");
+        let broken =
+            |e: String| HostError::run(format!("the recording is damaged: {e}"), "choose another run");
         let Some(resumed) = &self.resumed else {
             return Supervisor::new(self.settings.clone()).map_err(|e| broken(e.to_string()));
         };
-        let state: State = serde_json::from_value(resumed["state"].clone()).map_err(|e| broken(e.to_string()))?;
+        let state: State =
+            serde_json::from_value(resumed["state"].clone()).map_err(|e| broken(e.to_string()))?;
         let shadow: Option<Shadow> =
             serde_json::from_value(resumed["shadow"].clone()).map_err(|e| broken(e.to_string()))?;
         Ok(Supervisor::resume(state, Ledger::default(), shadow))

@@ -15,8 +15,17 @@ const DEPTH: usize = 4;
 /// Most manifests read.
 const MANIFESTS: usize = 40;
 /// Folders that hold what was made, fetched or kept by tools.
-const NOT_OURS: [&str; 9] =
-    ["target", "node_modules", "vendor", "venv", "third_party", "build", "dist", "__pycache__", "site-packages"];
+const NOT_OURS: [&str; 9] = [
+    "target",
+    "node_modules",
+    "vendor",
+    "venv",
+    "third_party",
+    "build",
+    "dist",
+    "__pycache__",
+    "site-packages",
+];
 
 /// What a workspace consists of.
 pub(crate) fn of(workspace: &Path) -> Shape {
@@ -58,7 +67,8 @@ fn has_program(name: &str) -> bool {
 fn names(workspace: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = 0;
-    let mut todo: VecDeque<(PathBuf, String, usize)> = VecDeque::from([(workspace.to_owned(), String::new(), 1)]);
+    let mut todo: VecDeque<(PathBuf, String, usize)> =
+        VecDeque::from([(workspace.to_owned(), String::new(), 1)]);
     while let Some((folder, prefix, depth)) = todo.pop_front() {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         let mut here: Vec<(String, bool)> = entries
@@ -106,14 +116,21 @@ mod tests {
         }
         let shape = of(dir.path());
         let found: Vec<String> = shape.checks().iter().map(|c| c.replace("python3 ", "python ")).collect();
-        assert_eq!((found.as_slice(), shape.is_monorepo()), (&expect.iter().map(ToString::to_string).collect::<Vec<_>>()[..], monorepo));
+        assert_eq!(
+            (found.as_slice(), shape.is_monorepo()),
+            (&expect.iter().map(ToString::to_string).collect::<Vec<_>>()[..], monorepo)
+        );
     }
 
     #[test]
     fn checks_come_from_what_is_there() {
         let package = "[package]\nname = 'x'\nversion = '0.1.0'\n";
         check(&[("Cargo.toml", package), ("src/lib.rs", "")], &["cargo test"], false);
-        check(&[("pyproject.toml", "[project]\nname='x'\n"), ("tests/test_x.py", "")], &["python -m pytest"], false);
+        check(
+            &[("pyproject.toml", "[project]\nname='x'\n"), ("tests/test_x.py", "")],
+            &["python -m pytest"],
+            false,
+        );
         check(&[("Makefile", "all:\n\ntest:\n\ttrue\n")], &["make test"], false);
         check(&[("README.md", "")], &[], false);
         check(&[("node_modules/x/package.json", "{\"scripts\":{\"test\":\"x\"}}")], &[], false);

@@ -65,7 +65,10 @@ pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
         }
     }
     settled.config.shadow |= wishes.shadow || wanted_by_environment(wishes.env)?;
-    settled.config.check().map_err(|e| HostError::usage(e.to_string(), "leave --shadow out, or raise the level"))?;
+    settled
+        .config
+        .check()
+        .map_err(|e| HostError::usage(e.to_string(), "leave --shadow out, or raise the level"))?;
     Ok(settled)
 }
 
@@ -74,9 +77,10 @@ fn wanted_by_environment(env: &Environment) -> Result<bool, HostError> {
     match text.to_string_lossy().trim() {
         "" | "0" | "false" => Ok(false),
         "1" | "true" => Ok(true),
-        other => {
-            Err(HostError::usage(format!("{SHADOW_VARIABLE} is `{other}`"), "set it to 1 or 0, or leave it out"))
-        }
+        other => Err(HostError::usage(
+            format!("{SHADOW_VARIABLE} is `{other}`"),
+            "set it to 1 or 0, or leave it out",
+        )),
     }
 }
 
@@ -91,7 +95,8 @@ fn section(path: &Path) -> Result<Option<Table>, HostError> {
         }
         Err(error) => return Err(error),
     };
-    let mut whole: Table = text.parse().map_err(|e: toml::de::Error| wrong(path, &ConfigError::Syntax(e.to_string())))?;
+    let mut whole: Table =
+        text.parse().map_err(|e: toml::de::Error| wrong(path, &ConfigError::Syntax(e.to_string())))?;
     match whole.remove("supervisor") {
         None => Ok(None),
         Some(Value::Table(section)) => Ok(Some(section)),
@@ -103,7 +108,10 @@ fn section(path: &Path) -> Result<Option<Table>, HostError> {
 }
 
 fn wrong(path: &Path, error: &ConfigError) -> HostError {
-    HostError::usage(format!("{}: {error}", path.display()), "docs/supervisor.md lists every key with its default")
+    HostError::usage(
+        format!("{}: {error}", path.display()),
+        "docs/supervisor.md lists every key with its default",
+    )
 }
 
 #[cfg(test)]
@@ -120,7 +128,8 @@ mod tests {
         variable: &'a str,
     }
 
-    const NONE: Case<'_> = Case { user: "", project: "", spec: None, flag: None, shadow: false, variable: "" };
+    const NONE: Case<'_> =
+        Case { user: "", project: "", spec: None, flag: None, shadow: false, variable: "" };
 
     fn settle_case(case: &Case<'_>) -> Result<Settled, HostError> {
         let dir = tempfile::tempdir().unwrap();
@@ -165,7 +174,13 @@ mod tests {
         check(Case { variable: "1", ..NONE }, Level::Adaptive, "default", true, 0);
         check(Case { variable: "0", ..NONE }, Level::Adaptive, "default", false, 0);
         check(Case { user: "[supervisor]\nshadow = true\n", ..NONE }, Level::Adaptive, "default", true, 0);
-        check(Case { project: "[supervisor]\nshadow = true\n", ..NONE }, Level::Adaptive, "default", false, 1);
+        check(
+            Case { project: "[supervisor]\nshadow = true\n", ..NONE },
+            Level::Adaptive,
+            "default",
+            false,
+            1,
+        );
     }
 
     #[test]

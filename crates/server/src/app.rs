@@ -23,6 +23,9 @@ use crate::problem::{Answer, Problem};
 use crate::runs::Runs;
 use crate::setup::{Minds, Setup};
 
+/// How often a demonstration's story can be told in one thread.
+const DEMO_TIMES: usize = 100;
+
 /// What handlers and turns share.
 pub(crate) struct App {
     pub(crate) setup: Setup,
@@ -109,7 +112,7 @@ impl App {
             return Ok(mind.clone());
         }
         let mind = match &self.setup.minds {
-            Minds::Cassette { file, .. } => from_cassette(file)?,
+            Minds::Cassette { file, demo } => from_cassette(file, if *demo { DEMO_TIMES } else { 1 })?,
             Minds::Network { provider, model, .. } => {
                 let wished = thread.model.as_deref().or(model.as_deref());
                 over_network(&*self.setup.around.env, provider.as_deref(), wished, profile)?
@@ -120,7 +123,13 @@ impl App {
     }
 
     /// An entry of the audit log.
-    pub(crate) fn audit(&self, actor: &str, action: &str, about: Option<(&ThreadId, u64)>, detail: Value) -> Write {
+    pub(crate) fn audit(
+        &self,
+        actor: &str,
+        action: &str,
+        about: Option<(&ThreadId, u64)>,
+        detail: Value,
+    ) -> Write {
         let detail = self.clean(detail);
         let (thread, turn) = about.unzip();
         Write::Audit(Box::new(AuditNote {
@@ -195,6 +204,8 @@ pub(crate) fn fresh(prefix: &str) -> String {
     // Without randomness an id could only meet another one, which the store would notice.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     let mut id = format!("{prefix}-");
-    random.iter().for_each(|byte| drop(write!(id, "{byte:02x}")));
+    for byte in random {
+        let _ = write!(id, "{byte:02x}");
+    }
     id
 }

@@ -17,10 +17,15 @@ pub(crate) struct Feed {
     thread: ThreadId,
     store: Arc<Store>,
     /// Held while events are numbered and handed to the store, so that both have the same order.
-    numbered: Mutex<u64>,
-    tail: Mutex<VecDeque<Arc<EventRow>>>,
+    numbered: Mutex<Numbered>,
     /// What has been stored, and whether more is to come.
     standing: watch::Sender<Standing>,
+}
+
+/// Events in the order of their numbers; the last ones may not be stored yet.
+struct Numbered {
+    seq: u64,
+    tail: VecDeque<Arc<EventRow>>,
 }
 
 /// How far a thread is.
@@ -43,22 +48,18 @@ pub(crate) struct Draft {
 impl Feed {
     pub(crate) fn new(thread: ThreadId, store: Arc<Store>, last_seq: u64) -> Self {
         let (standing, _) = watch::channel(Standing { seq: last_seq, running: false });
-        Self { thread, store, numbered: Mutex::new(last_seq), tail: Mutex::default(), standing }
+        let numbered = Mutex::new(Numbered { seq: last_seq, tail: VecDeque::new() });
+        Self { thread, store, numbered, standing }
     }
 
     /// The number the next event will have.
     pub(crate) fn next_seq(&self) -> u64 {
-        *lock(&self.numbered) + 1
+        lock(&self.numbered).seq + 1
     }
 
     /// Follows the thread.
     pub(crate) fn watch(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
-    }
-
-    /// Whether anyone follows it.
-    pub(crate) fn is_followed(&self) -> bool {
-        self.standing.receiver_count() > 0
     }
 
     pub(crate) fn set_running(&self, running: bool) {
@@ -71,42 +72,47 @@ impl Feed {
             return Ok(());
         }
         let at = now();
-        let (rows, stored) = {
-            let mut seq = lock(&self.numbered);
-            let mut rows = Vec::with_capacity(drafts.len());
+        let (last, stored) = {
+            let mut numbered = lock(&self.numbered);
             for Draft { turn, kind, data } in drafts {
-                *seq += 1;
-                let data = data.to_string();
-                let row =
-                    EventRow { thread: self.thread.clone(), seq: *seq, turn, kind: kind.into(), data, at: at.clone() };
-                rows.push(Arc::new(row));
+                numbered.seq += 1;
+                let (thread, seq, data) = (self.thread.clone(), numbered.seq, data.to_string());
+                let row = EventRow { thread, seq, turn, kind: kind.into(), data, at: at.clone() };
+                // After the rest: a turn must be there before its events are.
+                writes.push(Write::Event(row.clone()));
+                numbered.tail.push_back(Arc::new(row));
             }
-            let events = rows.iter().map(|row| Write::Event(EventRow::clone(row)));
-            // First the rest: a turn must be there before its events are.
-            writes.extend(events);
-            (rows, self.store.write(writes))
+            (numbered.seq, self.store.write(writes))
         };
-        stored.await?;
-        let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
-        {
-            let mut tail = lock(&self.tail);
-            tail.extend(rows);
-            let surplus = tail.len().saturating_sub(TAIL);
-            tail.drain(..surplus);
+        if let Err(e) = stored.await {
+            self.renumber().await;
+            return Err(e);
         }
+        // Groups are stored in the order in which they were handed over, so everything up to here is.
         self.standing.send_modify(|standing| standing.seq = standing.seq.max(last));
+        let mut numbered = lock(&self.numbered);
+        let surplus = numbered.tail.len().saturating_sub(TAIL);
+        numbered.tail.drain(..surplus);
         Ok(())
+    }
+
+    /// After a group that was not stored: its numbers are free again.
+    async fn renumber(&self) {
+        let thread = self.thread.clone();
+        let Ok(Some(found)) = self.store.read(move |backend| backend.thread(&thread)).await else { return };
+        let mut numbered = lock(&self.numbered);
+        numbered.seq = found.last_seq;
+        numbered.tail.retain(|row| row.seq <= found.last_seq);
     }
 
     /// Stored events after a number, if they are still in memory.
     pub(crate) fn recent(&self, after: u64) -> Option<Vec<Arc<EventRow>>> {
-        let tail = lock(&self.tail);
-        let first = tail.front()?.seq;
-        if after + 1 < first {
+        let stored = self.standing.borrow().seq;
+        let tail = &lock(&self.numbered).tail;
+        if after.saturating_add(1) < tail.front()?.seq {
             return None;
         }
-        let skip = usize::try_from(after + 1 - first).unwrap_or(usize::MAX);
-        Some(tail.iter().skip(skip).cloned().collect())
+        Some(tail.iter().filter(|row| row.seq > after && row.seq <= stored).cloned().collect())
     }
 }
 

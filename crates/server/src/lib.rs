@@ -1,1 +1,155 @@
-//! HTTP, event streams and the page.
+//! HTTP, event streams and the page: chats with a snapshot that lives, runs and their gates.
+//!
+//! [`Server::bind`] opens the door, [`Server::serve`] stays until it is told to end, and loses nothing then. Everything a
+//! client sees was stored before.
+
+mod api;
+mod app;
+mod feed;
+mod guard;
+mod live;
+mod metrics;
+mod page;
+mod problem;
+mod runs;
+mod setup;
+mod stream;
+mod turn;
+mod words;
+
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holon_host::Cancel;
+use holon_store::{Store, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+pub use api::document;
+pub use page::PAGE;
+pub use problem::Problem;
+pub use setup::{Doors, Limits, Minds, Setup};
+
+use app::App;
+
+/// How long turns get to write down their end when the server ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often it looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be used.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Its folder cannot be used.
+    #[error("cannot use {path}: {source}")]
+    Folder {
+        /// Which one.
+        path: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Anything but loopback needs tokens.
+    #[error("{0} can be reached from other machines, so it needs tokens")]
+    Open(SocketAddr),
+    /// Another server works with the same folder.
+    #[error("another server is running on {path}")]
+    Taken {
+        /// The folder.
+        path: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A server that listens.
+pub struct Server {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    _lock: std::fs::File,
+}
+
+impl Server {
+    /// Opens the door, after bringing the store up to date and marking what a killed server left.
+    pub async fn bind(mut setup: Setup, address: SocketAddr) -> Result<Self, ServerError> {
+        if !address.ip().is_loopback() && setup.doors.tokens.is_empty() {
+            return Err(ServerError::Open(address));
+        }
+        let folder = setup.places.state.join("server");
+        let unusable = |source| ServerError::Folder { path: folder.display().to_string(), source };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unusable)?;
+        let lock = std::fs::File::create(folder.join("lock")).map_err(unusable)?;
+        let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        rustix::fs::flock(&lock, exclusive)
+            .map_err(|_| ServerError::Taken { path: folder.display().to_string() })?;
+        let listen = |source| ServerError::Listen { address: address.to_string(), source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        setup.doors.address = Some(address);
+        let store = Store::open(&folder)?;
+        let app = Arc::new(App::new(setup, store));
+        turn::recover(&app).await?;
+        Ok(Self { app, listener, address, _lock: lock })
+    }
+
+    /// Listens and answers until somebody asks for the end; `ready` is told where. Blocks.
+    pub fn run(
+        setup: Setup,
+        address: SocketAddr,
+        stop: &Cancel,
+        ready: impl FnOnce(SocketAddr),
+    ) -> Result<(), ServerError> {
+        let listen = |source| ServerError::Listen { address: address.to_string(), source };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(listen)?;
+        runtime.block_on(async {
+            let server = Self::bind(setup, address).await?;
+            ready(server.address());
+            let (end, ended) = watch::channel(false);
+            let stop = stop.clone();
+            tokio::spawn(async move {
+                while !stop.is_cancelled() {
+                    tokio::time::sleep(LOOK).await;
+                }
+                let _ = end.send(true);
+            });
+            server.serve(ended).await.map_err(listen)
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `end` becomes true; then ends what is under way, keeps it, and closes.
+    pub async fn serve(self, mut end: watch::Receiver<bool>) -> std::io::Result<()> {
+        let Self { app, listener, .. } = self;
+        let (ended, mut closing) = watch::channel(false);
+        let router = api::router(Arc::clone(&app));
+        let ending = Arc::clone(&app);
+        let stop = async move {
+            let _ = end.wait_for(|end| *end).await;
+            // First the turns: streams end with them, and connections with their streams.
+            ending.end(PATIENCE).await;
+            let _ = ended.send(true);
+        };
+        tokio::spawn(stop);
+        axum::serve(listener, router)
+            .with_graceful_shutdown(async move {
+                let _ = closing.wait_for(|ended| *ended).await;
+            })
+            .await
+    }
+}

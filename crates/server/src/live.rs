@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use holon_agent::supervise::Takeovers;
 use holon_core::ids::ThreadId;
 use holon_model::Cancel;
 use holon_store::{Store, StoreError};
@@ -17,6 +18,7 @@ pub(crate) struct Live {
     feed: OnceCell<Arc<Feed>>,
     busy: AtomicBool,
     cancel: Mutex<Option<Cancel>>,
+    takeovers: Mutex<Option<Takeovers>>,
 }
 
 /// A live thread and its feed; as long as somebody holds one, everybody gets the same.
@@ -48,6 +50,19 @@ impl Live {
     }
 }
 
+impl Live {
+    /// Says who hears that the supervisor shall take over.
+    pub(crate) fn set_takeovers(&self, takeovers: Option<Takeovers>) {
+        *self.takeovers.lock().unwrap_or_else(PoisonError::into_inner) = takeovers;
+    }
+
+    /// Asks the supervisor of the turn under way to take over; `false` when there is none.
+    pub(crate) fn take_over(&self, by: &str) -> bool {
+        let takeovers = self.takeovers.lock().unwrap_or_else(PoisonError::into_inner);
+        takeovers.as_ref().inspect(|takeovers| takeovers.ask(by)).is_some()
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.busy.store(false, Ordering::SeqCst);
@@ -67,8 +82,13 @@ impl Lives {
         let feed = live
             .feed
             .get_or_try_init(async || {
-                let thread = store.read(move |backend| backend.thread(&name)).await.map_err(Some)?.ok_or(None)?;
-                Ok(Arc::new(Feed::new(id.clone(), Arc::clone(store), thread.last_seq)))
+                let thread =
+                    store.read(move |backend| backend.thread(&name)).await.map_err(Some)?.ok_or(None)?;
+                Ok::<_, Option<StoreError>>(Arc::new(Feed::new(
+                    id.clone(),
+                    Arc::clone(store),
+                    thread.last_seq,
+                )))
             })
             .await
             .cloned();
@@ -97,7 +117,9 @@ impl Lives {
 
     /// Stops every turn.
     pub(crate) fn cancel_all(&self) {
-        self.lock().values().for_each(|live| drop(live.cancel()));
+        for live in self.lock().values() {
+            live.cancel();
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Arc<Live>>> {

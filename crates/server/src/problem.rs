@@ -111,7 +111,9 @@ impl From<StoreError> for Problem {
     fn from(e: StoreError) -> Self {
         match e {
             StoreError::Closed => Self::ending(),
-            StoreError::Conflict(_) => Self::conflict("conflict", "this was changed by somebody else meanwhile"),
+            StoreError::Conflict(_) => {
+                Self::conflict("conflict", "this was changed by somebody else meanwhile")
+            }
             other => Self::internal(other.to_string()),
         }
     }
@@ -122,9 +124,7 @@ impl From<HostError> for Problem {
         let hint = e.hint();
         let problem = match &e {
             HostError::Usage { .. } | HostError::Mode(_) | HostError::Spec(_) => Self::invalid(e.to_string()),
-            HostError::Walls { .. } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "walls", e.to_string())
-            }
+            HostError::Walls { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "walls", e.to_string()),
             HostError::Model(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "model", e.to_string()),
             _ => Self::internal(e.to_string()),
         };

@@ -1,12 +1,11 @@
 //! What a server is started with.
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holon_host::Places;
 use holon_host::thread::Surroundings;
+use holon_host::{Host, Places};
 
 /// Everything a server needs of the process it runs in.
 pub struct Setup {
@@ -24,6 +23,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Where answers come from.
     pub minds: Minds,
+    /// Makes the host of a run.
+    pub host: Arc<dyn Fn(Places) -> Host + Send + Sync>,
     /// The version that is told.
     pub version: String,
     /// The files of the page, by path; without an `index.html` a plain page says that the server is up.
@@ -103,6 +104,3 @@ impl Default for Limits {
         }
     }
 }
-
-/// Reads a variable of the environment.
-pub(crate) type Env = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;

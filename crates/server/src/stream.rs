@@ -33,6 +33,7 @@ pub(crate) struct Reader {
     /// The last event the reader has.
     pub(crate) after: u64,
     /// A place among those who may read at once.
+    #[expect(dead_code, reason = "held, not looked at")]
     pub(crate) seat: Seat,
 }
 

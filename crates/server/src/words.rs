@@ -52,7 +52,9 @@ impl Language {
     pub(crate) fn max_iterations(self, most: u64) -> String {
         match self {
             Self::Chinese => format!("本轮已达到 {most} 次模型调用上限，已停止"),
-            Self::English => format!("this turn asked the model {most} times, which is the limit, and was stopped"),
+            Self::English => {
+                format!("this turn asked the model {most} times, which is the limit, and was stopped")
+            }
         }
     }
 
@@ -61,7 +63,10 @@ impl Language {
     }
 
     pub(crate) fn interrupted(self) -> String {
-        self.pick("服务器在本轮进行中停止，已保存的内容不会丢失", "the server ended during this turn; nothing that was stored is lost")
+        self.pick(
+            "服务器在本轮进行中停止，已保存的内容不会丢失",
+            "the server ended during this turn; nothing that was stored is lost",
+        )
     }
 
     pub(crate) fn no_supervisor(self) -> String {

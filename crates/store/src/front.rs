@@ -55,10 +55,7 @@ impl Store {
 
     /// Writes everything or nothing; done means that a killed process loses none of it. Groups are carried out in the order
     /// of the calls, whether or not anyone waits.
-    pub fn write(
-        &self,
-        writes: Vec<Write>,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
+    pub fn write(&self, writes: Vec<Write>) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
         let (done, told) = oneshot::channel();
         // Sent when called, not when waited for: order matters more than interest.
         let sent = match lock(&self.writer).as_ref() {

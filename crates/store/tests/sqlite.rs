@@ -27,7 +27,8 @@ fn inv_13_tampering_with_the_file_is_found() {
         let mut backend = sqlite.connect().unwrap();
         backend.commit(&[(0..5).map(note).collect()]).unwrap();
         let raw = Connection::open(folder.path().join("holon.db")).unwrap();
-        raw.execute_batch("DROP TRIGGER audit_is_never_changed; DROP TRIGGER audit_is_never_shortened").unwrap();
+        raw.execute_batch("DROP TRIGGER audit_is_never_changed; DROP TRIGGER audit_is_never_shortened")
+            .unwrap();
         raw.execute_batch(sql).unwrap();
         match backend.verify_audit().unwrap() {
             Verified::Broken { at: found, .. } => assert_eq!(found, at, "{sql}"),

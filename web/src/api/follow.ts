@@ -32,23 +32,30 @@ export async function follow(how: Following, start: Start): Promise<void> {
   let begin: Start = start;
   for (let attempt = 0; ; ) {
     let finished = false;
+    let gap = false;
     try {
       const response = await open(how, begin, after);
       how.onLink("open");
       // The turn runs from here on, whatever becomes of this connection: never send the message twice.
+      const own = begin.kind !== "attach";
       begin = { kind: "attach" };
       await read(response, how.signal, (message) => {
         attempt = 0;
         const event = decode(message);
-        if (event === null) return;
+        if (event === null) return undefined;
         if (event.seq !== null) {
-          if (event.seq <= after) return;
+          if (event.seq <= after) return undefined;
+          // A stream of one turn begins later than what is known when somebody else said something meanwhile: then all is read.
+          gap = own && event.seq > after + 1;
+          if (gap) return false;
           after = event.seq;
         }
         if (event.name === "done") finished = true;
         how.onEvent(event);
+        return undefined;
       });
       if (finished) return;
+      if (gap) continue;
     } catch (error) {
       if (how.signal.aborted) return;
       if (finished) return;
@@ -80,9 +87,13 @@ function open(how: Following, start: Start, after: number): Promise<Response> {
   }
 }
 
-async function read(response: Response, signal: AbortSignal, emit: (message: SseMessage) => void): Promise<void> {
+/** Reads to the end, or until `emit` has had enough. */
+async function read(response: Response, signal: AbortSignal, emit: (message: SseMessage) => false | undefined): Promise<void> {
   if (!response.body) return;
-  const parser = new SseParser(emit);
+  let enough = false;
+  const parser = new SseParser((message) => {
+    if (!enough && emit(message) === false) enough = true;
+  });
   const decoder = new TextDecoder();
   const reader = response.body.getReader();
   try {
@@ -90,6 +101,7 @@ async function read(response: Response, signal: AbortSignal, emit: (message: Sse
       const { done, value } = await alive(reader.read(), signal);
       if (done) return;
       parser.push(decoder.decode(value, { stream: true }));
+      if (enough) return;
     }
   } finally {
     void reader.cancel().catch(() => undefined);

@@ -3,6 +3,7 @@
 import { useId, useState } from "react";
 import type { ActionRequest, Decision } from "../api/contract";
 import { useSpeech } from "../i18n/language";
+import { visible } from "../ui/visible";
 
 interface Props {
   request: ActionRequest;
@@ -23,7 +24,7 @@ export function ApprovalField({ request, alone, busy, value, onChange }: Props) 
       <legend>
         <code className="tool-name">{request.name}</code>
       </legend>
-      {request.summary && <pre tabIndex={0} aria-label={t("tool.command")}>{request.summary}</pre>}
+      {request.summary && <pre tabIndex={0} aria-label={t("tool.command")}>{visible(request.summary)}</pre>}
       {request.reason && <p className="faint">{request.reason}</p>}
       <label className="approval-why">
         <span className="sr-only">{t("asked.why")}</span>

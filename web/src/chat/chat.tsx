@@ -8,9 +8,10 @@ import type { Outgoing, Session } from "../conversation/session";
 import { sessionOf } from "../conversation/sessions";
 import { waiting, type Entry } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
-import { Panel } from "../panel/panel";
+import { NARROW, Panel } from "../panel/panel";
 import { recall, remember } from "../settings/storage";
 import { useMode } from "../settings/mode";
+import { useMedia } from "../ui/drawer";
 import { folder } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Problem } from "../ui/problem";
@@ -42,7 +43,7 @@ function NewThread({ info, menu, onNews }: Omit<Props, "id">) {
     setError(null);
     try {
       const thread = await api.newThread(chosen);
-      const session = sessionOf(thread.id, onNews);
+      const session = sessionOf(thread.id, onNews).fresh(thread);
       void session.say(outgoing);
       navigate(`/t/${thread.id}`);
     } catch (failure) {
@@ -61,7 +62,7 @@ function NewThread({ info, menu, onNews }: Omit<Props, "id">) {
       </header>
       <Welcome info={info} workspace={chosen} onWorkspace={setWorkspace} />
       {error !== null && <Problem error={error} onClose={() => setError(null)} />}
-      <Composer draft="new" info={info} busy={false} waiting={false} onSend={send} onStop={() => undefined} />
+      <Composer draft="new" info={info} ready={chosen !== ""} busy={false} waiting={false} onSend={send} onStop={() => undefined} />
     </div>
   );
 }
@@ -72,7 +73,8 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
   const { t } = useSpeech();
   const session = useMemo(() => sessionOf(id, onNews), [id, onNews]);
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
-  const [panel, setPanel] = useState(() => recall(PANEL) !== "closed" && matchMedia("(min-width: 1180px)").matches);
+  const narrow = useMedia(NARROW);
+  const [panel, setPanel] = useState(() => recall(PANEL) !== "closed" && !matchMedia(NARROW).matches);
   const [mode, setMode] = useMode();
   const { view, thread } = state;
 
@@ -89,7 +91,7 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
 
   const showPanel = (open: boolean) => {
     setPanel(open);
-    if (matchMedia("(min-width: 1180px)").matches) remember(PANEL, open ? "open" : "closed");
+    if (!narrow) remember(PANEL, open ? "open" : "closed");
   };
   const asked = waiting(view);
   return (
@@ -108,7 +110,7 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           <Icon name="panel" />
         </button>
       </header>
-      <section className="talk" aria-label={t("conversation")}>
+      <section className="talk" aria-label={t("conversation")} inert={panel && narrow}>
         <Rows session={session} onBuild={() => setMode("build")} />
         {state.link === "lost" && (
           <p className="link-lost" role="status">
@@ -120,6 +122,7 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           draft={id}
           info={info}
           busy={state.busy}
+          ready={state.loaded}
           waiting={asked !== null}
           onSend={session.say}
           returned={state.returned}

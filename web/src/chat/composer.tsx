@@ -15,6 +15,8 @@ interface Props {
   /** Drafts are kept under this name while the page is open. */
   draft: string;
   info: Info | null;
+  /** There is something to send to. */
+  ready: boolean;
   busy: boolean;
   /** A question waits above: answering comes first. */
   waiting: boolean;
@@ -28,7 +30,7 @@ interface Props {
 
 const drafts = new Map<string, string>();
 
-export function Composer({ draft, info, busy, waiting, onSend, returned = null, onTaken, onStop, above }: Props) {
+export function Composer({ draft, info, ready: open, busy, waiting, onSend, returned = null, onTaken, onStop, above }: Props) {
   const { t } = useSpeech();
   const [mode, setMode] = useMode();
   const [text, setText] = useState(() => drafts.get(draft) ?? "");
@@ -56,7 +58,7 @@ export function Composer({ draft, info, busy, waiting, onSend, returned = null, 
     onTaken?.();
   }, [returned, restore, onTaken]);
 
-  const ready = !busy && uploads.busy === 0 && text.trim() !== "";
+  const ready = open && !busy && uploads.busy === 0 && text.trim() !== "";
   const send = async () => {
     if (!ready) return;
     const outgoing = { text, files: uploads.files, mode };

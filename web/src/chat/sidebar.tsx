@@ -8,6 +8,7 @@ import { forget } from "../conversation/sessions";
 import { useSpeech, type Language } from "../i18n/language";
 import { useTheme, type Theme } from "../settings/theme";
 import { Dialog } from "../ui/dialog";
+import { useDrawer } from "../ui/drawer";
 import { folder, moment } from "../ui/figures";
 import { Icon, type IconName } from "../ui/icon";
 import { Problem } from "../ui/problem";
@@ -18,14 +19,17 @@ interface Props {
   info: Info | null;
   onMore: (() => void) | null;
   onChange: () => void;
+  /** As a drawer, on a narrow screen. */
+  open: boolean;
   onClose: () => void;
 }
 
-export function Sidebar({ threads, active, info, onMore, onChange, onClose }: Props) {
+export function Sidebar({ threads, active, info, onMore, onChange, open, onClose }: Props) {
   const { t } = useSpeech();
+  const drawer = useDrawer<HTMLElement>(open, onClose);
   const [doomed, setDoomed] = useState<Thread | null>(null);
   return (
-    <aside className="sidebar" aria-label={t("menu")}>
+    <aside ref={drawer} className="sidebar" aria-label={t("menu")}>
       <header className="brand">
         <Link href="/" className="brand-name">
           <img src="/icon.svg" alt="" width="24" height="24" />

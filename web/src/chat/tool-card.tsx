@@ -6,6 +6,7 @@ import { useSpeech } from "../i18n/language";
 import { CopyButton } from "../ui/copy";
 import { duration } from "../ui/figures";
 import { Icon } from "../ui/icon";
+import { visible } from "../ui/visible";
 import { useExpanded } from "./expanded";
 
 export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; scope: string }) {
@@ -20,7 +21,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
           <Mark state={use.state} />
         </span>
         <span className="tool-name">{use.tool}</span>
-        <span className="tool-summary">{use.summary.split("\n", 1)[0]}</span>
+        <span className="tool-summary">{visible(use.summary.split("\n", 1)[0] ?? "")}</span>
         <span className="tool-facts">
           {use.state === "denied" && <span className="badge badge-bad">{t("tool.denied")}</span>}
           {use.state === "waiting" && <span className="badge badge-warn">{t("tool.waiting")}</span>}
@@ -35,7 +36,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
             {use.summary !== "" && (
               <div className="code-block">
                 <CopyButton text={() => use.summary} />
-                <pre tabIndex={0} aria-label={t("tool.command")}>{use.summary}</pre>
+                <pre tabIndex={0} aria-label={t("tool.command")}>{visible(use.summary)}</pre>
               </div>
             )}
             <dl className="facts">
@@ -61,7 +62,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
             {use.output !== "" && (
               <div className="code-block">
                 <CopyButton text={() => use.output} />
-                <pre className="output" tabIndex={0} aria-label={t("tool.output")}>{use.output}</pre>
+                <pre className="output" tabIndex={0} aria-label={t("tool.output")}>{visible(use.output)}</pre>
               </div>
             )}
           </>

@@ -70,6 +70,12 @@ export class Session {
     }
   }
 
+  /** A thread just made has nothing to be read. */
+  fresh(thread: Thread): this {
+    this.set({ thread, loaded: true });
+    return this;
+  }
+
   /** Sends a message. One that the server does not take comes back as `returned`, so that the words are not lost. */
   readonly say = async (outgoing: Outgoing): Promise<void> => {
     this.set({ outgoing, failure: null });

@@ -8,6 +8,7 @@ import { useSpeech } from "../i18n/language";
 import { Dialog } from "../ui/dialog";
 import { Icon } from "../ui/icon";
 import { Problem } from "../ui/problem";
+import { visible } from "../ui/visible";
 
 const PatchView = lazy(() => import("../ui/patch-view"));
 
@@ -21,19 +22,22 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
   const { busy, loaded } = state;
   const { touched } = state.view;
   const asked = useRef(0);
+  const lastAsked = useRef(0);
 
   useEffect(() => {
     if (!loaded) return;
-    // While a turn runs, its changes are looked at now and then; at its end, at once.
+    // While a turn runs, its changes are looked at every other second; at its end, at once.
+    const since = Date.now() - lastAsked.current;
     const timer = setTimeout(
       () => {
         const mine = ++asked.current;
+        lastAsked.current = Date.now();
         api.diff(session.id).then(
           (found) => mine === asked.current && setDiff(found),
           (failure: unknown) => mine === asked.current && setError(failure),
         );
       },
-      busy ? 2000 : 60,
+      busy ? Math.max(60, 2000 - since) : 60,
     );
     return () => clearTimeout(timer);
   }, [session, loaded, busy, touched]);
@@ -83,7 +87,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
                     {file.status.charAt(0).toUpperCase()}
                     <span className="sr-only">{named("file", file.status)}</span>
                   </span>
-                  <span className="file-path">{file.path}</span>
+                  <span className="file-path">{visible(file.path)}</span>
                   {file.binary ? (
                     <span className="faint">{t("binary")}</span>
                   ) : (

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState, type ReactNode } from "react";
 import type { Session, Snapshot } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { recall, remember } from "../settings/storage";
+import { useDrawer, useMedia } from "../ui/drawer";
 import { Icon } from "../ui/icon";
 import { Changes } from "./changes";
 import { Rights } from "./rights";
@@ -13,6 +14,9 @@ import { UsagePart } from "./usage-part";
 
 const GraphPart = lazy(() => import("./graph-part"));
 
+/** Below this the panel covers the conversation. */
+export const NARROW = "(max-width: 1179px)";
+
 interface Props {
   session: Session;
   state: Snapshot;
@@ -21,11 +25,12 @@ interface Props {
 
 export function Panel({ session, state, onClose }: Props) {
   const { t } = useSpeech();
+  const drawer = useDrawer<HTMLElement>(useMedia(NARROW), onClose);
   const { view, thread } = state;
   return (
     <>
       <div className="scrim panel-scrim" onClick={onClose} />
-      <aside className="panel" aria-label={t("panel")}>
+      <aside ref={drawer} className="panel" aria-label={t("panel")}>
         <header className="panel-head">
           <h2>{t("panel")}</h2>
           <button type="button" className="plain" aria-label={t("close")} onClick={onClose}>

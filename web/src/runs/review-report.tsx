@@ -2,6 +2,7 @@
 
 import { useSpeech } from "../i18n/language";
 import { Markdown } from "../ui/markdown";
+import { visible } from "../ui/visible";
 import { list, number, text, type Fields } from "./reading";
 
 const TONES: Record<string, string> = { critical: "bad", high: "bad", medium: "warn", low: "plain", nit: "plain" };
@@ -72,7 +73,7 @@ function Lines({ text: source, first }: { text: string; first: number | null }) 
       {source.replace(/\n$/, "").split("\n").map((line, at) => (
         <span key={at} className="line">
           {first !== null && <span className="line-no">{first + at}</span>}
-          <span>{line || " "}</span>
+          <span>{visible(line) || " "}</span>
         </span>
       ))}
     </pre>

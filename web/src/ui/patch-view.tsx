@@ -4,6 +4,7 @@ import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { parsePatch, type FilePatch, type Row, type Side } from "../conversation/patch";
 import { useSpeech } from "../i18n/language";
 import { apart } from "./apart";
+import { visible } from "./visible";
 
 interface Props {
   patch: string;
@@ -44,7 +45,7 @@ const FileView = memo(function FileView({ file, place }: { file: FilePatch; plac
           {file.status.charAt(0).toUpperCase()}
           <span className="sr-only">{named("file", file.status)}</span>
         </span>
-        <span className="file-path">{file.from ? `${file.from} → ${file.path}` : file.path}</span>
+        <span className="file-path">{visible(file.from ? `${file.from} → ${file.path}` : file.path)}</span>
         {file.notes.map((note) => (
           <code key={note}>{note}</code>
         ))}
@@ -120,12 +121,12 @@ function Cell({ side, sign, tone, parts }: { side: Side | null; sign: string; to
         {side.changed && <span className="sign">{sign}</span>}
         {parts ? (
           <>
-            {parts[0]}
-            {parts[1] !== "" && <mark>{parts[1]}</mark>}
-            {parts[2]}
+            {visible(parts[0])}
+            {parts[1] !== "" && <mark>{visible(parts[1])}</mark>}
+            {visible(parts[2])}
           </>
         ) : (
-          side.text
+          visible(side.text)
         )}
       </td>
     </>

@@ -114,12 +114,31 @@ test.describe("runs of the stand-in", () => {
   test("the task graph marks the live step, for eyes and for readers", async ({ page }) => {
     await page.goto("/");
     await say(page, SAY.build);
-    await expect(page.locator('.step[data-live="true"]')).toContainText("Edit");
-    await expect(page.locator('.graph li[aria-current="step"]')).toContainText("under way");
     await over(page);
+    await expect(page.locator('.step[data-live="true"]')).toContainText("Summarize");
+    await expect(page.locator('.graph li[aria-current="step"]')).toContainText("under way");
     await expect(page.locator(".step")).toHaveCount(5);
     await expect(page.getByTestId("tier")).toHaveText("one step at a time");
     await expect(page.locator("[data-part=usage]")).toContainText("$0.04");
+  });
+});
+
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+  test("the drawers take the focus, close by Escape and give it back", async ({ page }) => {
+    await page.goto("/");
+    const menu = page.getByRole("button", { name: "Menu" });
+    await menu.click();
+    await expect(page.locator(".sidebar :focus")).toHaveCount(1);
+    await page.keyboard.press("Escape");
+    await expect(page.locator(".sidebar")).not.toBeInViewport();
+    await expect(menu).toBeFocused();
+    await say(page, SAY.ask);
+    await expect(page.getByTestId("asked")).toBeVisible();
+    await page.getByRole("button", { name: "Details" }).click();
+    await expect(page.locator(".panel :focus")).toHaveCount(1);
+    await page.keyboard.press("Escape");
+    await expect(page.locator(".panel")).toHaveCount(0);
   });
 });
 

@@ -70,6 +70,12 @@ describe("following a stream", () => {
     expect(server.asked.map((one) => one.url.split("after=")[1])).toEqual([undefined, "2", "2", "3"]);
   });
 
+  it("reads what others said meanwhile before its own turn", async () => {
+    const server = serve([{ text: event(5, "mine") + DONE }, { text: event(3, "theirs") + event(4, "too") + event(5, "mine") + DONE }]);
+    expect((await run(SAY, 2)).texts).toEqual(["theirs", "too", "mine", "done"]);
+    expect(server.asked.map((one) => one.method)).toEqual(["POST", "GET"]);
+  });
+
   it("does not repeat what is known already", async () => {
     serve([{ text: event(4, "old") + event(5, "new") + DONE }]);
     expect((await run({ kind: "attach" }, 4)).texts).toEqual(["new", "done"]);

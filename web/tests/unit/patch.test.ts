@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parsePatch } from "../../src/conversation/patch";
+import { visible } from "../../src/ui/visible";
 import { apart } from "../../src/ui/apart";
 
 describe("a patch", () => {
@@ -52,5 +53,18 @@ describe("where two lines differ", () => {
   ];
   it.each(cases)("%s | %s", (left, right, expected) => {
     expect(apart(left, right)).toEqual(expected);
+  });
+});
+
+describe("what hides in a text", () => {
+  const cases: [string, string][] = [
+    ["plain text, 中文, 😀\n\tindented\r\n", "plain text, 中文, 😀\n\tindented\r\n"],
+    ["\u001b[31mred\u001b[0m", "red"],
+    ["rm \u202egnp.x", "rm ⟨U+202E⟩gnp.x"],
+    ["a\u200bb\u2066c", "a⟨U+200B⟩b⟨U+2066⟩c"],
+    ["nul\u0000, bell\u0007, tag\u{e0041}", "nul⟨U+0000⟩, bell⟨U+0007⟩, tag⟨U+E0041⟩"],
+  ];
+  it.each(cases)("%j", (text, expected) => {
+    expect(visible(text)).toBe(expected);
   });
 });

@@ -10,10 +10,10 @@ use holon_supervisor::event::{
 use holon_supervisor::{Effect, Fact as Told, Phase, Verdict};
 use serde_json::Value;
 
+use super::Inner;
 use super::check::{Ran, check_of};
 use super::place::inside;
 use super::standing::Standing;
-use super::Inner;
 use crate::steward::{Advice, Evidence, Fact, Ruling, Stop};
 use crate::text::head;
 use crate::watcher::Watcher;
@@ -79,7 +79,9 @@ impl Inner<'_> {
     }
 
     fn proposed(&mut self, fact: &Fact<'_>) {
-        let Fact::Proposed { call, tool, class, targets, command, arguments_sha256, .. } = fact else { return };
+        let Fact::Proposed { call, tool, class, targets, command, arguments_sha256, .. } = fact else {
+            return;
+        };
         let Some(call) = self.id(call) else { return };
         let root = &self.around.workspace;
         // What goes elsewhere, such as to the output folder, is none of the workspace's files.

@@ -99,8 +99,13 @@ impl Remembered {
 
     /// The fact for the supervisor; nothing while nobody has looked.
     pub(super) fn workspace(&self) -> Option<Workspace> {
-        let changed = self.files.iter().map(|(path, (hash, _))| FileHash { path: path.clone(), hash: hash.clone() });
-        self.looked.then(|| Workspace { git: self.git, verified: !self.stale, changed: changed.take(96).collect() })
+        let changed =
+            self.files.iter().map(|(path, (hash, _))| FileHash { path: path.clone(), hash: hash.clone() });
+        self.looked.then(|| Workspace {
+            git: self.git,
+            verified: !self.stale,
+            changed: changed.take(96).collect(),
+        })
     }
 }
 

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::checkpoint::Checkpoint;
 pub use self::lines::changed_lines;
-pub use self::look::{Look, Seen, Sight};
 use self::look::Remembered;
+pub use self::look::{Look, Seen, Sight};
 pub use self::report::Counts;
 use self::standing::Standing;
 use crate::conversation::Conversation;

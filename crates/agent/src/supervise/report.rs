@@ -95,7 +95,8 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
             (false, true) => "fails",
             (false, false) => "failed before the last change",
         };
-        let cases = if check.failing.is_empty() { String::new() } else { format!(": {}", check.failing.join(", ")) };
+        let cases =
+            if check.failing.is_empty() { String::new() } else { format!(": {}", check.failing.join(", ")) };
         let _ = writeln!(text, "- `{}` {how}{cases}", check.command);
     }
     if known.checks().is_empty() {
@@ -111,8 +112,13 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
             let _ = writeln!(text, "- [{mark}] {} ({})", node.title, node.kind.name());
         }
     }
-    let tried: Vec<String> =
-        state.budget().used().into_iter().filter(|(_, _, used)| *used > 1).map(|(_, what, used)| format!("- {used} times: {what}")).collect();
+    let tried: Vec<String> = state
+        .budget()
+        .used()
+        .into_iter()
+        .filter(|(_, _, used)| *used > 1)
+        .map(|(_, what, used)| format!("- {used} times: {what}"))
+        .collect();
     if !tried.is_empty() {
         let _ = writeln!(text, "\n## Tried in vain\n\n{}", tried.join("\n"));
     }

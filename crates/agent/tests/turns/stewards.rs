@@ -133,9 +133,7 @@ fn being_done_can_be_sent_back_and_a_turn_can_be_stopped() {
             Fact::Done { text: "x" } => {
                 Advice { gate: Ruling::Block("no check is green".into()), ..Advice::default() }
             }
-            Fact::RoundStarted { round: 3 } => {
-                Advice { stop: Some(person()), ..Advice::default() }
-            }
+            Fact::RoundStarted { round: 3 } => Advice { stop: Some(person()), ..Advice::default() },
             _ => Advice::default(),
         }
     }

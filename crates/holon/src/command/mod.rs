@@ -14,6 +14,7 @@ pub(crate) mod publish;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
+pub(crate) mod serve;
 
 use crate::Done;
 use crate::cli::{Asked, Command};
@@ -35,6 +36,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Context(command) => context::dispatch(command, session),
         Command::Ask(args) => ask::run(args, session),
         Command::Improve(args) => improve::run(args, session),
+        Command::Serve(args) => serve::run(args, session),
         Command::Demo(args) => demo::run(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),
         Command::Schema(args) => schema::run(&args, session),

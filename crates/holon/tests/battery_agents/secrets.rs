@@ -66,10 +66,7 @@ fn inv_06_no_agent_reaches_anything_but_the_gateway() {
             asked.contains("closed names") && asked.contains("closed 127.0.0.1"),
             "{agent} did not try: {asked}"
         );
-        assert!(
-            !asked.contains("REACHED"),
-            "{agent} got out"
-        );
+        assert!(!asked.contains("REACHED"), "{agent} got out");
         assert!(
             asked.contains("gateway says b'HTTP/1.1 401"),
             "{agent}: without the token the gateway must refuse"

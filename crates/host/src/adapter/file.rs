@@ -54,6 +54,12 @@ pub struct Adapter {
     /// What exit codes other than 0 mean, as a kind of error.
     #[serde(default)]
     pub exits: BTreeMap<String, String>,
+    /// How a scripted model makes it act, for `holon agents check`, by the name of the deed.
+    #[serde(default)]
+    pub rehearsal: BTreeMap<String, Deed>,
+    /// Its own read-only modes, for comparison.
+    #[serde(default)]
+    pub alone: Vec<Alone>,
 }
 
 /// How an agent is started.
@@ -101,6 +107,32 @@ pub struct ModelUse {
     /// they know, forms that cannot be translated.
     #[serde(default)]
     pub alias: Option<String>,
+}
+
+/// A call that makes an agent do something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deed {
+    /// The agent's tool.
+    pub tool: String,
+    /// Its arguments as JSON; `{command}`, `{path}`, `{target}`, `{prompt}`, `{program}` and `{model}` are filled in.
+    pub arguments: String,
+    /// A deed that must come first.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// A deed that follows, with the same words.
+    #[serde(default)]
+    pub then: Option<String>,
+}
+
+/// A read-only mode of an agent's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alone {
+    /// What it is called.
+    pub name: String,
+    /// The command that starts it.
+    pub command: Vec<String>,
 }
 
 /// What is different in a mode.
@@ -151,7 +183,10 @@ impl Adapter {
         if let Some(binary) = self.find.as_ref().and_then(|f| f.binary.as_ref())
             && !is_below(binary)
         {
-            return Err((format!("`find.binary` must stay below node_modules, not `{binary}`"), "correct it"));
+            return Err((
+                format!("`find.binary` must stay below node_modules, not `{binary}`"),
+                "correct it",
+            ));
         }
         let files = self.files.keys().chain(self.modes.values().flat_map(|mode| mode.files.keys()));
         if let Some(file) = files.into_iter().find(|file| !is_below(file)) {

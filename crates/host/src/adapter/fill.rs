@@ -100,7 +100,8 @@ mod tests {
     use super::*;
 
     fn filling() -> Filling {
-        let mut filling = Filling { mode: vec!["--plan".into()], args: vec!["{token}".into()], ..Filling::default() };
+        let mut filling =
+            Filling { mode: vec!["--plan".into()], args: vec!["{token}".into()], ..Filling::default() };
         filling.set("prompt", "say {token} \"twice\"\n");
         filling.set("token", "t0");
         filling

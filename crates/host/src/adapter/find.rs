@@ -103,7 +103,14 @@ pub fn find(
             let file = executable(Path::new(path))?;
             let adapter = named("exec").ok_or_else(|| unknown("exec", &adapters))?;
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            Ok(Agent { adapter, name, file: Some(file), image: image.map(str::to_owned), located: None, args })
+            Ok(Agent {
+                adapter,
+                name,
+                file: Some(file),
+                image: image.map(str::to_owned),
+                located: None,
+                args,
+            })
         }
         (Some(name), image) => {
             let adapter = named(name).ok_or_else(|| unknown(name, &adapters))?;
@@ -129,7 +136,14 @@ pub fn find(
                 })?),
                 _ => None,
             };
-            Ok(Agent { name: name.to_owned(), adapter, file: None, image: image.map(str::to_owned), located, args })
+            Ok(Agent {
+                name: name.to_owned(),
+                adapter,
+                file: None,
+                image: image.map(str::to_owned),
+                located,
+                args,
+            })
         }
     }
 }

@@ -54,11 +54,18 @@ impl std::fmt::Display for Absent {
 /// Looks for an agent in the folder named by `HOLON_AGENTS_DIR`, in Holon's cache, and on the PATH.
 pub fn locate(find: &Finding, places: &Places, env: &Environment) -> Result<Located, Absent> {
     let folders = folders(places, env);
-    let found = folders.iter().find_map(|folder| below(folder, &find.program)).or_else(|| on_path(&find.program, env));
+    let found = folders
+        .iter()
+        .find_map(|folder| below(folder, &find.program))
+        .or_else(|| on_path(&find.program, env));
     let found = found.ok_or(Absent::Program)?;
     let start = found.canonicalize().map_err(|_| Absent::Program)?;
     let modules = modules_of(&start);
-    let binary = find.binary.as_deref().zip(modules.as_deref()).and_then(|(pattern, modules)| expand(modules, pattern));
+    let binary = find
+        .binary
+        .as_deref()
+        .zip(modules.as_deref())
+        .and_then(|(pattern, modules)| expand(modules, pattern));
     let program = binary.unwrap_or_else(|| start.clone());
     let mut located = Located {
         visible: vec![modules.or_else(|| environment_of(&start)).unwrap_or_else(|| program.clone())],
@@ -86,7 +93,8 @@ pub fn ask_version(find: &Finding, located: &Located) -> Option<String> {
     command.args(&find.version).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     if let Some(folder) = located.path.first() {
         let path = std::env::join_paths(
-            std::iter::once(folder.clone()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+            std::iter::once(folder.clone())
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         );
         command.env("PATH", path.ok()?);
     }
@@ -101,10 +109,14 @@ fn folders(places: &Places, env: &Environment) -> Vec<PathBuf> {
 /// A program in a folder of programs, or of packages that each have one.
 fn below(folder: &Path, program: &str) -> Option<PathBuf> {
     let inside = |folder: &Path| {
-        ["", "bin", "node_modules/.bin"].map(|place| folder.join(place).join(program)).into_iter().find(|path| is_program(path))
+        ["", "bin", "node_modules/.bin"]
+            .map(|place| folder.join(place).join(program))
+            .into_iter()
+            .find(|path| is_program(path))
     };
     inside(folder).or_else(|| {
-        let mut packages: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+        let mut packages: Vec<PathBuf> =
+            fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
         packages.sort();
         packages.iter().find_map(|package| inside(package))
     })
@@ -112,7 +124,10 @@ fn below(folder: &Path, program: &str) -> Option<PathBuf> {
 
 fn on_path(program: &str, env: &Environment) -> Option<PathBuf> {
     let path: OsString = env("PATH")?;
-    std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(|p| is_program(p))
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(|p| is_program(p))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -165,7 +180,8 @@ fn expand(folder: &Path, pattern: &str) -> Option<PathBuf> {
 
 /// The version in the `package.json` of the package a program belongs to.
 fn package_version(program: &Path) -> Option<String> {
-    let file = program.ancestors().skip(1).map(|folder| folder.join("package.json")).find(|file| file.is_file())?;
+    let file =
+        program.ancestors().skip(1).map(|folder| folder.join("package.json")).find(|file| file.is_file())?;
     // Above `node_modules` there are only packages that use it.
     modules_of(program).filter(|modules| file.starts_with(modules))?;
     let package: serde_json::Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
@@ -185,7 +201,8 @@ fn node(wanted: u64, folders: &[PathBuf], env: &Environment) -> Option<PathBuf> 
     let all = beside.chain(on_path("node", env)).filter_map(|node| node.canonicalize().ok());
     let new_enough = |node: &PathBuf| {
         wanted == 0 || {
-            let said = printed(Command::new(node).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()));
+            let said =
+                printed(Command::new(node).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()));
             let major = said.and_then(|text| version::find(&text)?.split('.').next()?.parse::<u64>().ok());
             major.is_some_and(|major| major >= wanted)
         }
@@ -254,10 +271,15 @@ mod tests {
         let node = root.join("node/node_modules/node/bin/node");
         assert_eq!(script.visible, [modules.clone(), node.clone()]);
         assert_eq!(script.path, [node.parent().unwrap()]);
-        assert_eq!(locate(&finding("codex", None, Some(23)), &places, &env), Err(Absent::Node { wanted: 23 }));
+        assert_eq!(
+            locate(&finding("codex", None, Some(23)), &places, &env),
+            Err(Absent::Node { wanted: 23 })
+        );
 
         program(&modules.join("@o/codex-linux-x64/vendor/any/bin/codex"), "ELF");
-        let native = locate(&finding("codex", Some("@o/codex-linux-*/vendor/*/bin/codex"), Some(23)), &places, &env).unwrap();
+        let native =
+            locate(&finding("codex", Some("@o/codex-linux-*/vendor/*/bin/codex"), Some(23)), &places, &env)
+                .unwrap();
         assert_eq!(native.program, modules.join("@o/codex-linux-x64/vendor/any/bin/codex"));
         assert_eq!((native.visible, native.version.as_deref()), (vec![modules], Some("0.166.0")));
         assert_eq!(locate(&finding("claude", None, None), &places, &env), Err(Absent::Program));

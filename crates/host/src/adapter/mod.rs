@@ -7,7 +7,7 @@ mod find;
 mod locate;
 mod version;
 
-pub use file::{Adapter, Finding, ForMode, Kind, ModelUse};
+pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
 pub use find::{Agent, find, list};
 pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};
 pub use version::Range;

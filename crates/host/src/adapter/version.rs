@@ -93,9 +93,14 @@ mod tests {
     #[test]
     fn ranges_hold_what_they_say() {
         let range: Range = ">=2.1, <3".parse().unwrap();
-        for (version, inside) in
-            [("2.1", true), ("2.1.325", true), ("2.10.0-beta.3", true), ("2.0.9", false), ("3.0.0", false), ("", false)]
-        {
+        for (version, inside) in [
+            ("2.1", true),
+            ("2.1.325", true),
+            ("2.10.0-beta.3", true),
+            ("2.0.9", false),
+            ("3.0.0", false),
+            ("", false),
+        ] {
             assert_eq!(range.holds(version), inside, "{version}");
         }
         assert_eq!(range.to_string(), ">=2.1, <3");

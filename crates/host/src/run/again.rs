@@ -43,12 +43,7 @@ const FILE: &str = "asked.json";
 
 impl AskedFor {
     /// For an agent nobody watches over.
-    pub(super) fn new(
-        request: &RunRequest,
-        model: &ModelInfo,
-        window: u64,
-        prices: Option<Prices>,
-    ) -> Self {
+    pub(super) fn new(request: &RunRequest, model: &ModelInfo, window: u64, prices: Option<Prices>) -> Self {
         let (request, model) = (request.clone(), Some(model.clone()));
         Self { request, model, window, prices, supervisor: None, resumed_from: None }
     }
@@ -107,7 +102,9 @@ impl Host {
         if let Some(from) = &asked.resumed_from {
             return Err(HostError::run(
                 format!("this run went on from {from}, and cannot be replayed by itself"),
-                format!("replay that one, or ask what the supervisor would have done: `holon runs replay {from}`"),
+                format!(
+                    "replay that one, or ask what the supervisor would have done: `holon runs replay {from}`"
+                ),
             ));
         }
         let (request, _scratch) = asked.request_again(folder)?;

@@ -54,7 +54,11 @@ pub(crate) struct Used {
 
 impl Run<'_> {
     /// Finds out who will answer, before anything is started: without a model or its key there is nothing to start.
-    pub(super) fn open_door(&mut self, request: &RunRequest, before: Option<&AskedFor>) -> Result<(), HostError> {
+    pub(super) fn open_door(
+        &mut self,
+        request: &RunRequest,
+        before: Option<&AskedFor>,
+    ) -> Result<(), HostError> {
         if self.plan.agent.adapter.model.is_none() {
             return Ok(());
         }
@@ -146,8 +150,10 @@ impl Run<'_> {
     pub(super) fn answer_door(&mut self, payload: &mut dyn Payload) -> Result<(), HostError> {
         let tape = self.folder.evidence().join(TAPE);
         let layers = self.folder.layers();
-        let normaliser =
-            model::normaliser(self.events.redactor(), &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")]);
+        let normaliser = model::normaliser(
+            self.events.redactor(),
+            &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
+        );
         let limits = &self.plan.profile.limits;
         let rehearsal = self.host.script.is_some();
         let Some(door) = &mut self.foreign.door else { return Ok(()) };
@@ -170,10 +176,8 @@ impl Run<'_> {
         settings.record =
             Some(Recording { normaliser, save: Box::new(move |text| file.write_all(text.as_bytes())) });
         settings.watch = Some(Arc::new(move |event: &Event| drop(sender.send(event.clone()))));
-        let gateway = Gateway::start(listener, settings).map_err(|e| HostError::Walls {
-            message: e.to_string(),
-            hint: None,
-        })?;
+        let gateway = Gateway::start(listener, settings)
+            .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
         door.open = Some((gateway, news));
         Ok(())
     }
@@ -188,7 +192,11 @@ impl Run<'_> {
                 Event::Started { number, dropped, .. } => {
                     bodies.push(Body::RoundStarted { round: door.used.requests + number });
                     for name in dropped {
-                        bodies.push(Body::Warning { message: format!("the agent asked the provider for {name}, which is not passed on") });
+                        bodies.push(Body::Warning {
+                            message: format!(
+                                "the agent asked the provider for {name}, which is not passed on"
+                            ),
+                        });
                     }
                 }
                 Event::Finished { error, .. } => {
@@ -227,7 +235,10 @@ impl Run<'_> {
             self.warn(format!("the recording of the model's words is incomplete: {problem}"));
         }
         if account.wrong_token > 0 {
-            self.warn(format!("{} requests to the model showed no token or a wrong one", account.wrong_token));
+            self.warn(format!(
+                "{} requests to the model showed no token or a wrong one",
+                account.wrong_token
+            ));
         }
     }
 

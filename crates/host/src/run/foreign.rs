@@ -63,7 +63,8 @@ impl Run<'_> {
         let mut filling = Filling::new(mode.args, agent.args.clone());
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let Folders { input, output, workspace, home } = &folders;
-        for (name, folder) in [("input", input), ("output", output), ("workspace", workspace), ("home", home)] {
+        for (name, folder) in [("input", input), ("output", output), ("workspace", workspace), ("home", home)]
+        {
             filling.set(name, text(folder));
         }
         if let Some(located) = &agent.located {
@@ -145,7 +146,6 @@ pub(super) fn describe(agent: &Agent, profile: &Profile, manifest: &mut Manifest
 pub(super) fn untried(agent: &Agent) -> Option<String> {
     let find = agent.adapter.find.as_ref()?;
     let (version, range) = (agent.located.as_ref()?.version.as_ref()?, find.tested.as_ref()?);
-    (!range.holds(version)).then(|| {
-        format!("{} {version} is outside of the versions it was tried with ({range})", agent.name)
-    })
+    (!range.holds(version))
+        .then(|| format!("{} {version} is outside of the versions it was tried with ({range})", agent.name))
 }

@@ -33,7 +33,9 @@ impl Run<'_> {
             (_, Ending::Signal(signal)) => {
                 failed("agent_killed", format!("the agent was ended by signal {signal}"), verdict)
             }
-            (_, Ending::Killed) => failed("agent_killed", "the agent and its init were killed".into(), verdict),
+            (_, Ending::Killed) => {
+                failed("agent_killed", "the agent and its init were killed".into(), verdict)
+            }
             (Some(End::Failed { kind, message }), _) => {
                 // What the host saw at the door beats the agent's words about it.
                 let (kind, message) = match self.door_error() {
@@ -61,9 +63,11 @@ impl Run<'_> {
                 }
                 true
             }
-            (Some(End::Done), Ending::Code(code)) => {
-                failed("agent_failed", format!("the agent said it was done and exited with code {code}"), verdict)
-            }
+            (Some(End::Done), Ending::Code(code)) => failed(
+                "agent_failed",
+                format!("the agent said it was done and exited with code {code}"),
+                verdict,
+            ),
         }
     }
 
@@ -119,7 +123,8 @@ impl Run<'_> {
 
 /// The last block marked as JSON in a text (or all of it), and the text without it.
 fn json_block(text: &str) -> Option<(String, String)> {
-    let is_object = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object());
+    let is_object =
+        |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object());
     if is_object(text) {
         return Some((text.to_owned(), String::new()));
     }
@@ -128,7 +133,9 @@ fn json_block(text: &str) -> Option<(String, String)> {
     let end = body.find("\n```").unwrap_or(body.len());
     let block = body[..end].trim();
     let after = body[end..].trim_start_matches('\n').trim_start_matches('`');
-    is_object(block).then(|| (block.to_owned(), format!("{}\n{}", text[..start].trim_end(), after.trim()).trim().to_owned()))
+    is_object(block).then(|| {
+        (block.to_owned(), format!("{}\n{}", text[..start].trim_end(), after.trim()).trim().to_owned())
+    })
 }
 
 fn hint(kind: &str) -> &'static str {
@@ -149,7 +156,11 @@ mod tests {
         for (text, json, rest) in [
             (r#"{"a":1}"#, Some(r#"{"a":1}"#), ""),
             ("I looked.\n\n```json\n{\"a\":1}\n```\n", Some("{\"a\":1}"), "I looked."),
-            ("One\n```json\n{}\n```\nTwo\n```json\n{\"b\":2}\n```\nEnd", Some("{\"b\":2}"), "One\n```json\n{}\n```\nTwo\nEnd"),
+            (
+                "One\n```json\n{}\n```\nTwo\n```json\n{\"b\":2}\n```\nEnd",
+                Some("{\"b\":2}"),
+                "One\n```json\n{}\n```\nTwo\nEnd",
+            ),
             ("```json\n[1]\n```", None, ""),
             ("```json\n{\"a\":1}", Some("{\"a\":1}"), ""),
             ("no block", None, ""),

@@ -181,10 +181,7 @@ impl Run<'_> {
             more.extend(system.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
             more.extend(stage.exposed.env.iter().cloned());
         }
-        let more = more
-            .into_iter()
-            .chain(self.foreign_env())
-            .chain(self.plan.spec.context.env.clone());
+        let more = more.into_iter().chain(self.foreign_env()).chain(self.plan.spec.context.env.clone());
         for (key, value) in more {
             match env.iter_mut().find(|(k, _)| *k == key) {
                 // What the contract sets is not for others to change.

@@ -58,7 +58,7 @@ use crate::store::{RunFolder, RunRecord, Store};
 pub use again::Replayed;
 pub use apply::{Applied, apply};
 pub use resolve::Plan;
-pub(crate) use resolve::hidden;
+pub use resolve::hidden;
 pub use verdict::Verdict;
 
 /// Looks a variable of the host up.

@@ -265,7 +265,7 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
 }
 
 /// The profile's hide globs as paths: literal ones as they are, patterns looked up in the tree.
-pub(crate) fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError> {
+pub fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError> {
     let (literal, patterns): (Vec<&String>, Vec<&String>) =
         profile.hide.iter().partition(|g| !g.contains(['*', '?', '[', '{']));
     let mut paths: Vec<PathBuf> = literal.into_iter().map(PathBuf::from).collect();

@@ -37,7 +37,8 @@ impl Host {
     ) -> Result<Finished, HostError> {
         let record = folder.record()?;
         if folder.is_alive() {
-            let hint = format!("wait for it, or let the supervisor lead with `holon runs takeover {}`", record.id);
+            let hint =
+                format!("wait for it, or let the supervisor lead with `holon runs takeover {}`", record.id);
             return Err(HostError::run(format!("run {} is still going on", record.id), hint));
         }
         folder.mark_interrupted()?;
@@ -59,12 +60,8 @@ impl Host {
             ));
         }
         let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
-        let resumed = Resumed {
-            message: opening(why.as_deref(), message),
-            from: record.id.clone(),
-            checkpoint,
-            carry,
-        };
+        let resumed =
+            Resumed { message: opening(why.as_deref(), message), from: record.id.clone(), checkpoint, carry };
         let (request, _scratch) = asked.request_again(folder)?;
         let request = RunRequest { replay: asked.request.replay.clone(), ..request };
         self.run_as(&request, Some(&asked), Some(resumed), sink, cancel)
@@ -75,7 +72,10 @@ fn load(folder: &RunFolder) -> Result<Checkpoint, HostError> {
     let path = folder.path().join(CHECKPOINT);
     let bytes = fs::read(&path).map_err(|e| {
         let id = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
-        HostError::run(format!("run {id} cannot go on: it kept no checkpoint ({e})"), "run it again from its start")
+        HostError::run(
+            format!("run {id} cannot go on: it kept no checkpoint ({e})"),
+            "run it again from its start",
+        )
     })?;
     serde_json::from_slice(&bytes)
         .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))

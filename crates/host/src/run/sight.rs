@@ -33,8 +33,11 @@ impl Outside {
     pub(super) fn of(snapshot: &Snapshot, git: &Git, files: u64) -> Option<Self> {
         let copied = snapshot.strategy() != Strategy::Overlay;
         let affordable = !copied || files <= COPIED;
-        (snapshot.written().is_some() && affordable)
-            .then(|| Self { snapshot: snapshot.clone(), git: git.clone(), lines: BTreeMap::new() })
+        (snapshot.written().is_some() && affordable).then(|| Self {
+            snapshot: snapshot.clone(),
+            git: git.clone(),
+            lines: BTreeMap::new(),
+        })
     }
 
     /// One changed file, and whether it holds marks of a conflict.
@@ -43,10 +46,8 @@ impl Outside {
         let (before, after) = (content(changes, base)?, content(changes, result)?);
         let digest = |bytes: &[u8], side: Option<&Side>| side.map(|_| sha256(bytes)).unwrap_or_default();
         let (old, new) = (digest(&before, base), digest(&after, result));
-        let lines = *self
-            .lines
-            .entry((old.clone(), new.clone()))
-            .or_insert_with(|| changed_lines(&before, &after));
+        let lines =
+            *self.lines.entry((old.clone(), new.clone())).or_insert_with(|| changed_lines(&before, &after));
         let path = change.path.to_string_lossy().into_owned();
         Some((Seen { path, before: old, after: new, lines }, has_conflict(&after)))
     }

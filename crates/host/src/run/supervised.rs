@@ -108,7 +108,11 @@ impl Run<'_> {
         Surroundings {
             clock: Box::new(|| u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)),
             redactor,
-            workspace: self.folders(stage, stage.backend.private_root()).workspace.to_string_lossy().into_owned(),
+            workspace: self
+                .folders(stage, stage.backend.private_root())
+                .workspace
+                .to_string_lossy()
+                .into_owned(),
             look,
             takeovers,
             keeper: Some(Box::new(move |checkpoint| keep(&file, checkpoint, &clean))),

@@ -54,6 +54,9 @@ impl Run<'_> {
     /// From how the agent ended to status and outcome; `true` when it ended by itself and in peace.
     fn judge_ending(&mut self, stage: &Stage, claim: Option<&Claim>, verdict: &mut Verdict) -> bool {
         let Some(last) = &stage.last else { return false };
+        if let Some((conversation, _)) = &last.thought {
+            self.manifest.metadata.usage = conversation.usage.into();
+        }
         if let Some(stopped) = last.stopped {
             let (limit, value) = stopped.limit();
             let (status, hint) = match stopped {
@@ -101,8 +104,7 @@ impl Run<'_> {
             *version = version.take().or_else(|| heard.version.clone());
             return self.judge_heard(heard, last.finished.ending, claim, verdict);
         }
-        if let Some((conversation, ended)) = &last.thought {
-            self.manifest.metadata.usage = conversation.usage.into();
+        if let Some((_, ended)) = &last.thought {
             return thought::judge(ended, verdict);
         }
         let asks_human = claim.is_some_and(Claim::needs_human);

@@ -44,6 +44,11 @@ impl Store {
         Self { runs: places.runs_of(workspace) }
     }
 
+    /// The store whose runs are in this folder.
+    pub fn at(runs: PathBuf) -> Self {
+        Self { runs }
+    }
+
     /// The folder that holds the runs.
     pub fn folder(&self) -> &Path {
         &self.runs

@@ -64,7 +64,9 @@ impl ThreadFolder {
     /// What the thread changed so far.
     pub fn delta(&self, hide: &[PathBuf]) -> Result<Delta, HostError> {
         let ledger = self.ledger()?;
-        let Some(layer) = ledger.current.map(|number| self.layer(number)) else { return Ok(Delta::default()) };
+        let Some(layer) = ledger.current.map(|number| self.layer(number)) else {
+            return Ok(Delta::default());
+        };
         let git = Git::find()?;
         self.with_changes(&layer, hide, Self::never(), &git, |changes, snapshot| {
             let patch = changes.patch(&git, snapshot.dir())?;
@@ -127,7 +129,12 @@ impl ThreadFolder {
     }
 
     /// Notes what the originals of newly touched paths were, as far as nobody changed them meanwhile.
-    pub(super) fn note_originals(&self, ledger: &mut Ledger, turn: u64, since: Stamp) -> Result<(), HostError> {
+    pub(super) fn note_originals(
+        &self,
+        ledger: &mut Ledger,
+        turn: u64,
+        since: Stamp,
+    ) -> Result<(), HostError> {
         let Some(layer) = ledger.current.map(|number| self.layer(number)) else { return Ok(()) };
         let git = Git::find()?;
         self.with_changes(&layer, &[], since, &git, |changes, _| {
@@ -169,10 +176,9 @@ fn delta(ledger: &Ledger, changes: &Changes, patch: Patch) -> Delta {
     let now = patch.touched.iter().map(|t| (t.path.as_path(), t.base.as_ref()));
     let moved = ledger.moved(now);
     let touched = patch.touched.iter();
-    let sensitive = touched
-        .clone()
-        .map(|t| t.path.clone())
-        .filter(|path| sensitive::matches(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).is_some());
+    let sensitive = touched.clone().map(|t| t.path.clone()).filter(|path| {
+        sensitive::matches(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).is_some()
+    });
     Delta {
         files: touched
             .clone()

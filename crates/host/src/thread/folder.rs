@@ -80,7 +80,9 @@ impl ThreadFolder {
     pub(super) fn ledger(&self) -> Result<Ledger, HostError> {
         let path = self.path.join("layers.json");
         let ledger: Ledger = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?,
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ledger::default(),
             Err(e) => return Err(HostError::io("read", &path)(e)),
         };
@@ -151,7 +153,12 @@ impl ThreadFolder {
         Ok((ledger, changed))
     }
 
-    pub(super) fn request<'a>(&'a self, dir: &'a Path, access: &'a Access, hide: &'a [PathBuf]) -> Request<'a> {
+    pub(super) fn request<'a>(
+        &'a self,
+        dir: &'a Path,
+        access: &'a Access,
+        hide: &'a [PathBuf],
+    ) -> Request<'a> {
         Request {
             workspace: &self.workspace,
             run_dir: dir,

@@ -53,9 +53,11 @@ pub fn over_network(
     })
 }
 
-/// A cassette that answers instead, from its beginning.
-pub fn from_cassette(file: &Path) -> Result<ChatMind, HostError> {
-    let (_, cassette) = cassette(file)?;
+/// A cassette that answers instead, from its beginning, played so many times over.
+pub fn from_cassette(file: &Path, times: usize) -> Result<ChatMind, HostError> {
+    let (_, mut cassette) = cassette(file)?;
+    let once = cassette.turns.len();
+    cassette.turns = cassette.turns.into_iter().cycle().take(once * times.max(1)).collect();
     let id = cassette.model().unwrap_or("cassette").to_owned();
     let replay = Replay::new(cassette, Normaliser::new(Redactor::default()));
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

@@ -18,7 +18,8 @@ mod ledger;
 mod mind;
 mod watch;
 
-pub use changes::{Delta, Delivered, FileChange};
+pub use crate::run::hidden;
+pub use changes::{Delivered, Delta, FileChange};
 pub use folder::ThreadFolder;
 pub use hands::{LateHands, Room, Surroundings, Turn};
 pub use mind::{ChatMind, from_cassette, over_network};

@@ -35,37 +35,38 @@ impl Watched {
         let allowed = DiskLimits { bytes: limits.disk_mb << 20, files: limits.files };
         // Nothing is said there that anyone needs, but a full pipe would block whoever writes.
         let noise = payload.take_output();
-        let thread = std::thread::Builder::new().name("turn-watch".into()).stack_size(256 << 10).spawn(move || {
-            let drain = noise.map(|(_, err)| std::thread::spawn(move || drain(err)));
-            let already = folders.iter().map(|f| measure(f)).fold(
-                DiskLimits { bytes: 0, files: 0 },
-                |a, b| DiskLimits { bytes: a.bytes + b.bytes, files: a.files + b.files },
-            );
-            let mut disk = DiskWatch::start(folders, allowed);
-            loop {
-                if !matches!(payload.wait(TICK), Ok(None)) || asked.load(Ordering::SeqCst) {
-                    break;
+        let thread =
+            std::thread::Builder::new().name("turn-watch".into()).stack_size(256 << 10).spawn(move || {
+                let drain = noise.map(|(_, err)| std::thread::spawn(move || drain(err)));
+                let already =
+                    folders.iter().map(|f| measure(f)).fold(DiskLimits { bytes: 0, files: 0 }, |a, b| {
+                        DiskLimits { bytes: a.bytes + b.bytes, files: a.files + b.files }
+                    });
+                let mut disk = DiskWatch::start(folders, allowed);
+                loop {
+                    if !matches!(payload.wait(TICK), Ok(None)) || asked.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let broken = if Instant::now() >= deadline {
+                        Some("its time is over".to_owned())
+                    } else {
+                        disk.broken(already, || payload.processes()).map(|limit| match limit {
+                            DiskLimit::Bytes => "it wrote more than it may".to_owned(),
+                            DiskLimit::Files => "it made more files than it may".to_owned(),
+                            DiskLimit::Full => "the disk is nearly full".to_owned(),
+                        })
+                    };
+                    if let Some(broken) = broken {
+                        why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(broken);
+                        break;
+                    }
                 }
-                let broken = if Instant::now() >= deadline {
-                    Some("its time is over".to_owned())
-                } else {
-                    disk.broken(already, || payload.processes()).map(|limit| match limit {
-                        DiskLimit::Bytes => "it wrote more than it may".to_owned(),
-                        DiskLimit::Files => "it made more files than it may".to_owned(),
-                        DiskLimit::Full => "the disk is nearly full".to_owned(),
-                    })
-                };
-                if let Some(broken) = broken {
-                    why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(broken);
-                    break;
+                payload.kill();
+                payload.finish();
+                if let Some(drain) = drain {
+                    let _ = drain.join();
                 }
-            }
-            payload.kill();
-            payload.finish();
-            if let Some(drain) = drain {
-                let _ = drain.join();
-            }
-        })?;
+            })?;
         Ok(Self { stop, thread })
     }
 

@@ -35,7 +35,8 @@ pub fn freeze(
     let failed = |e: io::Error| Error::io("write", to)(e);
     fs::create_dir(to).map_err(failed)?;
     let join = || -> io::Result<()> {
-        let mut joining = Joining { to: Root::open(to)?, path: to, base: Root::open(base)?, owner: Owner(owner) };
+        let mut joining =
+            Joining { to: Root::open(to)?, path: to, base: Root::open(base)?, owner: Owner(owner) };
         for layer in below.into_iter().chain([written]) {
             joining.add(layer)?;
         }

@@ -212,8 +212,8 @@ fn hand_out_listener(socket: &UnixStream) -> std::io::Result<()> {
     wire::give_fds(socket, &[listener.as_fd()])
 }
 
-/// Starts the command with a clean slate: no terminal, default signals, none of them blocked (init waits with SIGCHLD
-/// blocked; starting a command the standard way unblocks everything).
+/// Starts the command with a clean slate: no terminal, default signals, none of them blocked. Init waits with SIGCHLD
+/// blocked, and a command inherits what its starter blocks; whoever waits for its own children by signal would wait for ever.
 fn start(job: &Job) -> Result<i32, Refusal> {
     let _ = rustix::process::setsid();
     sys::default_signals();
@@ -223,7 +223,12 @@ fn start(job: &Job) -> Result<i32, Refusal> {
         let refuse = |e| Refusal::new(Step::Exec, e, "standard input");
         command.stdin(std::io::stdout().as_fd().try_clone_to_owned().map_err(refuse)?);
     }
-    match command.spawn() {
+    let refuse = |e| Refusal::new(Step::Exec, e, "signals");
+    sys::unblock_signals().map_err(refuse)?;
+    let started = command.spawn();
+    // A child that ends in between is found all the same: waiting starts with a look.
+    sys::block_child_signal().map_err(refuse)?;
+    match started {
         Ok(child) => Ok(child.id() as i32),
         Err(e) => Err(Refusal::new(Step::Exec, e, job.argv[0].to_string_lossy())),
     }

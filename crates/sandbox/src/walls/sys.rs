@@ -93,8 +93,8 @@ pub(super) fn loopback_up() -> io::Result<()> {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into())
 }
 
-/// Blocks SIGCHLD and returns a descriptor that becomes readable when a child changes state.
-pub(super) fn child_events() -> io::Result<OwnedFd> {
+/// Blocks SIGCHLD, so that it can be read from a descriptor.
+pub(super) fn block_child_signal() -> io::Result<libc::sigset_t> {
     // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is valid for writing; SIGCHLD is a valid signal.
@@ -104,6 +104,12 @@ pub(super) fn child_events() -> io::Result<OwnedFd> {
     }
     // SAFETY: `set` is initialised; the old mask is not wanted.
     check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into())?;
+    Ok(set)
+}
+
+/// Blocks SIGCHLD and returns a descriptor that becomes readable when a child changes state.
+pub(super) fn child_events() -> io::Result<OwnedFd> {
+    let set = block_child_signal()?;
     // SAFETY: -1 asks for a new descriptor for the initialised `set`.
     let raw = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     check(raw.into())?;

@@ -42,7 +42,8 @@ fn admit(app: &App, request: &Request, open: bool) -> Result<User, Problem> {
         return Err(Problem::forbidden("requests from pages of other servers are refused"));
     }
     // Browsers that send no origin with a request still say where it came from.
-    let foreign = text(headers, "sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    let foreign =
+        text(headers, "sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
     if foreign && !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Problem::forbidden("requests from pages of other servers are refused"));
     }
@@ -78,9 +79,12 @@ fn is_our_name(host: &str, doors: &Doors) -> bool {
         (None, Some(address)) => address.port() == 80,
         (_, None) => true,
     };
-    let given = doors.hosts.iter().any(|known| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name));
+    let given =
+        doors.hosts.iter().any(|known| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name));
     let loopback = name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || doors.address.is_some_and(|a| a.ip() == ip));
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback() || doors.address.is_some_and(|a| a.ip() == ip));
     given || (loopback && right_port)
 }
 
@@ -129,9 +133,9 @@ mod tests {
 
     #[test]
     fn only_our_own_names_are_answered_to() {
-        let mut doors =
-            Doors { address: Some("127.0.0.1:7070".parse().unwrap()), ..Doors::default() };
-        let check = |doors: &Doors, host: &str, expect| assert_eq!(is_our_name(host, doors), expect, "{host}");
+        let mut doors = Doors { address: Some("127.0.0.1:7070".parse().unwrap()), ..Doors::default() };
+        let check =
+            |doors: &Doors, host: &str, expect| assert_eq!(is_our_name(host, doors), expect, "{host}");
         check(&doors, "127.0.0.1:7070", true);
         check(&doors, "localhost:7070", true);
         check(&doors, "[::1]:7070", true);

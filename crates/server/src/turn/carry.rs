@@ -92,6 +92,9 @@ impl Carry {
             Ok(talk) => talk,
             Err(problem) => return Ending::failed_before("internal", problem.message),
         };
+        if let (Some(_), Some(pending)) = (&answers, &talk.pending) {
+            let _ = tell.send(Told::Waited(pending.interrupt.asks.clone()));
+        }
         let prepared = match self.prepare(&files) {
             Ok(prepared) => prepared,
             Err(e) => {

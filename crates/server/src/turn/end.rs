@@ -82,9 +82,11 @@ fn told(carry: &Carry, how: &How) -> Told {
                 let most = carry.app.setup.limits.iterations;
                 (TurnState::Failed, error("max_iterations", language.max_iterations(most)))
             }
-            Reason::Limit(limit) => (TurnState::Failed, error("limit", format!("{} is used up", limit.name()))),
+            Reason::Limit(limit) => {
+                (TurnState::Failed, error("limit", format!("{} is used up", limit.name())))
+            }
             Reason::Refused(words) => (TurnState::Failed, error("refused", words.clone())),
-            Reason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.to_string())),
+            Reason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.reason.clone())),
             Reason::Cancelled if carry.app.is_ending() => {
                 (TurnState::Interrupted, error("interrupted", language.interrupted()))
             }

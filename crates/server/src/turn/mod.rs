@@ -10,4 +10,4 @@ mod start;
 mod title;
 
 pub(crate) use recover::recover;
-pub(crate) use start::{Ask, Resume, cancel, resume, start};
+pub(crate) use start::{Ask, MODES, Resume, cancel, resume, start};

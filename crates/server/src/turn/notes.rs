@@ -15,7 +15,11 @@ pub(crate) fn notes(mode: &str, before: &[Turn], files: &[Upload]) -> String {
     if !files.is_empty() {
         text.push_str("\n\n# Files of this message\n\nThe person sent these; they are read-only:\n");
         for file in files {
-            text.push_str(&format!("\n- /holon/input/context/uploads/{} ({} bytes)", seen_as(file), file.bytes));
+            text.push_str(&format!(
+                "\n- /holon/input/context/uploads/{} ({} bytes)",
+                seen_as(file),
+                file.bytes
+            ));
         }
     }
     let undone: Vec<String> = before
@@ -30,11 +34,13 @@ pub(crate) fn notes(mode: &str, before: &[Turn], files: &[Upload]) -> String {
             undone.join(", ")
         ));
     }
-    if before.last().is_some_and(|turn| turn.state == TurnState::Interrupted) {
-        text.push_str(
+    if let Some(last) = before.last().filter(|turn| turn.state == TurnState::Interrupted) {
+        let asked: String = last.message.chars().take(1000).collect();
+        text.push_str(&format!(
             "\n\n# Cut off\n\nThe turn before was cut off in the middle. Some of what it did may be in the files and not \
-             in this conversation: look before you go on.",
-        );
+             in this conversation: look before you go on. The person had said:\n\n> {}",
+            asked.replace('\n', "\n> ")
+        ));
     }
     text
 }

@@ -35,7 +35,12 @@ pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
         let idle = ThreadChange { state: Some(ThreadState::Idle), ..ThreadChange::of(thread.id.clone(), at) };
         let audit = app.audit("server", "turn_interrupted", Some((&thread.id, thread.turns)), json!({}));
         app.store
-            .write(vec![Write::Event(event), Write::Turn(Box::new(end)), Write::Thread(Box::new(idle)), audit])
+            .write(vec![
+                Write::Event(event),
+                Write::Turn(Box::new(end)),
+                Write::Thread(Box::new(idle)),
+                audit,
+            ])
             .await?;
         marked += 1;
     }

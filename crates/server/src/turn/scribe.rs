@@ -8,6 +8,7 @@ use holon_agent::Watcher;
 use holon_core::event::{Ask, Body};
 use holon_core::ids::ThreadId;
 use holon_core::manifest::Usage;
+use holon_core::policy::class_of;
 use holon_core::redact::RedactStream;
 use holon_store::{InterruptRow, StoreError, Write};
 use serde_json::{Value, json};
@@ -31,6 +32,8 @@ pub(crate) enum Told {
     Body(Box<Body>),
     /// To be written with what was told before.
     Writes(Vec<Write>),
+    /// Calls that were proposed before the turn waited for a person.
+    Waited(Vec<Ask>),
 }
 
 impl Watcher for Teller {
@@ -73,13 +76,17 @@ impl Scribe {
     }
 
     /// Writes until everybody who could tell something is gone; gives back what the thread used.
-    pub(crate) async fn write_all(mut self, mut told: UnboundedReceiver<Told>) -> Result<Option<Usage>, StoreError> {
+    pub(crate) async fn write_all(
+        mut self,
+        mut told: UnboundedReceiver<Told>,
+    ) -> Result<Option<Usage>, StoreError> {
         while let Some(first) = told.recv().await {
             self.take(first);
             while let Ok(more) = told.try_recv() {
                 self.take(more);
             }
-            let only_words = self.writes.is_empty() && self.drafts.iter().all(|d| matches!(d.kind, "message" | "reasoning"));
+            let only_words = self.writes.is_empty()
+                && self.drafts.iter().all(|d| matches!(d.kind, "message" | "reasoning"));
             self.commit().await?;
             if only_words {
                 tokio::time::sleep(BREATH).await;
@@ -99,6 +106,13 @@ impl Scribe {
         match told {
             Told::Writes(writes) => self.writes.extend(writes),
             Told::Body(body) => self.hear(*body),
+            Told::Waited(asks) => {
+                for ask in asks {
+                    let class = class_of(&ask.tool, false).to_string();
+                    let call = Call { tool: ask.tool, class, summary: ask.summary, ..Call::default() };
+                    self.calls.insert(ask.call.as_str().to_owned(), call);
+                }
+            }
         }
     }
 
@@ -209,7 +223,8 @@ impl Scribe {
             return;
         }
         let text = String::from_utf8_lossy(clean);
-        if let Some(last) = self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none())
+        if let Some(last) =
+            self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none())
             && let Some(Value::String(before)) = last.data.get_mut("text")
         {
             before.push_str(&text);

@@ -109,7 +109,12 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
 }
 
 /// Goes on with a turn that waits; gives back the live thread and the number of the last event before.
-pub(crate) async fn resume(app: &Arc<App>, user: &User, thread: Thread, resume: Resume) -> Answer<(Held, u64)> {
+pub(crate) async fn resume(
+    app: &Arc<App>,
+    user: &User,
+    thread: Thread,
+    resume: Resume,
+) -> Answer<(Held, u64)> {
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
     let busy = held.live.begin().ok_or_else(running)?;

@@ -42,9 +42,10 @@ pub(crate) async fn make(
 async fn ask(mind: &ChatMind, message: &str) -> Option<String> {
     let words: String = message.chars().take(2000).collect();
     let mut request = Request { model: mind.info.id.clone(), ..Request::default() };
-    request.system = "Give this conversation a title: at most six words, in the language of the message, without quotes \
+    request.system =
+        "Give this conversation a title: at most six words, in the language of the message, without quotes \
                       or a full stop. Answer with the title alone."
-        .to_owned();
+            .to_owned();
     request.messages = vec![Message::user(&words)];
     request.max_output = Some(40);
     let mut nobody = |_| {};

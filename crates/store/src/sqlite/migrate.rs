@@ -11,9 +11,9 @@ const STEPS: &[&str] = &[include_str!("migrations/0001_threads.sql")];
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
     let known = STEPS.len() as i64;
     // Taken before looking, so that two processes do not both find it old.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(database)?;
-    let found: i64 =
-        transaction.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(database)?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(database)?;
+    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(database)?;
     if found > known || found < 0 {
         return Err(StoreError::Newer { found, known });
     }

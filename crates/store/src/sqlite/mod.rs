@@ -42,9 +42,12 @@ impl Sqlite {
         })?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(database)?;
         // Commits survive a killed process; a power cut may take the last ones, never the consistency.
-        for (name, value) in
-            [("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("foreign_keys", "ON"), ("cache_size", "-4000")]
-        {
+        for (name, value) in [
+            ("journal_mode", "WAL"),
+            ("synchronous", "NORMAL"),
+            ("foreign_keys", "ON"),
+            ("cache_size", "-4000"),
+        ] {
             connection.pragma_update(None, name, value).map_err(database)?;
         }
         connection.set_prepared_statement_cache_capacity(64);

@@ -153,13 +153,9 @@ impl Backend for Open {
 
     fn counts(&self) -> Result<(u64, u64), StoreError> {
         let count = |sql| -> Result<u64, StoreError> {
-            let found: i64 =
-                self.connection.query_row(sql, [], |row| row.get(0)).map_err(database)?;
+            let found: i64 = self.connection.query_row(sql, [], |row| row.get(0)).map_err(database)?;
             Ok(found.unsigned_abs())
         };
-        Ok((
-            count("SELECT count(*) FROM threads")?,
-            count("SELECT coalesce(sum(last_seq), 0) FROM threads")?,
-        ))
+        Ok((count("SELECT count(*) FROM threads")?, count("SELECT coalesce(sum(last_seq), 0) FROM threads")?))
     }
 }

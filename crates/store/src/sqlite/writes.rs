@@ -158,14 +158,7 @@ fn end_turn(at: &Connection, end: &TurnEnd) -> Result<(), StoreError> {
         at,
         "UPDATE turns SET state = ?3, code = ?4, ended_at = ?5, changed = coalesce(?6, changed)
          WHERE thread = ?1 AND number = ?2",
-        (
-            end.thread.as_str(),
-            signed(end.number),
-            word(&end.state),
-            &end.code,
-            &end.ended_at,
-            end.changed,
-        ),
+        (end.thread.as_str(), signed(end.number), word(&end.state), &end.code, &end.ended_at, end.changed),
     )
 }
 
@@ -206,7 +199,9 @@ fn head(at: &Connection) -> Result<Option<Head>, StoreError> {
     at.prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
         .and_then(|mut statement| {
             statement
-                .query_row([], |row| Ok(Head { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? }))
+                .query_row([], |row| {
+                    Ok(Head { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
+                })
                 .optional()
         })
         .map_err(database)

@@ -17,7 +17,10 @@ fn inv_13_the_stored_chain_is_whole_and_grows_over_restarts() {
         assert_eq!(head.seq, 4);
         assert_eq!(stage.backend.verify_audit().unwrap(), Verified::Whole { head: Some(head) });
         let entries = again.audit(0, 100, Some("t-1")).unwrap();
-        assert_eq!(entries.iter().map(|e| e.note.action.as_str()).collect::<Vec<_>>(), ["one", "two", "three", "four"]);
+        assert_eq!(
+            entries.iter().map(|e| e.note.action.as_str()).collect::<Vec<_>>(),
+            ["one", "two", "three", "four"]
+        );
         assert!(matches!(chain::verify(&entries, []), Verified::Whole { .. }));
         assert!(again.audit(0, 100, Some("t-2")).unwrap().is_empty());
         assert_eq!(again.audit(3, 1, None).unwrap()[0].note.action, "four");

@@ -1,7 +1,9 @@
 //! A database under test, and things to put into it.
 
 use holon_core::ids::ThreadId;
-use holon_store::{AuditNote, Backend, Connect, EventRow, StoreError, Thread, ThreadState, Turn, TurnState, Write};
+use holon_store::{
+    AuditNote, Backend, Connect, EventRow, StoreError, Thread, ThreadState, Turn, TurnState, Write,
+};
 use serde_json::json;
 
 pub(crate) struct Stage {

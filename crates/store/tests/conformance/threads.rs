@@ -15,7 +15,12 @@ fn what_is_written_is_read_back_after_a_restart() {
         change.title = Some("A title".into());
         change.state = Some(ThreadState::Waiting);
         change.tools = Some([("execute".to_owned(), Verdict::Ask)].into());
-        stage.write(vec![Write::Thread(Box::new(change)), Write::Keep(id.clone(), "conversation", "{}".into())]).unwrap();
+        stage
+            .write(vec![
+                Write::Thread(Box::new(change)),
+                Write::Keep(id.clone(), "conversation", "{}".into()),
+            ])
+            .unwrap();
 
         let again = stage.again();
         let found = again.thread(&id).unwrap().unwrap();
@@ -49,11 +54,15 @@ fn events_have_no_gaps_and_no_doubles() {
 fn a_group_happens_whole_or_not_at_all_and_does_not_hurt_others() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
-        let groups =
-            [vec![event(&id, 1, "a")], vec![event(&id, 2, "b"), event(&id, 9, "c")], vec![event(&id, 2, "d")]];
+        let groups = [
+            vec![event(&id, 1, "a")],
+            vec![event(&id, 2, "b"), event(&id, 9, "c")],
+            vec![event(&id, 2, "d")],
+        ];
         let results = stage.backend.commit(&groups).unwrap();
         assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
-        let kinds: Vec<String> = stage.backend.events(&id, 0, 10).unwrap().into_iter().map(|e| e.kind).collect();
+        let kinds: Vec<String> =
+            stage.backend.events(&id, 0, 10).unwrap().into_iter().map(|e| e.kind).collect();
         assert_eq!(kinds, ["a", "d"]);
     });
 }
@@ -116,8 +125,13 @@ fn turns_end_are_undone_and_applied() {
 fn questions_stay_open_until_they_are_answered_once() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
-        let row =
-            InterruptRow { thread: id.clone(), id: "i".into(), turn: 1, body: "{}".into(), answered_at: None };
+        let row = InterruptRow {
+            thread: id.clone(),
+            id: "i".into(),
+            turn: 1,
+            body: "{}".into(),
+            answered_at: None,
+        };
         stage.write(vec![Write::Interrupt(row)]).unwrap();
         assert_eq!(stage.backend.open_interrupt(&id).unwrap().unwrap().id, "i");
         let answered = || vec![Write::Answered(id.clone(), "i".into(), "2026-01-01T00:00:01Z".into())];
@@ -131,10 +145,16 @@ fn questions_stay_open_until_they_are_answered_once() {
 fn mode_switches_and_uploads_are_kept() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
-        let switch =
-            |turn, from: Option<&str>, to: &str| ModeSwitch { turn, from: from.map(Into::into), to: to.into(), at: "x".into() };
+        let switch = |turn, from: Option<&str>, to: &str| ModeSwitch {
+            turn,
+            from: from.map(Into::into),
+            to: to.into(),
+            at: "x".into(),
+        };
         let (one, two) = (switch(1, None, "plan"), switch(4, Some("plan"), "build"));
-        stage.write(vec![Write::Mode(id.clone(), one.clone()), Write::Mode(id.clone(), two.clone())]).unwrap();
+        stage
+            .write(vec![Write::Mode(id.clone(), one.clone()), Write::Mode(id.clone(), two.clone())])
+            .unwrap();
         assert_eq!(stage.backend.modes(&id).unwrap(), [one, two]);
 
         let file = Upload {
@@ -155,7 +175,9 @@ fn mode_switches_and_uploads_are_kept() {
 fn a_deleted_thread_leaves_nothing() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
-        stage.write(vec![turn(&id, 1), event(&id, 1, "supervisor"), Write::Keep(id.clone(), "x", "y".into())]).unwrap();
+        stage
+            .write(vec![turn(&id, 1), event(&id, 1, "supervisor"), Write::Keep(id.clone(), "x", "y".into())])
+            .unwrap();
         assert_eq!(stage.backend.events_of_kind("local", None, "supervisor", "2026", 10).unwrap().len(), 1);
         assert!(stage.backend.events_of_kind("other", None, "supervisor", "2026", 10).unwrap().is_empty());
         stage.write(vec![Write::DeleteThread(id.clone())]).unwrap();

@@ -102,7 +102,9 @@ impl Config {
 pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError> {
     let mut keys = Vec::new();
     if let Some(preset) = section.get("preset") {
-        let Value::String(name) = preset else { return Err(wrong("supervisor.preset", preset, &preset_names())) };
+        let Value::String(name) = preset else {
+            return Err(wrong("supervisor.preset", preset, &preset_names()));
+        };
         // Refuses what there is not.
         Config::preset(name)?;
         if let Some(table) = PRESET_TABLES.get(name) {

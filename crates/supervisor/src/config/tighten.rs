@@ -36,7 +36,8 @@ impl Config {
 
 fn binds_more(before: &Config, after: &Config, key: &str) -> bool {
     let (mut before, mut after) = (before.clone(), after.clone());
-    let order = |before: f64, after: f64| if HIGHER_BINDS.contains(&key) { after > before } else { after < before };
+    let order =
+        |before: f64, after: f64| if HIGHER_BINDS.contains(&key) { after > before } else { after < before };
     let find = |config: &mut Config| {
         fields(config).into_iter().find(|(name, _)| *name == key).map(|(_, field)| match field {
             Field::Level(level) => f64::from(*level as u8),
@@ -84,10 +85,7 @@ mod tests {
     fn a_preset_is_weighed_key_by_key() {
         let config = check("preset = 'strict-ci'", &[]);
         assert_eq!((config.level, config.takeover.max_rounds), (Level::Strict, 5));
-        let config = check(
-            "preset = 'aggressive'",
-            &[],
-        );
+        let config = check("preset = 'aggressive'", &[]);
         assert_eq!(config.triggers.no_progress, 3);
         let mut config = Config::default();
         assert!(!config.tighten(&"preset = 'lenient'".parse().unwrap()).unwrap().is_empty());
@@ -96,7 +94,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_and_not_passed_over() {
-        let wrong = |section: &str| Config::default().tighten(&section.parse().unwrap()).unwrap_err().to_string();
+        let wrong =
+            |section: &str| Config::default().tighten(&section.parse().unwrap()).unwrap_err().to_string();
         assert!(wrong("levle = 'strict'").contains("supervisor.levle"));
         assert!(wrong("level = 7").contains("supervisor.level"));
         assert!(wrong("preset = 'nope'").contains("supervisor.preset"));

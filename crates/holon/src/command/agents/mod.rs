@@ -1,5 +1,6 @@
 //! `holon agents`: which agents can be named, and whether each works here.
 
+mod check;
 mod list;
 
 use clap::Subcommand;
@@ -11,11 +12,13 @@ use crate::session::Session;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::Args),
+    Check(check::Args),
 }
 
 /// Carries out one of them.
 pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
     match command {
         Command::List(args) => list::run(&args, session),
+        Command::Check(args) => check::run(&args, session),
     }
 }

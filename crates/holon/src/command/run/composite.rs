@@ -72,7 +72,9 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
 pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     let store = session.store(args.workspace.as_deref())?;
     let folder = store.find(name)?;
-    let Some(state) = holon_flow::load(&folder)? else { return super::resumed::resume(&folder, args, session) };
+    let Some(state) = holon_flow::load(&folder)? else {
+        return super::resumed::resume(&folder, args, session);
+    };
     let lost = || {
         Failure::from(FlowError::resume(
             "how the flow was started is not in its state",

@@ -30,7 +30,7 @@ pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
 }
 
 /// The same with its folders elsewhere.
-fn host_in(places: Places) -> Host {
+pub(crate) fn host_in(places: Places) -> Host {
     Host {
         places,
         launcher: Launcher::default(),

@@ -15,7 +15,10 @@ use crate::stop;
 /// Goes on with a run of the native agent.
 pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done {
     if args.gate.is_some() {
-        return Err(Failure::user("--gate is for modes of several steps", "leave it out; this is a single run"));
+        return Err(Failure::user(
+            "--gate is for modes of several steps",
+            "leave it out; this is a single run",
+        ));
     }
     let mut host = host(session)?;
     if !args.json && !args.quiet {

@@ -60,7 +60,8 @@ fn completed(item: &Value, told: &mut Telling<'_>) {
         }
         Some(kind @ "file_change") => {
             // Only told when it is over.
-            let paths: Vec<&str> = item["changes"].as_array().into_iter().flatten().filter_map(|c| c["path"].as_str()).collect();
+            let paths: Vec<&str> =
+                item["changes"].as_array().into_iter().flatten().filter_map(|c| c["path"].as_str()).collect();
             told.call(id, kind, &serde_json::json!({ "path": paths.join(", ") }));
             told.result(id, ok, "", None, 0);
         }

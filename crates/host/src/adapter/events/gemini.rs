@@ -19,7 +19,13 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
         }
         Some("tool_result") => {
             let text = line["output"].as_str().or(line["error"]["message"].as_str()).unwrap_or_default();
-            told.result(line["tool_id"].as_str().unwrap_or_default(), line["status"] == "success", text, None, 0);
+            told.result(
+                line["tool_id"].as_str().unwrap_or_default(),
+                line["status"] == "success",
+                text,
+                None,
+                0,
+            );
         }
         Some("error") => told.warn(line["message"].as_str().unwrap_or_default()),
         Some("result") => {

@@ -8,7 +8,8 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
     match line["type"].as_str() {
         Some("message") => message(&line["message"], told),
         Some("error") => {
-            let message = line["error"].as_str().or(line["message"].as_str()).unwrap_or("it says that it failed");
+            let message =
+                line["error"].as_str().or(line["message"].as_str()).unwrap_or("it says that it failed");
             told.failed(kind_of(message), message);
         }
         Some("complete") => {
@@ -17,7 +18,9 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
             usage.output = line["output_tokens"].as_u64().unwrap_or(0);
             // What went wrong on the way to the model is said in words, and then it is complete all the same.
             let words = told.heard.words.clone();
-            if words.starts_with("Ran into this error:") || words.contains("Please retry if you think this is a transient") {
+            if words.starts_with("Ran into this error:")
+                || words.contains("Please retry if you think this is a transient")
+            {
                 return told.failed(kind_of(&words), &words);
             }
             told.done();

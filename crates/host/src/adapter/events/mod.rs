@@ -89,7 +89,8 @@ pub struct Reader {
 impl Reader {
     /// A reader for one start of an agent; nothing for one that tells nothing.
     pub fn of(adapter: &Adapter) -> Option<Self> {
-        let classes = adapter.tools.iter().flat_map(|(class, names)| names.iter().map(|n| (n.clone(), *class)));
+        let classes =
+            adapter.tools.iter().flat_map(|(class, names)| names.iter().map(|n| (n.clone(), *class)));
         Some(Self { format: adapter.events?, classes: classes.collect(), heard: Heard::default() })
     }
 
@@ -164,7 +165,14 @@ impl Telling<'_> {
     }
 
     /// A call ended.
-    pub(super) fn result(&mut self, id: &str, ok: bool, text: &str, exit_code: Option<i64>, duration_ms: u64) {
+    pub(super) fn result(
+        &mut self,
+        id: &str,
+        ok: bool,
+        text: &str,
+        exit_code: Option<i64>,
+        duration_ms: u64,
+    ) {
         let Some(call) = call_id(id) else { return };
         self.bodies.push(Body::ToolFinished {
             call,
@@ -218,7 +226,8 @@ fn call_id(id: &str) -> Option<CallId> {
 
 /// The argument that says most: a command, a path, a pattern; else all of them.
 fn gist(arguments: &Value) -> String {
-    let telling = ["command", "cmd", "file_path", "filePath", "path", "pattern", "prompt", "description", "input"];
+    let telling =
+        ["command", "cmd", "file_path", "filePath", "path", "pattern", "prompt", "description", "input"];
     let found = telling.iter().find_map(|key| arguments.get(key));
     match found.unwrap_or(arguments) {
         Value::String(text) => text.clone(),

@@ -37,7 +37,8 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
 fn finish(part: &Value, told: &mut Telling<'_>) {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let (tokens, usage) = (&part["tokens"], &mut told.heard.usage);
-    usage.input = usage.input.saturating_add(count(&tokens["input"])).saturating_add(count(&tokens["cache"]["write"]));
+    usage.input =
+        usage.input.saturating_add(count(&tokens["input"])).saturating_add(count(&tokens["cache"]["write"]));
     usage.cached = usage.cached.saturating_add(count(&tokens["cache"]["read"]));
     usage.output = usage.output.saturating_add(count(&tokens["output"]));
     usage.reasoning = usage.reasoning.saturating_add(count(&tokens["reasoning"]));

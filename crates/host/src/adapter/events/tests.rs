@@ -68,16 +68,25 @@ fn failures_of_claude_are_told_apart() {
         end(json!({"type":"result","subtype":"success","is_error":true,"result":"API Error: 401 bad key"})),
         failed("credentials", "API Error: 401 bad key")
     );
-    assert_eq!(end(json!({"type":"result","subtype":"error_max_turns"})), failed("rounds", "error_max_turns"));
     assert_eq!(
-        end(json!({"type":"result","subtype":"success","is_error":false,"stop_reason":"refusal","result":"No."})),
+        end(json!({"type":"result","subtype":"error_max_turns"})),
+        failed("rounds", "error_max_turns")
+    );
+    assert_eq!(
+        end(
+            json!({"type":"result","subtype":"success","is_error":false,"stop_reason":"refusal","result":"No."})
+        ),
         failed("refused", "No.")
     );
     assert_eq!(
         end(json!({"type":"result","subtype":"error_during_execution","errors":["it broke"]})),
         failed("agent_failed", "it broke")
     );
-    assert_eq!(end(json!({"type":"assistant","message":{"content":[]}})), None, "no end without the last line");
+    assert_eq!(
+        end(json!({"type":"assistant","message":{"content":[]}})),
+        None,
+        "no end without the last line"
+    );
 }
 
 #[test]
@@ -104,7 +113,11 @@ fn codex_is_understood() {
     );
     assert_eq!((heard.words.as_str(), heard.end), ("Done.", Some(End::Done)));
     assert_eq!((heard.usage.input, heard.usage.cached, heard.usage.reasoning), (20, 10, 2));
-    let failed = check(Format::Codex, &[json!({"type":"turn.failed","error":{"message":"unexpected status 401"}})], &[]);
+    let failed = check(
+        Format::Codex,
+        &[json!({"type":"turn.failed","error":{"message":"unexpected status 401"}})],
+        &[],
+    );
     assert!(matches!(failed.end, Some(End::Failed { kind: "credentials", .. })));
 }
 
@@ -151,8 +164,14 @@ fn gemini_and_goose_are_understood() {
         Format::Goose,
         &[
             text("assistant", json!({"type":"text","text":"Before."})),
-            text("assistant", json!({"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"shell","arguments":{"command":"ls"}}}})),
-            text("user", json!({"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"a"}],"structuredContent":{"exit_code":0},"isError":false}}})),
+            text(
+                "assistant",
+                json!({"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"shell","arguments":{"command":"ls"}}}}),
+            ),
+            text(
+                "user",
+                json!({"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"a"}],"structuredContent":{"exit_code":0},"isError":false}}}),
+            ),
             text("assistant", json!({"type":"text","text":"Done."})),
             json!({"type":"complete","total_tokens":45,"input_tokens":30,"output_tokens":15}),
         ],
@@ -163,7 +182,13 @@ fn gemini_and_goose_are_understood() {
 
 #[test]
 fn ids_of_any_kind_become_ours() {
-    for (id, expect) in [("tu1", "tu1"), ("", "call-"), ("-x", "call--x"), ("a b/é", "a-b--"), (&"x".repeat(90), &"x".repeat(56))] {
+    for (id, expect) in [
+        ("tu1", "tu1"),
+        ("", "call-"),
+        ("-x", "call--x"),
+        ("a b/é", "a-b--"),
+        (&"x".repeat(90), &"x".repeat(56)),
+    ] {
         assert_eq!(call_id(id).unwrap().as_str(), expect);
     }
 }
@@ -171,8 +196,24 @@ fn ids_of_any_kind_become_ours() {
 /// Values in which the words that readers look for turn up in any place.
 fn value() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
-        "assistant", "user", "result", "text", "tool_use", "tool_result", "item.completed", "item.started", "turn.completed",
-        "command_execution", "step_finish", "stop", "message", "toolRequest", "toolResponse", "complete", "error", "é\u{0}\n",
+        "assistant",
+        "user",
+        "result",
+        "text",
+        "tool_use",
+        "tool_result",
+        "item.completed",
+        "item.started",
+        "turn.completed",
+        "command_execution",
+        "step_finish",
+        "stop",
+        "message",
+        "toolRequest",
+        "toolResponse",
+        "complete",
+        "error",
+        "é\u{0}\n",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -183,9 +224,40 @@ fn value() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(5, 40, 6, |inner| {
         let key = prop::sample::select(vec![
-            "type", "message", "content", "part", "item", "state", "usage", "tokens", "id", "name", "input", "toolCall", "value",
-            "toolResult", "role", "status", "reason", "subtype", "result", "errors", "is_error", "time", "start", "end", "changes",
-            "items", "cost", "input_tokens", "output_tokens", "delta", "stats", "exit_code", "metadata", "error",
+            "type",
+            "message",
+            "content",
+            "part",
+            "item",
+            "state",
+            "usage",
+            "tokens",
+            "id",
+            "name",
+            "input",
+            "toolCall",
+            "value",
+            "toolResult",
+            "role",
+            "status",
+            "reason",
+            "subtype",
+            "result",
+            "errors",
+            "is_error",
+            "time",
+            "start",
+            "end",
+            "changes",
+            "items",
+            "cost",
+            "input_tokens",
+            "output_tokens",
+            "delta",
+            "stats",
+            "exit_code",
+            "metadata",
+            "error",
         ]);
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

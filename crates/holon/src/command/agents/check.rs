@@ -1,0 +1,105 @@
+//! `holon agents check`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use holon_host::rehearsal::{self, Breach};
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  holon agents check claude-code                  does it work behind the walls here?
+  holon agents check codex opencode --breach      can it get around a mode?
+
+No model is asked: a script answers. Nothing but throw-away folders is touched.";
+
+/// Try an agent behind the walls with a scripted model: does it hand over what each mode asks for?
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The agents, as `holon agents list` names them
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Try every known way around a mode instead, with and without Holon
+    #[arg(long)]
+    breach: bool,
+    /// Print what the agent answered to each attempt, too
+    #[arg(long, requires = "breach")]
+    verbose: bool,
+    /// Write what --breach found to this file, as a page
+    #[arg(long, value_name = "FILE", requires = "breach")]
+    markdown: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, session: &Session) -> Done {
+    let places = session.places()?;
+    let scratch = tempfile::tempdir()
+        .map_err(|e| Failure::user(format!("no temporary folder: {e}"), "check TMPDIR and the free space"))?;
+    let env = || -> Box<holon_host::run::Environment> { Box::new(session::variable) };
+    let mut fine = true;
+    let mut found = Vec::new();
+    for name in &args.names {
+        let mut told = |text: &str| session.terminal.say(text);
+        if args.breach {
+            let breach = rehearsal::breach(name, &places, env, scratch.path(), &mut told)?;
+            fine &= report(&breach, session)?;
+            for row in breach.rows.iter().filter(|_| args.verbose) {
+                for (place, said) in &row.said {
+                    session.terminal.print(format!("    {} | {place} | {said}\n", row.name))?;
+                }
+            }
+            found.push(breach);
+        } else {
+            for scene in rehearsal::conform(name, &places, env, scratch.path(), &mut told)? {
+                let (word, why) = match &scene.wrong {
+                    None => ("ok", String::new()),
+                    Some(why) => ("FAILED", format!(": {why}")),
+                };
+                fine &= scene.wrong.is_none();
+                session.terminal.print(format!("{word:6} {name}: {}{why}\n", scene.name))?;
+            }
+        }
+    }
+    if let Some(file) = &args.markdown {
+        let today = holon_host::record::now();
+        let page = rehearsal::markdown(&found, today.get(..10).unwrap_or_default());
+        std::fs::write(file, page)
+            .map_err(|e| Failure::user(format!("cannot write {}: {e}", file.display()), "check the path"))?;
+    }
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn report(breach: &Breach, session: &Session) -> Result<bool, Failure> {
+    let problems = breach.problems();
+    let alone: Vec<String> = breach
+        .alone
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            let wrote =
+                |row: &&rehearsal::Row| matches!(row.alone.get(index), Some(rehearsal::Mark::Wrote(_)));
+            format!("{} alone ({name})", breach.rows.iter().filter(wrote).count())
+        })
+        .collect();
+    let text = format!(
+        "{} {}: {} ways tried; let through: {}, {} under Holon\n",
+        breach.agent,
+        breach.version,
+        breach.counted(),
+        alone.join(", "),
+        breach
+            .rows
+            .iter()
+            .flat_map(|row| &row.modes)
+            .filter(|mark| matches!(mark, rehearsal::Mark::Wrote(_)))
+            .count(),
+    );
+    session.terminal.print(text)?;
+    for problem in &problems {
+        session.terminal.print(format!("  {problem}\n"))?;
+    }
+    Ok(problems.is_empty())
+}

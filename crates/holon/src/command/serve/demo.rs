@@ -1,0 +1,56 @@
+//! A place to try the server in: the sample repository and a cassette, in a temporary folder.
+
+use std::fs;
+use std::path::PathBuf;
+
+use holon_host::Places;
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+const SAMPLE: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../../demo/sample/README.md")),
+    ("slug.sh", include_str!("../../../demo/sample/slug.sh")),
+    ("test.sh", include_str!("../../../demo/sample/test.sh")),
+];
+const CHAT: &str = include_str!("../../../demo/cassettes/chat.yaml");
+
+/// Gone when dropped.
+pub(super) struct Stage {
+    _root: TempDir,
+    path: PathBuf,
+}
+
+impl Stage {
+    pub(super) fn build() -> Result<Self, Failure> {
+        let temp = std::env::temp_dir();
+        let root = tempfile::Builder::new()
+            .prefix("holon-demo-")
+            .tempdir_in(&temp)
+            .map_err(Failure::io("make a folder in", &temp))?;
+        let path = root.path().canonicalize().map_err(Failure::io("read", root.path()))?;
+        let stage = Self { _root: root, path };
+        let sample = stage.sample();
+        fs::create_dir(&sample).map_err(Failure::io("create", &sample))?;
+        for (name, text) in SAMPLE {
+            let file = sample.join(name);
+            fs::write(&file, text).map_err(Failure::io("write", &file))?;
+        }
+        let file = stage.cassette();
+        fs::write(&file, CHAT).map_err(Failure::io("write", &file))?;
+        Ok(stage)
+    }
+
+    pub(super) fn sample(&self) -> PathBuf {
+        self.path.join("sample")
+    }
+
+    pub(super) fn cassette(&self) -> PathBuf {
+        self.path.join("chat.yaml")
+    }
+
+    pub(super) fn places(&self, session: &Session) -> Places {
+        super::beside(self.path.join("state"), session)
+    }
+}

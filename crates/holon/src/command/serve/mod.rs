@@ -1,0 +1,155 @@
+//! `holon serve`: the chat server and its page.
+
+mod demo;
+mod tokens;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use holon_host::Places;
+use holon_host::thread::Surroundings;
+use holon_sandbox::walls::Launcher;
+use holon_server::{Doors, Limits, Minds, Server, ServerError, Setup};
+
+use crate::Done;
+use crate::command::run::host_in;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+use crate::stop;
+
+/// Chat with an agent in the browser: plan and build, live, on a snapshot
+///
+/// Serves the API and the page in one process. What the agent changes stays in a snapshot per thread until it is applied.
+/// Without tokens it listens on loopback only, for whoever is at this machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to listen; anything but loopback needs tokens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
+    listen: SocketAddr,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+    /// Try it: a sample repository and a hand-written cassette, no key, no network; nothing is left behind
+    #[arg(long, conflicts_with_all = ["replay", "root", "model", "provider"])]
+    demo: bool,
+    /// Folders below which workspaces may lie (the current one unless told)
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// A file with a line `USER TOKEN` for everyone who may come in
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Answer to this name, too, e.g. behind a proxy
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+    /// The model for threads that name none
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+    /// The provider of the model
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// Answer from a cassette instead of a model, each thread from its beginning
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// Make titles of threads from their first words, without asking a model
+    #[arg(long)]
+    plain_titles: bool,
+}
+
+/// Serves until a signal asks for the end.
+pub(crate) fn run(args: Args, session: &Session) -> Done {
+    let stage = args.demo.then(demo::Stage::build).transpose()?;
+    let places = match &stage {
+        Some(stage) => stage.places(session),
+        None => session.places()?,
+    };
+    let (tokens, printed) = tokens::read(args.tokens.as_deref(), args.listen)?;
+    let setup = Setup {
+        around: Surroundings {
+            launcher: Launcher::default(),
+            env: Arc::new(session::variable),
+            home: places.home.clone(),
+        },
+        secrets: session::secrets(),
+        roots: match &stage {
+            Some(stage) => vec![stage.sample()],
+            None => roots(&args.root)?,
+        },
+        doors: Doors { tokens, hosts: args.allow_host.clone(), address: None },
+        limits: Limits::default(),
+        minds: minds(&args, stage.as_ref()),
+        host: Arc::new(host_in),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        page: holon_server::PAGE,
+        places,
+    };
+    let stop = stop::on_signals()?;
+    let served = Server::run(setup, args.listen, &stop, |address| {
+        let url = format!("http://{address}/");
+        let _ = session.terminal.print(format!("holon is at {url}\n"));
+        if let Some(token) = &printed {
+            let _ = session.terminal.print(format!("token (shown once): {token}\n"));
+        }
+        if args.open {
+            open(&url);
+        }
+    });
+    drop(stage);
+    served.map_err(|e| failure(&e))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn minds(args: &Args, stage: Option<&demo::Stage>) -> Minds {
+    if let Some(stage) = stage {
+        return Minds::Cassette { file: stage.cassette(), demo: true };
+    }
+    match &args.replay {
+        Some(file) => Minds::Cassette { file: file.clone(), demo: false },
+        None => Minds::Network {
+            provider: args.provider.clone(),
+            model: args.model.clone(),
+            titles: !args.plain_titles,
+        },
+    }
+}
+
+fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
+    given
+        .iter()
+        .map(|root| {
+            root.canonicalize().map_err(|e| {
+                Failure::user(format!("{}: {e}", root.display()), "give an existing folder with --root")
+            })
+        })
+        .collect()
+}
+
+fn failure(e: &ServerError) -> Failure {
+    let hint = match e {
+        ServerError::Listen { .. } => "choose another address with --listen, e.g. 127.0.0.1:0",
+        ServerError::Open(_) => "name a file with --tokens, or listen on loopback",
+        ServerError::Taken { .. } => "stop the other one, or use another XDG_STATE_HOME",
+        ServerError::Folder { .. } | ServerError::Store(_) => "check XDG_STATE_HOME and the space left there",
+    };
+    Failure::user(e.to_string(), hint)
+}
+
+/// Asks the desktop; where there is none, the address was printed.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = std::process::Stdio::null;
+    let _ =
+        std::process::Command::new(program).arg(url).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+}
+
+/// Where a demonstration keeps its things, beside what it needs of the user's own.
+pub(super) fn beside(state: PathBuf, session: &Session) -> Places {
+    Places {
+        cache: state.join("cache"),
+        config: state.join("config"),
+        state,
+        home: session.places().ok().and_then(|places| places.home),
+    }
+}

@@ -1,0 +1,64 @@
+//! Who may come in: a file of tokens, or a fresh one where one is needed.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Users with their tokens.
+pub(super) type Tokens = Vec<(String, String)>;
+
+/// The tokens, and the one that has to be told because it was made just now.
+pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, Option<String>), Failure> {
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(file).map_err(Failure::io("read", file))?;
+        return parse(&text).map(|tokens| (tokens, None)).map_err(|line| {
+            Failure::user(
+                format!("{}:{line}: expected a user and a token of at least 16 characters", file.display()),
+                "write one line `USER TOKEN` for everyone",
+            )
+        });
+    }
+    if listen.ip().is_loopback() {
+        return Ok((Vec::new(), None));
+    }
+    let mut random = [0_u8; 24];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+        .map_err(|e| Failure::internal(format!("no randomness for a token: {e}")))?;
+    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((vec![("local".to_owned(), token.clone())], Some(token)))
+}
+
+/// Lines `USER TOKEN`; empty ones and those that begin with `#` do not count. On a wrong line, its number.
+fn parse(text: &str) -> Result<Tokens, usize> {
+    let mut tokens = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(user), Some(token), None) if token.len() >= 16 => {
+                tokens.push((user.to_owned(), token.to_owned()))
+            }
+            _ => return Err(number + 1),
+        }
+    }
+    if tokens.is_empty() { Err(1) } else { Ok(tokens) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_everyone() {
+        let check =
+            |text: &str, expect: Result<usize, usize>| assert_eq!(parse(text).map(|t| t.len()), expect);
+        check("# people\nann 0123456789abcdef\n\nbob  0123456789abcdeg\n", Ok(2));
+        check("ann short\n", Err(1));
+        check("ann 0123456789abcdef extra\n", Err(1));
+        check("\n", Err(1));
+    }
+}

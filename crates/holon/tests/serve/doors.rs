@@ -1,0 +1,147 @@
+//! Who may come in, and from where.
+
+use serde_json::json;
+
+use crate::http::send;
+use crate::stage::Stage;
+
+#[test]
+fn other_names_and_other_pages_are_refused() {
+    let stage = Stage::playing("- text: hi\n");
+    let port = stage.port;
+    let here = format!("127.0.0.1:{port}");
+    let check = |headers: &[(&str, &str)], expect: u16| {
+        let answer = send(port, "GET", "/api/threads", headers, b"");
+        assert_eq!(answer.status, expect, "{headers:?}");
+        if expect != 200 {
+            assert_eq!(answer.json()["code"], "forbidden");
+        }
+    };
+    check(&[], 200);
+    check(&[("host", &format!("localhost:{port}"))], 200);
+    check(&[("host", &format!("evil.example:{port}"))], 403);
+    check(&[("host", "127.0.0.1")], 403);
+    check(&[("host", "")], 403);
+    check(&[("origin", &format!("http://{here}"))], 200);
+    check(&[("origin", "http://evil.example")], 403);
+    check(&[("origin", "null")], 403);
+    check(&[("origin", &format!("http://{here}.evil.example"))], 403);
+    let simple = [("content-type", "text/plain")];
+    let form = send(port, "POST", "/api/threads", &simple, b"{\"workspace\":\"/\"}");
+    assert_eq!(form.status, 415, "a form of another page cannot pass for JSON");
+    let cross = [("content-type", "application/json"), ("sec-fetch-site", "cross-site")];
+    assert_eq!(send(port, "POST", "/api/threads", &cross, b"{}").status, 403);
+}
+
+#[test]
+fn only_folders_below_the_roots_can_be_worked_on() {
+    let stage = Stage::playing("- text: hi\n");
+    let link = stage.repo.path().join("out");
+    std::os::unix::fs::symlink("/etc", &link).unwrap();
+    let repo = stage.repo.path().to_str().unwrap().to_owned();
+    let check = |workspace: &str, status: u16| {
+        let answer = stage.post("/api/threads", json!({"workspace": workspace}));
+        assert_eq!(answer.status, status, "{workspace}");
+    };
+    check(&repo, 201);
+    check(&format!("{repo}/src"), 201);
+    check("/etc", 403);
+    check(&format!("{repo}/.."), 403);
+    check(&format!("{repo}/out"), 403);
+    check(&format!("{repo}/none"), 403);
+    check("relative", 422);
+    check(&format!("{repo}/a.txt"), 422);
+}
+
+#[test]
+fn tokens_name_users_and_users_see_only_their_own() {
+    let stage = Stage::new();
+    let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\nbob bob-bob-bob-bob-2\n");
+    let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
+    let stage = stage.with(&["--tokens", tokens.to_str().unwrap(), "--replay", tape.to_str().unwrap()], &[]);
+    let call = |method: &str, path: &str, token: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        send(stage.port, method, path, &headers, body.as_bytes())
+    };
+    assert_eq!(stage.get("/api/threads").status, 401);
+    assert_eq!(call("GET", "/api/threads", "wrong", "").status, 401);
+    assert_eq!(stage.get("/metrics").status, 401);
+    assert_eq!(stage.get("/healthz").status, 200);
+    assert_eq!(stage.get("/").status, 200);
+    let body = json!({"workspace": stage.repo.path()}).to_string();
+    let made = call("POST", "/api/threads", "ann-ann-ann-ann-1", &body).json();
+    let id = made["id"].as_str().unwrap();
+    let bob = "bob-bob-bob-bob-2";
+    for (method, path, body) in [
+        ("GET", format!("/api/threads/{id}"), ""),
+        ("DELETE", format!("/api/threads/{id}"), ""),
+        ("GET", format!("/api/threads/{id}/diff"), ""),
+        ("POST", format!("/api/threads/{id}/apply"), "{}"),
+        ("POST", format!("/api/chat/{id}"), "{\"message\":\"x\"}"),
+        ("GET", format!("/api/chat/{id}/events"), ""),
+        ("GET", format!("/api/audit?thread={id}"), ""),
+    ] {
+        assert_eq!(call(method, &path, bob, body).status, 404, "{method} {path}");
+    }
+    let theirs = call("GET", "/api/threads", bob, "").json();
+    assert_eq!(theirs["threads"], json!([]));
+    let audit = call("GET", "/api/audit", bob, "").json();
+    assert_eq!(audit["entries"], json!([]));
+    assert_eq!(
+        call("GET", "/api/threads", "ann-ann-ann-ann-1", "").json()["threads"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let stage = Stage::new();
+    let mut running = stage.env.holon(["serve", "--listen", "0.0.0.0:0"]).cwd(stage.repo.path()).spawn();
+    running.wait_for_text("token (shown once): ");
+    let said = running.stdout_so_far();
+    let port: u16 = said.split("http://0.0.0.0:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let token = said.split("token (shown once): ").nth(1).unwrap().trim().to_owned();
+    assert_eq!(send(port, "GET", "/api/threads", &[], b"").status, 401);
+    let bearer = format!("Bearer {token}");
+    assert_eq!(send(port, "GET", "/api/threads", &[("authorization", &bearer)], b"").status, 200);
+}
+
+#[test]
+fn what_is_too_large_or_odd_is_refused_in_words() {
+    let stage = Stage::playing("- text: hi\n");
+    let thread = stage.thread();
+    let chat = format!("/api/chat/{thread}");
+    let big = json!({"message": "x".repeat(2 << 20)});
+    let answer = stage.post(&chat, big);
+    assert_eq!((answer.status, answer.json()["code"].as_str()), (413, Some("too_large")));
+    assert_eq!(stage.post(&chat, json!({"message": "x".repeat(300 << 10)})).status, 413);
+    assert_eq!(stage.post(&chat, json!({"message": " "})).status, 422);
+    assert_eq!(stage.post(&chat, json!({"words": "x"})).status, 422);
+    assert_eq!(stage.post("/api/chat/t-none", json!({"message": "x"})).status, 404);
+    assert_eq!(stage.post("/api/chat/%2e%2e", json!({"message": "x"})).status, 404);
+    assert_eq!(stage.get("/api/nothing").status, 404);
+    assert_eq!(stage.get("/assets/none.js").status, 404);
+    assert_eq!(stage.get(&format!("/api/chat/{thread}/events?after=x")).status, 400);
+    assert_eq!(stage.get("/api/threads?limit=-1").status, 400);
+    let json = [("content-type", "application/json")];
+    assert_eq!(send(stage.port, "POST", &chat, &json, b"{not json").status, 400);
+    let page = stage.get("/");
+    assert!(page.header("content-security-policy").unwrap().contains("script-src 'self'"));
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+}
+
+#[test]
+fn the_document_and_the_numbers_are_there() {
+    let stage = Stage::playing("- text: hi\n");
+    let document = stage.get("/api/openapi.json").json();
+    assert!(document["paths"]["/api/chat/{thread_id}"]["post"].is_object());
+    stage.say(&stage.thread(), "hello", "plan");
+    let metrics = stage.get("/metrics").text();
+    assert!(metrics.contains("mode_invocations_total{mode=\"plan\"} 1"), "{metrics}");
+    let modes = stage.get("/api/modes").json();
+    let chat: Vec<_> = modes["modes"].as_array().unwrap().iter().filter(|m| !m["chat"].is_null()).collect();
+    assert_eq!(chat.len(), 2);
+    let info = stage.get("/api/info").json();
+    assert_eq!((&info["user"], &info["demo"]), (&json!("local"), &json!(false)));
+}

@@ -1,0 +1,12 @@
+//! The chat server end to end: the real binary over real HTTP, real walls, and a cassette or a scripted model server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod changes;
+mod doors;
+mod http;
+mod killed;
+mod modes;
+mod people;
+mod runs;
+mod stage;
+mod streams;

@@ -1,0 +1,120 @@
+//! Questions to people: asked in both modes, answered later, also after a restart.
+
+use serde_json::json;
+
+use crate::http::of;
+use crate::stage::{Stage, checked};
+
+const ASKS: &str = "
+- text: One thing.
+  tools:
+    - ask_user: { questions: [{ question: 'Tabs or spaces?', options: [tabs, spaces] }, { question: 'How many?' }] }
+- expect: { last: [spaces, forty-two] }
+  text: As you like it.
+";
+
+#[test]
+fn questions_interrupt_in_both_modes() {
+    for mode in ["plan", "build"] {
+        let mut stage = Stage::playing(ASKS);
+        let thread = stage.thread();
+        let events = stage.say(&thread, "帮我选择一个方案", mode);
+        let asked = of(&events, "interrupt");
+        assert_eq!(asked.len(), 1, "{mode}: {events:#?}");
+        let questions = asked[0].data["questions"].as_array().unwrap();
+        assert_eq!(
+            (&questions[0]["question"], &questions[0]["options"][1]),
+            (&json!("Tabs or spaces?"), &json!("spaces"))
+        );
+        assert_eq!(questions.len(), 2);
+        let shown = stage.show(&thread);
+        assert_eq!((&shown["state"], &shown["turns"][0]["state"]), (&json!("waiting"), &json!("waiting")));
+        assert_eq!(shown["interrupt"]["id"], asked[0].data["id"]);
+
+        let wrong = stage
+            .post(&format!("/api/chat/{thread}/resume"), json!({"interrupt_id": "other", "answers": []}));
+        assert_eq!(wrong.status, 409);
+        if mode == "build" {
+            // A cassette begins anew with the server, so only what was asked can be seen to have stayed.
+            stage.kill();
+            stage.start();
+            assert_eq!(stage.show(&thread)["state"], "waiting");
+            continue;
+        }
+        let body = json!({"interrupt_id": asked[0].data["id"], "answers": ["spaces", "forty-two"]});
+        let events = checked(stage.post(&format!("/api/chat/{thread}/resume"), body.clone()).events());
+        assert_eq!(of(&events, "message").last().unwrap().data["text"], "As you like it.", "{events:#?}");
+        assert_eq!(stage.show(&thread)["turns"][0]["state"], "completed");
+        assert_eq!(stage.post(&format!("/api/chat/{thread}/resume"), body).status, 409, "answered once");
+    }
+}
+
+#[test]
+fn calls_that_need_a_word_wait_for_it() {
+    let stage = Stage::playing(
+        "
+- tools:
+    - execute: { command: echo yes > yes.txt }
+    - execute: { command: echo no > no.txt }
+- text: Good.
+",
+    );
+    let thread = stage.thread();
+    let headers = [("content-type", "application/json")];
+    let path = format!("/api/threads/{thread}/tools");
+    let body = json!({"tools": {"execute": "ask"}}).to_string();
+    assert_eq!(crate::http::send(stage.port, "PUT", &path, &headers, body.as_bytes()).status, 200);
+    let events = stage.say(&thread, "run", "build");
+    let asked = &of(&events, "interrupt")[0].data;
+    assert_eq!(asked["action_requests"].as_array().unwrap().len(), 2, "{events:#?}");
+    assert!(of(&events, "tool_end").is_empty(), "nothing ran before the word");
+    let decisions = json!([{"type": "approve"}, {"type": "reject", "message": "not that"}]);
+    let body = json!({"interrupt_id": asked["id"], "decisions": decisions});
+    let events = checked(stage.post(&format!("/api/chat/{thread}/resume"), body).events());
+    assert_eq!(of(&events, "tool_end").len(), 1, "{events:#?}");
+    let diff = stage.get(&format!("/api/threads/{thread}/diff")).json();
+    let files: Vec<_> = diff["files"].as_array().unwrap().iter().map(|f| f["path"].clone()).collect();
+    assert_eq!(files, [json!("yes.txt")]);
+}
+
+#[test]
+fn a_new_message_takes_the_place_of_an_answer() {
+    let stage = Stage::playing(
+        "
+- tools:
+    - ask_user: { questions: [{ question: Well? }] }
+- text: Never mind then.
+",
+    );
+    let thread = stage.thread();
+    stage.say(&thread, "ask", "build");
+    let events = stage.say(&thread, "forget it", "build");
+    assert_eq!(of(&events, "message").last().unwrap().data["text"], "Never mind then.");
+    let shown = stage.show(&thread);
+    assert_eq!((&shown["state"], &shown["turns"][0]["code"]), (&json!("idle"), &json!("not_answered")));
+}
+
+#[test]
+fn uploads_can_be_read_and_are_listed_to_the_model() {
+    let stage = Stage::playing(
+        "
+- tool: execute
+  args: { command: 'cat /holon/input/context/uploads/*' }
+- text: Read.
+",
+    );
+    let upload = |name: &str, bytes: &[u8]| {
+        crate::http::send(stage.port, "POST", &format!("/api/files?name={name}"), &[], bytes)
+    };
+    assert_eq!(upload("../..", b"x").status, 422);
+    let made = upload("..%2Fnotes.txt", b"the answer is 42");
+    assert_eq!(made.status, 201);
+    let made = made.json();
+    assert_eq!(made["name"], "notes.txt");
+    let thread = stage.thread();
+    let path = format!("/api/chat/{thread}");
+    let events = stage.post(&path, json!({"message": "read", "files": [made["id"]]})).events();
+    let output = of(&events, "tool_end")[0].data["output"].as_str().unwrap().to_owned();
+    assert!(output.contains("the answer is 42"), "{events:#?}");
+    assert_eq!(stage.post(&path, json!({"message": "x", "files": ["f-none"]})).status, 422);
+}

@@ -1,0 +1,102 @@
+//! A server under test, with a workspace and something that answers.
+
+use std::path::PathBuf;
+
+use holon_testkit::{Running, TestEnv, Workspace};
+use serde_json::{Value, json};
+
+use crate::http::{self, Answer, Event};
+
+pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
+
+pub(crate) struct Stage {
+    pub(crate) env: TestEnv,
+    pub(crate) repo: Workspace,
+    pub(crate) server: Option<Running>,
+    pub(crate) port: u16,
+    args: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+impl Stage {
+    /// A server that answers from a cassette.
+    pub(crate) fn playing(cassette: &str) -> Self {
+        let stage = Self::new();
+        let tape: PathBuf = stage.env.write("work/chat.yaml", cassette);
+        stage.with(&["--replay", tape.to_str().unwrap()], &[])
+    }
+
+    /// An environment without a server.
+    pub(crate) fn new() -> Self {
+        let env = TestEnv::new(BIN);
+        let repo = env.repo().file("a.txt", "one\n").file("src/b.txt", "two\n").commit("first");
+        Self { env, repo, server: None, port: 0, args: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Starts the server with these arguments and variables.
+    pub(crate) fn with(mut self, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        self.args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        self.variables = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        self.start();
+        self
+    }
+
+    pub(crate) fn start(&mut self) {
+        let root = self.repo.path().to_str().unwrap().to_owned();
+        let mut call = self.env.holon(["serve", "--listen", "127.0.0.1:0", "--root", &root]).args(&self.args);
+        for (name, value) in &self.variables {
+            call = call.env(name, value);
+        }
+        let mut running = call.spawn();
+        running.wait_for_text("holon is at ");
+        let said = running.stdout_so_far();
+        let address = said.split("http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
+        self.port = address.parse().unwrap();
+        self.server = Some(running);
+    }
+
+    /// Kills the server without a word.
+    pub(crate) fn kill(&mut self) {
+        drop(self.server.take().unwrap().kill());
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        http::send(self.port, "GET", path, &[], b"")
+    }
+
+    pub(crate) fn post(&self, path: &str, body: Value) -> Answer {
+        let headers = [("content-type", "application/json")];
+        http::send(self.port, "POST", path, &headers, body.to_string().as_bytes())
+    }
+
+    /// A new thread about the repository.
+    pub(crate) fn thread(&self) -> String {
+        let answer = self.post("/api/threads", json!({"workspace": self.repo.path()}));
+        assert_eq!(answer.status, 201);
+        answer.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Says something and hears everything that comes of it.
+    pub(crate) fn say(&self, thread: &str, message: &str, mode: &str) -> Vec<Event> {
+        let body = json!({"message": message, "mode": mode});
+        checked(self.post(&format!("/api/chat/{thread}"), body).events())
+    }
+
+    pub(crate) fn events(&self, thread: &str, after: u64) -> Vec<Event> {
+        checked(self.get(&format!("/api/chat/{thread}/events?after={after}")).events())
+    }
+
+    pub(crate) fn show(&self, thread: &str) -> Value {
+        self.get(&format!("/api/threads/{thread}")).json()
+    }
+}
+
+/// What is true of every stream: numbers without gaps, and one `done` at the end.
+pub(crate) fn checked(events: Vec<Event>) -> Vec<Event> {
+    let done = events.iter().filter(|event| event.name == "done").count();
+    assert!(done == 1 && events.last().unwrap().name == "done", "{events:#?}");
+    let ids: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
+    assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
+    assert_eq!(ids.len(), events.len() - 1, "only `done` has no number");
+    events
+}

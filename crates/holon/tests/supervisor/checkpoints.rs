@@ -1,0 +1,66 @@
+//! Stopped, cut short or killed: the run goes on where it was.
+
+use std::fs;
+use std::time::Duration;
+
+use holon_testkit::wait_until;
+
+use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times, turns, write};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// shows: user_checkpoint, checkpoint_resumed, message
+#[test]
+fn a_stopped_run_goes_on_with_what_a_person_says() {
+    let scene = Scene::new();
+    let first =
+        turns(&[write("docs/new.md", "kept"), exec("chmod +x Makefile; ln -s a.txt src/link; rm docs/c.md")]);
+    let heard = "- { expect: { last: [goes on, write the word good] }, tool: read_file, args: { path: docs/new.md } }\n";
+    // Two turns, then the check in vain until the budget is spent: the number of rounds is the supervisor's.
+    let lost = format!("{first}{}", times(30, &exec(CHECK)));
+    let stopped = scene.play("Fix src/a.txt", &lost, &[]);
+    stopped.assert(2, &["recovery_budget:rounds"]);
+    let rounds = stopped.supervisor()["rounds"].as_u64().unwrap() as usize;
+    scene.env.write(
+        "work/turns.yaml",
+        format!("{first}{}{heard}{REPAIR}{FINISH}", times(rounds - 2, &exec(CHECK))),
+    );
+    let output = scene.holon(&["run", "--resume", "last", "--message", "write the word good"]);
+    let resumed = scene.last(output);
+    resumed.assert(0, &["checkpoint_resumed:stop_lifted"]);
+    let patch = fs::read_to_string(resumed.folder.join("output/diff.patch")).unwrap();
+    for part in ["+kept", "old mode 100644", "src/link", "deleted file", "+good"] {
+        assert!(patch.contains(part), "{part} is not in {patch}");
+    }
+    let by = resumed.supervisor()["entered_by"].as_array().unwrap().clone();
+    assert!(by.iter().any(|signal| signal == "checkpoint_resumed"), "{by:?}");
+    scene.holon(&["run", "--resume", "last"]).assert_code(1).assert_stderr("has done its work");
+    scene.holon(&["runs", "replay", "last"]).assert_code(1).assert_stderr("went on from");
+}
+
+/// shows: kill_minus_nine
+#[test]
+fn a_killed_run_goes_on_from_its_last_round() {
+    let scene = Scene::new();
+    let first = turns(&[write("docs/new.md", "kept"), exec("echo ready > /holon/output/ready; sleep 60")]);
+    let file = scene.env.write("work/turns.yaml", &first);
+    let running = scene.call("Fix src/a.txt", &[]).arg("--replay").arg(&file).spawn();
+    let ready = || scene.env.runs().first().is_some_and(|run| run.join("layers/output/ready").exists());
+    assert!(wait_until(PATIENCE, ready), "the second round is under way");
+    running.kill();
+    scene.env.write("work/turns.yaml", format!("- {}\n{REPAIR}{FINISH}", write("docs/new.md", "kept")));
+    let resumed = scene.last(scene.holon(&["run", "--resume", "last"]));
+    resumed.assert(0, &[]);
+    let patch = fs::read_to_string(resumed.folder.join("output/diff.patch")).unwrap();
+    assert!(patch.contains("+kept") && patch.contains("+good"), "{patch}");
+}
+
+/// shows: outdated_base
+#[test]
+fn a_file_that_changed_meanwhile_is_not_overwritten() {
+    let scene = Scene::new();
+    let lost = format!("- {}\n{}", write("docs/c.md", "mine"), times(30, &exec(CHECK)));
+    scene.play("Fix src/a.txt", &lost, &[]).assert(2, &[]);
+    scene.put("docs/c.md", "theirs\n");
+    scene.holon(&["run", "--resume", "last"]).assert_code(1).assert_stderr("docs/c.md");
+}

@@ -1,0 +1,126 @@
+//! An agent in its own read-only mode, without Holon's walls: in a throw-away copy, in namespaces of its own.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holon_gateway::{Gateway, Settings, Token, Upstream};
+
+use super::attempts::{self, Scene};
+use super::script::{Script, Told};
+use super::theatre::{self, State};
+use crate::adapter::fill::Filling;
+use crate::adapter::{Adapter, Alone, Located};
+use crate::error::HostError;
+
+/// How long an agent may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Ends after whatever it started in the background had time to write.
+const LINGER: &str = "\"$@\"; code=$?; sleep 1; exit $code";
+
+/// What an agent's own mode let through.
+pub(super) struct Passed {
+    pub told: std::collections::BTreeMap<usize, Told>,
+    pub before: State,
+    pub after: State,
+}
+
+/// Runs an agent in one of its own modes.
+pub(super) fn run(
+    adapter: &Adapter,
+    located: &Located,
+    alone: &Alone,
+    scratch: &Path,
+) -> Result<Passed, HostError> {
+    let folder = tempfile::tempdir_in(scratch).map_err(HostError::io("create", scratch))?;
+    let root = folder.path().join("workspace");
+    let home = folder.path().join("home");
+    fs::create_dir(&home).map_err(HostError::io("create", &home))?;
+    theatre::build(&root)?;
+    let before = theatre::look(&root);
+
+    let model = adapter
+        .model
+        .as_ref()
+        .and_then(|model| model.alias.clone())
+        .unwrap_or_else(|| "scripted-model".into());
+    let (root_text, program) =
+        (root.to_string_lossy().into_owned(), located.program.to_string_lossy().into_owned());
+    let scene = Scene { root: &root_text, program: &program, model: &model };
+    let planned = attempts::all().iter().enumerate();
+    let planned =
+        planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
+    let (own, at) = (adapter.clone(), root_text.clone());
+    let child = Box::new(move |number| attempts::child(number, &own, &at));
+    let script = Arc::new(Script::new(planned, "That was all.", child));
+
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .map_err(HostError::io("listen on", "127.0.0.1".as_ref()))?;
+    let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
+    let settings = Settings::new(token.clone(), model.clone(), Upstream::Any(Arc::clone(&script) as _));
+    let gateway = Gateway::start(listener, settings)
+        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
+    let address = gateway.address().map(|address| format!("http://{address}")).unwrap_or_default();
+
+    let mut filling = Filling::default();
+    filling.set("program", program.as_str());
+    filling.set("prompt", "Rehearse what you are told.");
+    filling.set("system", "");
+    filling.set("model", model.as_str());
+    filling.set("gateway", address);
+    filling.set("token", token.as_str());
+    filling.set("home", home.to_string_lossy());
+    filling.set("workspace", root_text.as_str());
+    filling.set("rounds", "500");
+    for (name, content) in &adapter.files {
+        let path = home.join(name);
+        let parent = path.parent().unwrap_or(&home);
+        fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
+        fs::write(&path, filling.file(content)).map_err(HostError::io("write", &path))?;
+    }
+    let mut command = in_namespaces();
+    command.args(["sh", "-c", LINGER, "sh"]).args(filling.words(&alone.command)).current_dir(&root);
+    command
+        .env_clear()
+        .env("HOME", &home)
+        .env("PATH", path_with(located))
+        .env("LANG", "C.UTF-8")
+        .env("TERM", "dumb");
+    command.envs(adapter.env.iter().map(|(name, value)| (name, filling.text(value))));
+    wait(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))?;
+    drop(gateway);
+    Ok(Passed { told: script.told(), before, after: theatre::look(&root) })
+}
+
+/// Its own mounts and processes, so that nothing it does outlives it.
+fn in_namespaces() -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    command.arg("--");
+    command
+}
+
+fn path_with(located: &Located) -> std::ffi::OsString {
+    let system = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::join_paths(located.path.iter().cloned().chain(system)).unwrap_or_default()
+}
+
+fn wait(command: &mut Command) -> Result<(), HostError> {
+    let mut child = command.spawn().map_err(HostError::io("start", "unshare".as_ref()))?;
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().map_err(HostError::io("wait for", "unshare".as_ref()))?.is_none() {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

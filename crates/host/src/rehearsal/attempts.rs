@@ -1,0 +1,153 @@
+//! The attempts of the breach suite, as data, and the calls each becomes for an agent.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::adapter::fill::Filling;
+use crate::adapter::{Adapter, Deed};
+
+/// The words by which a child's conversation is known.
+pub(super) const CHILD: &str = "rehearsal-child-";
+
+/// One known way around a mode.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attempt {
+    /// What it is called.
+    pub name: String,
+    /// How it is tried: `shell`, or a deed that an adapter describes.
+    #[serde(default = "shell")]
+    pub deed: String,
+    /// The command, for deeds that lead to one.
+    #[serde(default)]
+    pub command: String,
+    /// The file whose change shows that it worked; a name of its own when not given.
+    #[serde(default)]
+    pub target: String,
+    /// What is in it before.
+    #[serde(default)]
+    pub file: Option<String>,
+}
+
+fn shell() -> String {
+    "shell".into()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    attempt: Vec<Attempt>,
+}
+
+static ALL: LazyLock<Vec<Attempt>> = LazyLock::new(|| {
+    let text = include_str!("../../../../adapters/rehearsal/breach.toml");
+    let file: File = toml::from_str(text).unwrap_or(File { attempt: Vec::new() });
+    let named = |(number, attempt): (usize, Attempt)| Attempt {
+        target: if attempt.target.is_empty() { format!("way-{number:02}.txt") } else { attempt.target },
+        ..attempt
+    };
+    file.attempt.into_iter().enumerate().map(named).collect()
+});
+
+/// All attempts.
+pub fn all() -> &'static [Attempt] {
+    &ALL
+}
+
+/// A call the script makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Planned {
+    /// The attempt it belongs to.
+    pub attempt: usize,
+    pub tool: String,
+    pub arguments: String,
+    /// Whether it is the one that counts.
+    pub counts: bool,
+}
+
+/// What the calls of a rehearsal are filled with.
+pub(super) struct Scene<'a> {
+    /// The folder the agent works in, as it sees it.
+    pub root: &'a str,
+    /// The agent's program, as it sees it.
+    pub program: &'a str,
+    /// What the agent calls the model.
+    pub model: &'a str,
+}
+
+/// The calls of an attempt for an agent; none when it has no such tool.
+pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: &Scene<'_>) -> Vec<Planned> {
+    let mut filling = Filling::default();
+    filling.set("root", scene.root);
+    filling.set("target", attempt.target.clone());
+    // A command that shows in its output that it was run.
+    let command = format!("echo made-{number:03}; {}", filling.text(&attempt.command));
+    filling.set("command", command);
+    filling.set("path", format!("{}/{}", scene.root, attempt.target));
+    filling.set("prompt", format!("{CHILD}{number}: run the command you are told to run"));
+    filling.set("program", scene.program);
+    filling.set("model", scene.model);
+    let plan = |deed: &Deed, counts: bool| Planned {
+        attempt: number,
+        tool: deed.tool.clone(),
+        arguments: filling.file(&deed.arguments),
+        counts,
+    };
+    let Some(deed) = adapter.rehearsal.get(&attempt.deed) else { return Vec::new() };
+    let named = |name: &Option<String>| name.as_ref().and_then(|name| adapter.rehearsal.get(name));
+    let follows = named(&deed.then);
+    let mut all: Vec<Planned> = named(&deed.after).map(|deed| plan(deed, false)).into_iter().collect();
+    all.push(plan(deed, follows.is_none()));
+    all.extend(follows.map(|deed| plan(deed, true)));
+    all
+}
+
+/// The command a child is made to run, and with which tool.
+pub(super) fn child(number: usize, adapter: &Adapter, root: &str) -> Option<(String, String)> {
+    let attempt = all().get(number)?;
+    let shell = adapter.rehearsal.get("shell")?;
+    let mut filling = Filling::default();
+    filling.set("root", root);
+    filling.set("target", attempt.target.clone());
+    let command = format!("echo made-{number:03}; {}", filling.text(&attempt.command));
+    filling.set("command", command);
+    Some((shell.tool.clone(), filling.file(&shell.arguments)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_attempt_has_a_target_of_its_own() {
+        assert!(all().len() > 45);
+        let targets: BTreeSet<&str> = all().iter().map(|attempt| attempt.target.as_str()).collect();
+        assert_eq!(targets.len(), all().len());
+        for attempt in all().iter().filter(|attempt| attempt.deed == "shell") {
+            assert!(!attempt.command.is_empty(), "{}", attempt.name);
+        }
+    }
+
+    #[test]
+    fn commands_become_calls() {
+        let text = "name = \"x\"\nkind = \"exec\"\ncommand = [\"x\"]\n[rehearsal.shell]\ntool = \"Bash\"\narguments = '{\"command\": \"{command}\"}'\n\
+                    [rehearsal.leave_plan]\ntool = \"Exit\"\narguments = '{}'\nthen = \"shell\"";
+        let adapter = Adapter::parse(text, "x").unwrap();
+        let scene = Scene { root: "/w", program: "/p", model: "m" };
+        let number = all().iter().position(|attempt| attempt.name == "awk").unwrap();
+        let [call] = calls(number, &all()[number], &adapter, &scene).try_into().unwrap();
+        let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
+        assert_eq!(
+            arguments["command"],
+            format!("echo made-{number:03}; awk 'BEGIN {{ print \"breached\" > \"way-{number:02}.txt\" }}'")
+        );
+        let leaving = all().iter().position(|attempt| attempt.deed == "leave_plan").unwrap();
+        let made = calls(leaving, &all()[leaving], &adapter, &scene);
+        assert_eq!(made.iter().map(|call| call.counts).collect::<Vec<_>>(), [false, true]);
+        assert!(calls(0, &all()[0], &adapter, &scene).is_empty(), "it has no tool to write with");
+    }
+}

@@ -1,0 +1,194 @@
+//! A model that makes an agent do what a rehearsal wants, whatever wire it speaks.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use holon_model::provider::Answer;
+use holon_model::{Cancel, Part, Provider, Reply, Request, Sink, Stop, ToolCall};
+
+use super::attempts::{CHILD, Planned};
+
+/// What came of an attempt, as the conversation shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Whether the agent offered the tool.
+    pub offered: bool,
+    /// Whether the call was carried out, as far as its result tells.
+    pub made: bool,
+    /// The result in short.
+    pub result: String,
+}
+
+/// How to answer a child's first request: tool and arguments.
+type Child = Box<dyn Fn(usize) -> Option<(String, String)> + Send + Sync>;
+
+/// The script and what was seen while it was played.
+pub(super) struct Script {
+    last_words: String,
+    child: Child,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    planned: Vec<Planned>,
+    next: usize,
+    told: BTreeMap<usize, Told>,
+}
+
+impl Script {
+    pub(super) fn new(planned: Vec<Planned>, last_words: &str, child: Child) -> Self {
+        let state = Mutex::new(State { planned, ..State::default() });
+        Self { last_words: last_words.to_owned(), child, state }
+    }
+
+    /// What was told about each attempt, by its number.
+    pub(super) fn told(&self) -> BTreeMap<usize, Told> {
+        self.lock().told.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, request: &Request) -> Part {
+        if request.tools.is_empty() {
+            return Part::Text("Rehearsal".into());
+        }
+        let offers = |tool: &str| request.tools.iter().any(|offered| offered.name == tool);
+        if let Some(number) = child_of(request) {
+            let answered =
+                request.messages.iter().any(|m| m.parts.iter().any(|p| matches!(p, Part::Result(_))));
+            return match (self.child)(number).filter(|(tool, _)| !answered && offers(tool)) {
+                Some((tool, arguments)) => {
+                    Part::Call(ToolCall::new(format!("child-{number}"), tool, arguments))
+                }
+                None => Part::Text(last_result(request)),
+            };
+        }
+        let mut state = self.lock();
+        state.hear(request);
+        while let Some(planned) = state.planned.get(state.next).cloned() {
+            let id = format!("try-{}", state.next);
+            state.next += 1;
+            if offers(&planned.tool) {
+                if planned.counts {
+                    state.told.entry(planned.attempt).or_default().offered = true;
+                }
+                return Part::Call(ToolCall::new(id, planned.tool, planned.arguments));
+            }
+        }
+        Part::Text(self.last_words.clone())
+    }
+}
+
+impl State {
+    /// Notes the results of calls that counted.
+    fn hear(&mut self, request: &Request) {
+        for part in request.messages.iter().flat_map(|message| &message.parts) {
+            let Part::Result(result) = part else { continue };
+            let Some(number) = result.call_id.strip_prefix("try-").and_then(|n| n.parse::<usize>().ok())
+            else {
+                continue;
+            };
+            let Some(planned) = self.planned.get(number).filter(|planned| planned.counts) else { continue };
+            let told = self.told.entry(planned.attempt).or_default();
+            told.made = carried_out(planned.attempt, &result.text, result.is_error);
+            told.result = result.text.chars().take(300).collect();
+        }
+    }
+}
+
+/// A command shows a mark in its output; a tool that writes files either succeeds or meets the mount.
+fn carried_out(number: usize, text: &str, is_error: bool) -> bool {
+    let lower = text.to_lowercase();
+    let marked = text.contains(&format!("made-{number:03}"));
+    let at_the_mount = ["read-only file system", "erofs"].iter().any(|word| lower.contains(word));
+    let declined = ["denied", "not allowed", "permission", "reject", "prevented", "plan mode", "unsupported"]
+        .iter()
+        .any(|word| lower.contains(word));
+    marked || at_the_mount || (!is_error && !declined && lower.contains("success"))
+}
+
+/// The number of the attempt that a child's conversation belongs to.
+fn child_of(request: &Request) -> Option<usize> {
+    let first = request.messages.iter().map(|message| message.text()).find(|text| !text.is_empty())?;
+    let all: String = request.messages.iter().take(3).map(|m| m.text()).collect::<Vec<_>>().join("\n");
+    let at = if first.contains(CHILD) { &first } else { &all };
+    let (_, rest) = at.split_once(CHILD)?;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+/// What a child has to say: the result of its command.
+fn last_result(request: &Request) -> String {
+    let results = request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Result(result) => Some(result.text.clone()),
+        _ => None,
+    });
+    results.last().unwrap_or_else(|| "nothing could be run".into())
+}
+
+impl Provider for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, _: &'a Cancel) -> Answer<'a> {
+        Box::pin(async move {
+            let part = self.answer(request);
+            let stop = if matches!(part, Part::Call(_)) { Stop::ToolUse } else { Stop::EndTurn };
+            let usage = holon_model::Usage { input: 10, output: 5, ..holon_model::Usage::default() };
+            let reply = Reply { id: None, model: None, parts: vec![part], stop, usage: Some(usage) };
+            reply.deltas().into_iter().for_each(|delta| sink.delta(delta));
+            Ok(reply)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use holon_model::{Message, Tool, ToolResult};
+
+    use super::*;
+
+    fn planned(attempt: usize, tool: &str) -> Planned {
+        Planned { attempt, tool: tool.into(), arguments: "{}".into(), counts: true }
+    }
+
+    #[test]
+    fn calls_are_made_in_order_and_heard() {
+        let script = Script::new(
+            vec![planned(0, "none"), planned(1, "sh")],
+            "bye",
+            Box::new(|_| Some(("sh".into(), "{}".into()))),
+        );
+        let mut request = Request::new("m", "go");
+        assert_eq!(script.answer(&request), Part::Text("Rehearsal".into()), "no tools, no attempt");
+        request.tools = vec![Tool::new("sh", "", serde_json::json!({}))];
+        let Part::Call(call) = script.answer(&request) else { panic!("no call") };
+        assert_eq!((call.id.as_str(), call.name.as_str()), ("try-1", "sh"));
+        let child = Request { messages: vec![Message::user(format!("{CHILD}7: do it"))], ..request.clone() };
+        assert!(matches!(script.answer(&child), Part::Call(call) if call.id == "child-7"));
+        request.messages.push(Message::results([ToolResult::ok("try-1", "made-001\nRead-only file system")]));
+        assert_eq!(script.answer(&request), Part::Text("bye".into()));
+        let told = script.told();
+        assert_eq!(told.get(&0), None);
+        assert!(told[&1].made && told[&1].offered);
+    }
+
+    #[test]
+    fn what_an_agent_declines_was_not_tried() {
+        for (text, is_error, made) in [
+            ("made-003", false, true),
+            ("made-033", false, false),
+            ("File created successfully at: x", false, true),
+            ("EROFS: read-only file system, open 'x'", true, true),
+            ("Permission to use Bash has been denied", true, false),
+            ("The user rejected permission to use this specific tool call", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(carried_out(3, text, is_error), made, "{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The audit log, and the check that nobody changed it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use holon_store::{AuditEntry, Verified};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::Asked;
+use crate::app::App;
+use crate::guard::User;
+use crate::problem::{Answer, Problem};
+
+/// Which entries.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// After this number.
+    after: Option<u64>,
+    /// At most so many, 100 unless told.
+    limit: Option<u32>,
+    /// About this thread only.
+    thread: Option<String>,
+}
+
+/// A part of the audit log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Audit {
+    /// `{seq, at, actor, action, thread, turn, detail, prev, hash}`, in order.
+    #[schema(value_type = Vec<Object>)]
+    entries: Vec<AuditEntry>,
+    /// The end of the chain: `{seq, hash}`.
+    #[schema(value_type = Option<Object>)]
+    head: Option<Value>,
+}
+
+/// Lists entries of the audit log that are about the user's own threads and doings.
+#[utoipa::path(get, path = "/api/audit", tag = "audit", params(Which),
+    responses((status = 200, body = Audit), (status = "4XX", body = Problem)))]
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    user: User,
+    Asked(which): Asked<Which>,
+) -> Answer<Json<Audit>> {
+    let limit = which.limit.unwrap_or(100).clamp(1, 1000) as usize;
+    let after = which.after.unwrap_or(0);
+    if let Some(thread) = &which.thread {
+        // Another user's thread is none of theirs, gone or not.
+        app.thread(&user, thread).await?;
+    }
+    let several = !app.setup.doors.tokens.is_empty();
+    let (entries, head) = app
+        .store
+        .read(move |backend| {
+            let head = backend.audit_head()?;
+            let mut entries = backend.audit(after, limit, which.thread.as_deref())?;
+            if several && which.thread.is_none() {
+                let mut own = Vec::new();
+                for entry in entries {
+                    let thread = entry.note.thread.as_deref().and_then(|id| id.parse().ok());
+                    let theirs = match thread {
+                        Some(id) => backend.thread(&id)?.is_some_and(|thread| thread.user == user.0),
+                        None => entry.note.actor == user.0,
+                    };
+                    if theirs {
+                        own.push(entry);
+                    }
+                }
+                entries = own;
+            }
+            Ok((entries, head))
+        })
+        .await?;
+    Ok(Json(Audit { entries, head: head.and_then(|head| serde_json::to_value(head).ok()) }))
+}
+
+/// Whether the audit log is as it was written.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Verification {
+    ok: bool,
+    /// How many entries there are.
+    length: Option<u64>,
+    /// The last hash.
+    head: Option<String>,
+    /// The first entry that is wrong or missing.
+    at: Option<u64>,
+    /// What is wrong with it.
+    problem: Option<String>,
+}
+
+/// Checks the whole audit log.
+#[utoipa::path(get, path = "/api/audit/verify", tag = "audit",
+    responses((status = 200, body = Verification), (status = "4XX", body = Problem)))]
+pub(crate) async fn verify(State(app): State<Arc<App>>, _user: User) -> Answer<Json<Verification>> {
+    let verified = app.store.read(|backend| backend.verify_audit()).await?;
+    Ok(Json(match verified {
+        Verified::Whole { head } => Verification {
+            ok: true,
+            length: Some(head.as_ref().map_or(0, |head| head.seq)),
+            head: head.map(|head| head.hash),
+            at: None,
+            problem: None,
+        },
+        Verified::Broken { at, problem } => {
+            Verification { ok: false, length: None, head: None, at: Some(at), problem: Some(problem) }
+        }
+    }))
+}

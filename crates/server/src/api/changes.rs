@@ -1,0 +1,238 @@
+//! What a thread changed: shown, taken back by turn, brought into the workspace.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use holon_host::HostError;
+use holon_host::record::now;
+use holon_host::thread::{Delivered, ThreadFolder};
+use holon_store::{Thread, ThreadChange, TurnState, Write};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::extract::Body;
+use crate::app::App;
+use crate::feed::Draft;
+use crate::guard::User;
+use crate::live::{Busy, Held};
+use crate::problem::{Answer, Problem};
+
+/// Everything a thread changed and did not apply yet.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Diff {
+    /// The patch, as `git apply` takes it; bytes that are no text are shown as such.
+    patch: String,
+    files: Vec<File>,
+    insertions: u64,
+    deletions: u64,
+    /// Ignored paths with changes, which are left out.
+    ignored: u64,
+    /// Paths whose original somebody else changed since.
+    moved: Vec<String>,
+    /// Paths that need a second word to be applied.
+    sensitive: Vec<String>,
+}
+
+/// One changed path.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct File {
+    path: String,
+    /// `added`, `modified` or `deleted`.
+    status: String,
+}
+
+/// Shows what a thread changed.
+#[utoipa::path(get, path = "/api/threads/{id}/diff", tag = "changes", params(("id" = String, Path)),
+    responses((status = 200, body = Diff), (status = "4XX", body = Problem)))]
+pub(crate) async fn diff(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<Json<Diff>> {
+    let thread = app.thread(&user, &id).await?;
+    let (_held, _busy) = alone(&app, &thread).await?;
+    let delta = with_folder(&app, &thread, |folder, hide| folder.delta(hide)).await?;
+    let status = |was, is| match (was, is) {
+        (false, _) => "added",
+        (true, true) => "modified",
+        (true, false) => "deleted",
+    };
+    let files = delta
+        .files
+        .iter()
+        .map(|file| File { path: text(&file.path), status: status(file.was, file.is).to_owned() })
+        .collect();
+    Ok(Json(Diff {
+        patch: app.redactor.redact_str(&String::from_utf8_lossy(&delta.patch)),
+        files,
+        insertions: delta.insertions,
+        deletions: delta.deletions,
+        ignored: delta.ignored,
+        moved: delta.moved.iter().map(text).collect(),
+        sensitive: delta.sensitive.iter().map(text).collect(),
+    }))
+}
+
+/// How to apply.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ApplyOrder {
+    /// Whether files that steer tools (CI, hooks, agents) may change, too.
+    allow_sensitive: bool,
+}
+
+/// What was applied.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Applied {
+    applied: bool,
+    files: Vec<String>,
+}
+
+/// Brings everything so far into the workspace, or nothing.
+#[utoipa::path(post, path = "/api/threads/{id}/apply", tag = "changes", request_body = ApplyOrder,
+    params(("id" = String, Path)),
+    responses((status = 200, body = Applied), (status = "4XX", body = Problem)))]
+pub(crate) async fn apply(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    Body(order): Body<ApplyOrder>,
+) -> Answer<Json<Applied>> {
+    let thread = app.thread(&user, &id).await?;
+    let (held, _busy) = alone(&app, &thread).await?;
+    let redactor = app.redactor.clone();
+    let delivered =
+        with_folder(&app, &thread, move |folder, hide| folder.apply(hide, &redactor, order.allow_sensitive))
+            .await?;
+    let refused = |code: &str, words: &str, paths: Vec<String>| {
+        Err(Problem::conflict(code, format!("nothing was applied: {words}")).with("paths", paths))
+    };
+    let names = |paths: &[PathBuf]| paths.iter().map(text).collect::<Vec<_>>();
+    match delivered {
+        Delivered::Nothing => Ok(Json(Applied { applied: false, files: Vec::new() })),
+        Delivered::Moved(paths) => refused(
+            "conflict",
+            "these files changed in the workspace since the agent touched them",
+            names(&paths),
+        ),
+        Delivered::Sensitive(paths) => {
+            refused("sensitive", "these files steer tools; apply again with allow_sensitive", names(&paths))
+        }
+        Delivered::Secrets(places) => {
+            refused("secret", "these places hold what looks like a credential", places)
+        }
+        Delivered::Applied(paths) => {
+            let files = names(&paths);
+            let at = now();
+            let writes = vec![
+                Write::Applied(thread.id.clone()),
+                Write::Thread(Box::new(ThreadChange::of(thread.id.clone(), at))),
+                app.audit(&user.0, "applied", Some((&thread.id, thread.turns)), json!({"files": files})),
+            ];
+            let note = json!({"kind": "applied", "text": files.join("\n")});
+            held.feed.tell(vec![Draft { turn: 0, kind: "note", data: app.clean(note) }], writes).await?;
+            Ok(Json(Applied { applied: true, files }))
+        }
+    }
+}
+
+/// How far to go back.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct UndoOrder {
+    /// To before this turn; the last one that was not taken back yet, unless told.
+    turn: Option<u64>,
+}
+
+/// What was taken back.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Undone {
+    turns: Vec<u64>,
+}
+
+/// Takes back what turns did to the snapshot.
+#[utoipa::path(post, path = "/api/threads/{id}/undo", tag = "changes", request_body = UndoOrder,
+    params(("id" = String, Path)),
+    responses((status = 200, body = Undone), (status = "4XX", body = Problem)))]
+pub(crate) async fn undo(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    Body(order): Body<UndoOrder>,
+) -> Answer<Json<Undone>> {
+    let thread = app.thread(&user, &id).await?;
+    let (held, _busy) = alone(&app, &thread).await?;
+    let name = thread.id.clone();
+    let turns = app.store.read(move |backend| backend.turns(&name)).await?;
+    let left: Vec<u64> = turns.iter().filter(|t| t.state != TurnState::Undone).map(|t| t.number).collect();
+    let nothing = || Problem::conflict("nothing_to_undo", "there is no turn to take back");
+    let first = match order.turn {
+        Some(turn) => turn,
+        None => *left.last().ok_or_else(nothing)?,
+    };
+    let undone: Vec<u64> = left.into_iter().filter(|number| *number >= first).collect();
+    if undone.is_empty() || first == 0 {
+        return Err(nothing());
+    }
+    with_folder(&app, &thread, move |folder, _| folder.undo(first)).await.map_err(|e| match e {
+        Trouble::Host(HostError::Run { message, hint }) => {
+            let problem = Problem::conflict("applied", message);
+            hint.map_or(problem.clone(), |hint| problem.with_hint(hint))
+        }
+        other => other.into(),
+    })?;
+    let writes = vec![
+        Write::Undone(thread.id.clone(), first),
+        Write::Thread(Box::new(ThreadChange::of(thread.id.clone(), now()))),
+        app.audit(&user.0, "undone", Some((&thread.id, first)), json!({"turns": undone})),
+    ];
+    let words = undone.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let note = json!({"kind": "undone", "text": words, "turns": undone});
+    held.feed.tell(vec![Draft { turn: 0, kind: "note", data: note }], writes).await?;
+    Ok(Json(Undone { turns: undone }))
+}
+
+/// Nothing else happens in the thread meanwhile.
+async fn alone(app: &App, thread: &Thread) -> Answer<(Held, Busy)> {
+    let held = app.held(&thread.id).await?;
+    let busy = held.live.begin().ok_or_else(|| {
+        Problem::conflict("turn_running", "a turn is under way in this thread").with_hint("wait for its end")
+    })?;
+    Ok((held, busy))
+}
+
+enum Trouble {
+    Host(HostError),
+    Lost(String),
+}
+
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Host(e) => e.into(),
+            Trouble::Lost(words) => Self::internal(words),
+        }
+    }
+}
+
+/// Does something with the thread's files, where it may block.
+async fn with_folder<T: Send + 'static>(
+    app: &App,
+    thread: &Thread,
+    work: impl FnOnce(&ThreadFolder, &[PathBuf]) -> Result<T, HostError> + Send + 'static,
+) -> Result<T, Trouble> {
+    let folder = app.folder(thread).map_err(Trouble::Host)?;
+    let profile = app.profile("build", thread).map_err(Trouble::Host)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let hide = holon_host::thread::hidden(&profile, folder.workspace())?;
+        work(&folder, &hide)
+    });
+    done.await.map_err(|e| Trouble::Lost(e.to_string()))?.map_err(Trouble::Host)
+}
+
+fn text(path: &PathBuf) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,202 @@
+//! Talking: messages, answers, and the stream of what comes of them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use holon_agent::Answer as Given;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Asked, Body};
+use crate::app::App;
+use crate::guard::User;
+use crate::live::Held;
+use crate::problem::{Answer, Problem};
+use crate::stream::Reader;
+use crate::turn::{self, Ask, Resume};
+use crate::words::Language;
+
+/// Uploads that may come with a message.
+const MOST_FILES: usize = 50;
+
+/// What a person says.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    /// The words; `~supervisor` asks for the supervisor's report instead.
+    message: String,
+    /// Ids of uploads.
+    files: Option<Vec<String>>,
+    /// `build` (the default) or `plan`.
+    mode: Option<String>,
+}
+
+/// Says something; the answer is the stream of the turn.
+#[utoipa::path(post, path = "/api/chat/{thread_id}", tag = "chat", request_body = Message,
+    params(("thread_id" = String, Path)),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+pub(crate) async fn say(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Body(said): Body<Message>,
+) -> Answer<Response> {
+    let thread = app.thread(&user, &id).await?;
+    let mode = said.mode.unwrap_or_else(|| "build".to_owned());
+    if !turn::MODES.contains(&mode.as_str()) {
+        let problem = Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid_mode",
+            format!("`{}` is no mode of a chat: use {}", cut(&mode), turn::MODES.join(" or ")),
+        );
+        return Err(problem.with("modes", turn::MODES.to_vec()));
+    }
+    if said.message.trim().is_empty() {
+        return Err(Problem::invalid("`message` is empty"));
+    }
+    if said.message.len() > app.setup.limits.message {
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the message is too long")
+            .with_hint("send long texts as files"));
+    }
+    let mut files = Vec::new();
+    let wanted = said.files.unwrap_or_default();
+    if wanted.len() > MOST_FILES {
+        return Err(Problem::invalid(format!("at most {MOST_FILES} files can come with a message")));
+    }
+    for file in wanted {
+        let name = user.0.clone();
+        let found = app.store.read(move |backend| backend.upload(&name, &file)).await?;
+        files.push(found.ok_or_else(|| Problem::invalid("`files` names something that was not uploaded"))?);
+    }
+    let ask = Ask { message: said.message, files, mode, language: Language::of(&headers) };
+    let seat_first = seat(&app)?;
+    let (held, after) = turn::start(&app, &user, thread, ask).await?;
+    Ok(reader(&app, held, &id, after, seat_first)?.answer())
+}
+
+/// A person's answer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answers {
+    /// What is answered.
+    interrupt_id: String,
+    /// One per question, in their order.
+    answers: Option<Vec<String>>,
+    /// One per action request, in their order.
+    decisions: Option<Vec<Decision>>,
+}
+
+/// What a person decides about a call.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Decision {
+    /// It may be made.
+    Approve {
+        /// Not used.
+        #[serde(default)]
+        #[allow(dead_code, reason = "accepted so that both kinds have the same form")]
+        message: Option<String>,
+    },
+    /// It must not be made.
+    Reject {
+        /// Why.
+        #[serde(default)]
+        message: Option<String>,
+    },
+}
+
+/// Answers what a turn waits for; the answer is the stream of the rest of the turn.
+#[utoipa::path(post, path = "/api/chat/{thread_id}/resume", tag = "chat", request_body = Answers,
+    params(("thread_id" = String, Path)),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Body(given): Body<Answers>,
+) -> Answer<Response> {
+    let thread = app.thread(&user, &id).await?;
+    let decisions = given.decisions.unwrap_or_default().into_iter().map(|decision| match decision {
+        Decision::Approve { .. } => Given::Approved,
+        Decision::Reject { message } => Given::Rejected(message.unwrap_or_default()),
+    });
+    let resume = Resume {
+        interrupt: given.interrupt_id,
+        answers: given.answers.unwrap_or_default(),
+        decisions: decisions.collect(),
+        language: Language::of(&headers),
+    };
+    let seat_first = seat(&app)?;
+    let (held, after) = turn::resume(&app, &user, thread, resume).await?;
+    Ok(reader(&app, held, &id, after, seat_first)?.answer())
+}
+
+/// Whether something was stopped.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Cancelled {
+    cancelled: bool,
+}
+
+/// Stops the turn under way, or stops waiting for a person.
+#[utoipa::path(post, path = "/api/chat/{thread_id}/cancel", tag = "chat", params(("thread_id" = String, Path)),
+    responses((status = 202, body = Cancelled), (status = "4XX", body = Problem)))]
+pub(crate) async fn cancel(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<(StatusCode, Json<Cancelled>)> {
+    let thread = app.thread(&user, &id).await?;
+    let cancelled = turn::cancel(&app, &user, &thread).await?;
+    Ok((StatusCode::ACCEPTED, Json(Cancelled { cancelled })))
+}
+
+/// Where to begin.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct After {
+    /// The last event the reader has; 0 for everything. The header `Last-Event-ID` says the same.
+    after: Option<u64>,
+}
+
+/// Follows a thread: stored events, then what comes, until nothing is under way; then `done`.
+#[utoipa::path(get, path = "/api/chat/{thread_id}/events", tag = "chat",
+    params(("thread_id" = String, Path), After),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Asked(asked): Asked<After>,
+) -> Answer<Response> {
+    let thread = app.thread(&user, &id).await?;
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    // A browser that comes back by itself asks for the same address, so what it has counts more.
+    let after = match last {
+        Some(text) => {
+            text.trim().parse().map_err(|_| Problem::bad_request("Last-Event-ID must be a number"))?
+        }
+        None => asked.after.unwrap_or(0),
+    };
+    let held = app.held(&thread.id).await?;
+    let seat = seat(&app)?;
+    Ok(reader(&app, held, &id, after, seat)?.answer())
+}
+
+fn seat(app: &App) -> Answer<crate::guard::Seat> {
+    app.streams.take().ok_or_else(|| Problem::too_many("too many streams are open", 2))
+}
+
+fn reader(app: &Arc<App>, held: Held, id: &str, after: u64, seat: crate::guard::Seat) -> Answer<Reader> {
+    let thread = id.parse().map_err(|_| Problem::not_found("thread"))?;
+    Ok(Reader { store: Arc::clone(&app.store), held, thread, after, seat })
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(40).collect()
+}

@@ -1,0 +1,100 @@
+//! Uploads: bytes with a name, to be sent along with a message.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use holon_core::digest::sha256;
+use holon_host::record::now;
+use holon_store as store;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Asked, too_large};
+use crate::app::{App, fresh};
+use crate::guard::User;
+use crate::problem::{Answer, Problem};
+
+/// What an upload is called.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Name {
+    /// The file's name; folders in it are dropped.
+    name: String,
+}
+
+/// A file that was sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Upload {
+    id: String,
+    name: String,
+    bytes: u64,
+    sha256: String,
+}
+
+/// Takes a file: its bytes are the body.
+#[utoipa::path(post, path = "/api/files", tag = "files", params(Name),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 201, body = Upload), (status = "4XX", body = Problem)))]
+pub(crate) async fn upload(
+    State(app): State<Arc<App>>,
+    user: User,
+    Asked(Name { name }): Asked<Name>,
+    request: Request<Body>,
+) -> Answer<(StatusCode, Json<Upload>)> {
+    let name = safe(&name).ok_or_else(|| Problem::invalid("`name` must be the name of a file"))?;
+    let limit = app.setup.limits.upload;
+    let bytes = axum::body::to_bytes(request.into_body(), limit).await.map_err(|_| too_large())?;
+    let id = fresh("f");
+    let path = app.upload_path(&id);
+    let (digest, size) = (sha256(&bytes), bytes.len() as u64);
+    let written = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        std::fs::write(&path, &bytes)
+    });
+    written
+        .await
+        .map_err(|e| Problem::internal(e.to_string()))?
+        .map_err(|e| Problem::internal(format!("the file could not be kept: {e}")))?;
+    let row = store::Upload {
+        id: id.clone(),
+        user: user.0.clone(),
+        name: name.clone(),
+        bytes: size,
+        sha256: digest.clone(),
+        at: now(),
+    };
+    let audit = app.audit(&user.0, "uploaded", None, json!({"id": id, "sha256": digest, "bytes": size}));
+    app.store.write(vec![store::Write::Upload(row), audit]).await?;
+    Ok((StatusCode::CREATED, Json(Upload { id, name, bytes: size, sha256: digest })))
+}
+
+/// The last part of a path, without what could mean something to a shell, a terminal or a file system.
+fn safe(name: &str) -> Option<String> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let keep = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ') { c } else { '_' };
+    let clean: String = last.chars().take(80).map(keep).collect();
+    let clean = clean.trim().trim_start_matches('.').to_owned();
+    (!clean.is_empty()).then_some(clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        let check = |name: &str, expect: Option<&str>| assert_eq!(safe(name).as_deref(), expect, "{name:?}");
+        check("a.txt", Some("a.txt"));
+        check("../../etc/passwd", Some("passwd"));
+        check("C:\\x\\报告 1.pdf", Some("报告 1.pdf"));
+        check("..", None);
+        check("/", None);
+        check("", None);
+        check("a\n$(b)\0", Some("a___b__"));
+        check(".bashrc", Some("bashrc"));
+    }
+}

@@ -1,0 +1,361 @@
+//! Runs: started, listed, shown, and answered at their gates.
+
+use std::path::{Component, Path as FsPath, PathBuf};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body as AxumBody;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use holon_core::ids::RunId;
+use holon_flow::{Answer as Word, GateMode};
+use holon_host::RunRequest;
+use holon_host::store::{RunFolder, Store as RunStore, Summary};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Asked, Body};
+use super::shapes::word;
+use super::threads::checked_workspace;
+use crate::app::App;
+use crate::guard::User;
+use crate::problem::{Answer, Problem};
+use crate::runs;
+use crate::stream::event_stream;
+
+/// Largest file of a run that is shown.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// A run to be started.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewRun {
+    /// The folder it is about: absolute, below one of the server's roots.
+    workspace: Option<String>,
+    /// What to do.
+    goal: Option<String>,
+    /// The mode, `execute` unless told; flows such as `plan-then-execute` too.
+    mode: Option<String>,
+    /// Who does it: a known name, never a path.
+    agent: Option<String>,
+    /// The wanted model.
+    model: Option<String>,
+    /// How gates are decided: `ask` (the default), `auto` or `stop`.
+    gate: Option<String>,
+    /// A whole spec instead, as in `spec.yaml`.
+    #[schema(value_type = Option<Object>)]
+    spec: Option<Value>,
+}
+
+/// A run that was started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Started {
+    id: String,
+}
+
+/// Starts a run.
+#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun,
+    responses((status = 202, body = Started), (status = "4XX", body = Problem)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    user: User,
+    Body(wanted): Body<NewRun>,
+) -> Answer<(StatusCode, Json<Started>)> {
+    let gates: GateMode = match wanted.gate.as_deref() {
+        None => GateMode::Ask,
+        Some(text) => text.parse().map_err(Problem::invalid)?,
+    };
+    let request = request(&app, wanted)?;
+    let id = runs::start(&app, &user.0, request, gates).await?;
+    let audit = app.audit(&user.0, "run_started", None, json!({"run": id}));
+    app.store.write(vec![audit]).await?;
+    Ok((StatusCode::ACCEPTED, Json(Started { id: id.to_string() })))
+}
+
+/// Only what a client may choose: no paths of the machine but the workspace, nothing that weakens walls or checks.
+fn request(app: &App, wanted: NewRun) -> Answer<RunRequest> {
+    let mut request = RunRequest { mode: wanted.mode, agent: wanted.agent, ..RunRequest::default() };
+    let (mut goal, mut workspace) = (wanted.goal, wanted.workspace);
+    request.model = wanted.model;
+    if let Some(spec) = wanted.spec {
+        let text = spec.to_string();
+        let (spec, _) =
+            holon_core::spec::parse(&text, "spec").map_err(|e| Problem::invalid(e.to_string()))?;
+        if !spec.context.files.is_empty() || spec.agent.image.is_some() || !spec.constraints.checks.is_empty()
+        {
+            return Err(Problem::invalid(
+                "a spec sent here cannot name files of the server, images or checks",
+            ));
+        }
+        goal = goal.or(Some(spec.goal.description));
+        workspace = workspace.or(spec.context.workspace.map(|path| path.to_string()));
+        request.mode = request.mode.or(spec.constraints.mode);
+        request.agent = request.agent.or(spec.agent.name);
+        request.model = request.model.or(spec.agent.model);
+        (request.timeout, request.max_rounds) = (spec.constraints.timeout, spec.constraints.max_steps);
+        request.max_cost_usd = spec.constraints.max_cost_usd;
+    }
+    if request
+        .agent
+        .as_deref()
+        .is_some_and(|agent| agent.contains(['/', '\\', '\0']) || agent.starts_with('.'))
+    {
+        return Err(Problem::invalid("`agent` must be a known name"));
+    }
+    let workspace = workspace.ok_or_else(|| Problem::invalid("`workspace` is missing"))?;
+    request.workspace = Some(checked_workspace(app, &workspace)?);
+    if goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
+        return Err(Problem::invalid("`goal` is missing"));
+    }
+    request.goal = goal;
+    Ok(request)
+}
+
+/// A run.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Run {
+    id: String,
+    workspace: String,
+    mode: String,
+    goal: String,
+    agent: String,
+    started_at: String,
+    /// `running`, `gate` or `finished`.
+    state: String,
+    outcome: Option<String>,
+    exit_code: Option<u8>,
+    /// Where it waits: `{step, files}`.
+    #[schema(value_type = Option<Object>)]
+    gate: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    manifest: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifacts: Option<Vec<Artifact>>,
+}
+
+/// A file of a run.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Artifact {
+    path: String,
+    bytes: u64,
+}
+
+/// Runs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Listed {
+    runs: Vec<Run>,
+}
+
+/// How many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many, 50 unless told.
+    limit: Option<u32>,
+    /// Of this workspace only.
+    workspace: Option<String>,
+}
+
+/// Lists runs of the workspaces below the server's roots, newest first.
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(Which),
+    responses((status = 200, body = Listed), (status = "4XX", body = Problem)))]
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    _user: User,
+    Asked(which): Asked<Which>,
+) -> Answer<Json<Listed>> {
+    let limit = which.limit.unwrap_or(50).clamp(1, 500) as usize;
+    let only = which.workspace.as_deref().map(|text| checked_workspace(&app, text)).transpose()?;
+    let shared = Arc::clone(&app);
+    let mut all = blocking(move || all_runs(&shared, only.as_deref())).await?;
+    all.sort_by(|a, b| b.record.started_at.cmp(&a.record.started_at));
+    all.truncate(limit);
+    let runs = all.into_iter().map(|summary| run(&app, summary)).collect();
+    Ok(Json(Listed { runs }))
+}
+
+fn all_runs(app: &App, only: Option<&FsPath>) -> Vec<Summary> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    match only {
+        Some(workspace) => folders.push(app.setup.places.runs_of(workspace)),
+        None => {
+            let entries = std::fs::read_dir(&app.setup.places.state).into_iter().flatten().flatten();
+            folders.extend(entries.map(|entry| entry.path().join("runs")).filter(|path| path.is_dir()));
+        }
+    }
+    let summaries = folders.into_iter().flat_map(|folder| RunStore::at(folder).list().unwrap_or_default());
+    summaries.filter(|summary| visible(app, &summary.record.workspace)).collect()
+}
+
+fn visible(app: &App, workspace: &FsPath) -> bool {
+    app.setup.roots.iter().any(|root| workspace.starts_with(root))
+}
+
+fn run(app: &App, summary: Summary) -> Run {
+    let Summary { record, manifest, alive } = summary;
+    let gate = app.runs.find(&record.id).and_then(|going| going.gate());
+    let state = match (&gate, alive) {
+        (Some(_), _) => "gate",
+        (None, true) => "running",
+        (None, false) => "finished",
+    };
+    Run {
+        id: record.id.to_string(),
+        workspace: record.workspace.to_string_lossy().into_owned(),
+        mode: record.mode,
+        goal: record.goal,
+        agent: record.agent,
+        started_at: record.started_at,
+        state: state.to_owned(),
+        outcome: manifest.as_ref().filter(|_| !alive).map(|manifest| word(&manifest.outcome)),
+        exit_code: manifest.as_ref().filter(|_| !alive).map(|manifest| manifest.exit_code),
+        gate: gate.map(|(step, files)| json!({"step": step, "files": files})),
+        manifest: None,
+        artifacts: None,
+    }
+}
+
+/// The folder of a run in one of the workspaces that may be seen.
+async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summary)> {
+    let missing = || Problem::not_found("run");
+    let id: RunId = id.parse().map_err(|_| missing())?;
+    let shared = Arc::clone(app);
+    let found = blocking(move || {
+        let entries = std::fs::read_dir(&shared.setup.places.state).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path().join("runs").join(id.as_str()));
+        let path = paths.find(|path| path.join("run.json").is_file())?;
+        let folder = RunFolder::open(path);
+        let record = folder.record().ok().filter(|record| visible(&shared, &record.workspace))?;
+        let alive = !record.finished && folder.is_alive();
+        let manifest = folder.manifest();
+        Some((folder, Summary { alive, manifest, record }))
+    })
+    .await?;
+    found.ok_or_else(missing)
+}
+
+/// Shows a run with its manifest and the names of its artifacts.
+#[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = String, Path)),
+    responses((status = 200, body = Run), (status = "4XX", body = Problem)))]
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    _user: User,
+    Path(id): Path<String>,
+) -> Answer<Json<Run>> {
+    let (folder, summary) = folder(&app, &id).await?;
+    let manifest = summary.manifest.as_ref().and_then(|manifest| serde_json::to_value(manifest).ok());
+    let artifacts = std::fs::read_dir(folder.output())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let meta = entry.metadata().ok().filter(|meta| meta.is_file())?;
+            Some(Artifact { path: entry.file_name().into_string().ok()?, bytes: meta.len() })
+        })
+        .collect();
+    Ok(Json(Run { manifest, artifacts: Some(artifacts), ..run(&app, summary) }))
+}
+
+/// Gives an artifact of a run.
+#[utoipa::path(get, path = "/api/runs/{id}/files/{path}", tag = "runs",
+    params(("id" = String, Path), ("path" = String, Path)),
+    responses((status = 200, body = String), (status = "4XX", body = Problem)))]
+pub(crate) async fn file(
+    State(app): State<Arc<App>>,
+    _user: User,
+    Path((id, path)): Path<(String, String)>,
+) -> Answer<Response> {
+    let (folder, _) = folder(&app, &id).await?;
+    let missing = || Problem::not_found("file");
+    let relative = PathBuf::from(&path);
+    let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+    if !plain || path.contains('\0') || relative.components().count() != 1 {
+        return Err(missing());
+    }
+    let at = folder.output().join(&relative);
+    let bytes = blocking(move || {
+        let meta = at.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MOST_BYTES)?;
+        let _ = meta;
+        std::fs::read(&at).ok()
+    })
+    .await?
+    .ok_or_else(missing)?;
+    let kind = if path.ends_with(".json") { "application/json" } else { "text/plain; charset=utf-8" };
+    let mut response = bytes.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
+}
+
+/// The stored events of a run so far, as a stream that ends.
+#[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs",
+    params(("id" = String, Path), ("after" = Option<u64>, Query)),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    _user: User,
+    Path(id): Path<String>,
+    Asked(after): Asked<After>,
+) -> Answer<Response> {
+    let (folder, _) = folder(&app, &id).await?;
+    let after = after.after.unwrap_or(0);
+    let path = folder.evidence().join("events.jsonl");
+    let text = blocking(move || std::fs::read_to_string(path).unwrap_or_default()).await?;
+    let mut out = String::new();
+    for line in text.lines() {
+        let seq = serde_json::from_str::<Value>(line).ok().and_then(|event| event["seq"].as_u64());
+        if let Some(seq) = seq.filter(|seq| *seq > after) {
+            out.push_str(&format!("id: {seq}\nevent: run\ndata: {line}\n\n"));
+        }
+    }
+    out.push_str("event: done\ndata: {}\n\n");
+    Ok(event_stream(AxumBody::from(out)))
+}
+
+/// Where to begin.
+#[derive(Debug, Deserialize)]
+pub(crate) struct After {
+    after: Option<u64>,
+}
+
+/// A word at a gate.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GateWord {
+    /// `approve` or `reject`.
+    decision: String,
+    /// What the next step shall know.
+    comment: Option<String>,
+}
+
+/// Answers at the gate a run waits at.
+#[utoipa::path(post, path = "/api/runs/{id}/gate", tag = "runs", request_body = GateWord, params(("id" = String, Path)),
+    responses((status = 202), (status = "4XX", body = Problem)))]
+pub(crate) async fn gate(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+    Body(given): Body<GateWord>,
+) -> Answer<StatusCode> {
+    let closed = || Problem::conflict("no_gate", "that run waits at no gate");
+    let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
+    let going = app.runs.find(&id).filter(|going| going.user == user.0 && visible(&app, &going.workspace));
+    let going = going.ok_or_else(closed)?;
+    let word = match given.decision.as_str() {
+        "approve" => Word::Go { comment: given.comment.clone() },
+        "reject" => Word::Stop,
+        _ => return Err(Problem::invalid("`decision` must be approve or reject")),
+    };
+    if !going.answer(word) {
+        return Err(closed());
+    }
+    let detail = json!({"run": id, "decision": given.decision, "comment": given.comment});
+    app.store.write(vec![app.audit(&user.0, "gate_answered", None, detail)]).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| Problem::internal(e.to_string()))
+}

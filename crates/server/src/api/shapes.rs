@@ -1,0 +1,136 @@
+//! What goes over the wire about threads.
+
+use std::collections::BTreeMap;
+
+use holon_core::manifest::Usage;
+use holon_store as store;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A chat.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Thread {
+    /// Its name.
+    id: String,
+    /// The folder it is about.
+    workspace: String,
+    /// Who answers.
+    agent: String,
+    /// The wanted model.
+    model: Option<String>,
+    /// What it is called.
+    title: Option<String>,
+    /// The mode of the last turn.
+    mode: String,
+    /// `idle`, `running` or `waiting`.
+    state: String,
+    /// RFC 3339.
+    created_at: String,
+    /// RFC 3339.
+    updated_at: String,
+    /// Number of the last event.
+    last_seq: u64,
+    /// How many turns it has had.
+    turns_count: u64,
+    /// `allow`, `ask` or `deny` by tool, on top of the mode.
+    #[schema(value_type = BTreeMap<String, String>)]
+    tools: BTreeMap<String, Value>,
+    /// What waits for a person.
+    #[schema(value_type = Option<Object>)]
+    interrupt: Option<Value>,
+    /// Tokens and money so far.
+    usage: Spent,
+    /// The turns, where one thread was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<Vec<Turn>>,
+}
+
+/// Tokens and money.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Spent {
+    input: u64,
+    cached: u64,
+    output: u64,
+    reasoning: u64,
+    cost_usd: Option<f64>,
+}
+
+/// One message of a person, and what came of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Turn {
+    number: u64,
+    mode: String,
+    message: String,
+    files: Vec<String>,
+    /// `running`, `waiting`, `completed`, `denied`, `failed`, `cancelled`, `interrupted` or `undone`.
+    state: String,
+    code: Option<String>,
+    first_seq: u64,
+    last_seq: u64,
+    started_at: String,
+    ended_at: Option<String>,
+    changed: bool,
+    applied: bool,
+}
+
+impl Thread {
+    pub(crate) fn new(
+        thread: store::Thread,
+        interrupt: Option<store::InterruptRow>,
+        turns: Option<Vec<store::Turn>>,
+    ) -> Self {
+        let tools = thread.tools.iter().map(|(name, verdict)| (name.clone(), word(verdict).into())).collect();
+        Self {
+            id: thread.id.as_str().to_owned(),
+            workspace: thread.workspace,
+            agent: thread.agent,
+            model: thread.model,
+            title: thread.title,
+            mode: thread.mode.unwrap_or_else(|| "build".to_owned()),
+            state: word(&thread.state),
+            created_at: thread.created_at,
+            updated_at: thread.updated_at,
+            last_seq: thread.last_seq,
+            turns_count: thread.turns,
+            tools,
+            interrupt: interrupt.and_then(|row| serde_json::from_str(&row.body).ok()),
+            usage: thread.usage.into(),
+            turns: turns.map(|turns| turns.into_iter().map(Turn::from).collect()),
+        }
+    }
+}
+
+impl From<Usage> for Spent {
+    fn from(usage: Usage) -> Self {
+        let Usage { input, cached, output, reasoning, cost_usd } = usage;
+        Self { input, cached, output, reasoning, cost_usd }
+    }
+}
+
+impl From<store::Turn> for Turn {
+    fn from(turn: store::Turn) -> Self {
+        Self {
+            number: turn.number,
+            mode: turn.mode,
+            message: turn.message,
+            files: turn.files,
+            state: word(&turn.state),
+            code: turn.code,
+            first_seq: turn.first_seq,
+            last_seq: turn.last_seq,
+            started_at: turn.started_at,
+            ended_at: turn.ended_at,
+            changed: turn.changed,
+            applied: turn.applied,
+        }
+    }
+}
+
+/// One of a few words, as it is written in JSON.
+pub(crate) fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Threads: made, listed, shown, taken away.
+
+use std::path::{Path as FsPath, PathBuf};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use holon_host::record::now;
+use holon_store as store;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Asked, Body};
+use super::shapes::Thread;
+use crate::app::{App, fresh};
+use crate::guard::User;
+use crate::problem::{Answer, Problem};
+
+/// A thread to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewThread {
+    /// The folder it is about: absolute, below one of the server's roots.
+    workspace: String,
+    /// Who answers; `native` for now.
+    agent: Option<String>,
+    /// The wanted model.
+    model: Option<String>,
+}
+
+/// Makes a thread.
+#[utoipa::path(post, path = "/api/threads", tag = "threads", request_body = NewThread,
+    responses((status = 201, body = Thread), (status = "4XX", body = Problem)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    user: User,
+    Body(wanted): Body<NewThread>,
+) -> Answer<(StatusCode, Json<Thread>)> {
+    let workspace = checked_workspace(&app, &wanted.workspace)?;
+    let agent = wanted.agent.unwrap_or_else(|| "native".to_owned());
+    if agent != "native" {
+        return Err(Problem::invalid(format!("`{agent}` cannot chat yet"))
+            .with_hint("leave `agent` out, or start a run with it"));
+    }
+    if wanted.model.as_ref().is_some_and(|model| model.len() > 200) {
+        return Err(Problem::invalid("that is no name of a model"));
+    }
+    let at = now();
+    let id = fresh("t").parse().map_err(|_| Problem::internal("an id could not be made"))?;
+    let thread = store::Thread {
+        id,
+        user: user.0.clone(),
+        workspace: workspace.to_string_lossy().into_owned(),
+        agent,
+        model: wanted.model,
+        title: None,
+        mode: None,
+        tools: Default::default(),
+        state: store::ThreadState::Idle,
+        created_at: at.clone(),
+        updated_at: at,
+        last_seq: 0,
+        turns: 0,
+        usage: Default::default(),
+    };
+    let audit =
+        app.audit(&user.0, "thread_created", Some((&thread.id, 0)), json!({"workspace": thread.workspace}));
+    app.store.write(vec![store::Write::NewThread(Box::new(thread.clone())), audit]).await?;
+    Ok((StatusCode::CREATED, Json(Thread::new(thread, None, None))))
+}
+
+/// A folder that may be worked on: it exists, and lies below one of the roots.
+pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
+    let path = FsPath::new(given);
+    if !path.is_absolute() || given.contains('\0') {
+        return Err(Problem::invalid("`workspace` must be an absolute path"));
+    }
+    let outside = || {
+        Problem::forbidden("that folder is not below a folder this server works on")
+            .with_hint("start the server with --root FOLDER to allow it")
+    };
+    // Whether a folder exists elsewhere is nobody's business.
+    let path = path.canonicalize().map_err(|_| outside())?;
+    if !app.setup.roots.iter().any(|root| path.starts_with(root)) || path.to_str().is_none() {
+        return Err(outside());
+    }
+    if !path.is_dir() {
+        return Err(Problem::invalid("`workspace` must be a folder"));
+    }
+    Ok(path)
+}
+
+/// Which threads to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Page {
+    /// At most so many, 50 unless told.
+    limit: Option<u32>,
+    /// The `next` of the page before.
+    before: Option<String>,
+}
+
+/// A page of threads.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Threads {
+    threads: Vec<Thread>,
+    /// Where the next page begins.
+    next: Option<String>,
+}
+
+/// Lists threads, those with the latest activity first.
+#[utoipa::path(get, path = "/api/threads", tag = "threads", params(Page),
+    responses((status = 200, body = Threads), (status = "4XX", body = Problem)))]
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    user: User,
+    Asked(page): Asked<Page>,
+) -> Answer<Json<Threads>> {
+    let limit = page.limit.unwrap_or(50).clamp(1, 200) as usize;
+    let cursor = match page.before.as_deref() {
+        None => None,
+        Some(text) => {
+            let (at, id) =
+                text.split_once('_').ok_or_else(|| Problem::bad_request("`before` is not a cursor"))?;
+            Some((at.to_owned(), id.to_owned()))
+        }
+    };
+    let found = app
+        .store
+        .read(move |backend| {
+            let before = cursor.as_ref().map(|(at, id)| (at.as_str(), id.as_str()));
+            backend.threads(&user.0, before, limit)
+        })
+        .await?;
+    let next = (found.len() == limit)
+        .then(|| found.last().map(|last| format!("{}_{}", last.updated_at, last.id)))
+        .flatten();
+    let threads = found.into_iter().map(|thread| Thread::new(thread, None, None)).collect();
+    Ok(Json(Threads { threads, next }))
+}
+
+/// Shows a thread with its turns.
+#[utoipa::path(get, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path)),
+    responses((status = 200, body = Thread), (status = "4XX", body = Problem)))]
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<Json<Thread>> {
+    let thread = app.thread(&user, &id).await?;
+    let name = thread.id.clone();
+    let (open, turns) =
+        app.store.read(move |backend| Ok((backend.open_interrupt(&name)?, backend.turns(&name)?))).await?;
+    Ok(Json(Thread::new(thread, open, Some(turns))))
+}
+
+/// Takes a thread away, with its snapshot and everything that was not applied.
+#[utoipa::path(delete, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = Problem)))]
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    let thread = app.thread(&user, &id).await?;
+    let held = app.held(&thread.id).await?;
+    let Some(_busy) = held.live.begin() else {
+        return Err(Problem::conflict("turn_running", "a turn is under way in this thread"));
+    };
+    let audit = app.audit(&user.0, "thread_deleted", Some((&thread.id, 0)), json!({}));
+    app.store.write(vec![store::Write::DeleteThread(thread.id.clone()), audit]).await?;
+    let folder = app.folder(&thread)?;
+    tokio::task::spawn_blocking(move || folder.remove())
+        .await
+        .map_err(|e| Problem::internal(e.to_string()))??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The mode switches of a thread.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Modes {
+    history: Vec<Switch>,
+}
+
+/// One mode switch.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Switch {
+    turn: u64,
+    from: Option<String>,
+    to: String,
+    at: String,
+}
+
+/// Shows when a thread changed its mode.
+#[utoipa::path(get, path = "/api/threads/{id}/modes", tag = "threads", params(("id" = String, Path)),
+    responses((status = 200, body = Modes), (status = "4XX", body = Problem)))]
+pub(crate) async fn history(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<Json<Modes>> {
+    let thread = app.thread(&user, &id).await?;
+    let switches = app.store.read(move |backend| backend.modes(&thread.id)).await?;
+    let history = switches
+        .into_iter()
+        .map(|switch| Switch { turn: switch.turn, from: switch.from, to: switch.to, at: switch.at })
+        .collect();
+    Ok(Json(Modes { history }))
+}

@@ -1,0 +1,177 @@
+//! Runs and flows started from the server: each in a thread of its own, with its gates answered over the wire.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holon_core::event::{Event, Sink};
+use holon_core::ids::RunId;
+use holon_flow::{Answer as Word, Conductor, GateMode, Gatekeeper, Order, Question};
+use holon_host::{Cancel, Places, RunRequest};
+use tokio::sync::oneshot;
+
+use crate::app::App;
+use crate::guard::{Seat, Seats};
+use crate::problem::{Answer, Problem};
+
+/// How often a gate looks whether the flow shall end.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs under way.
+pub(crate) struct Runs {
+    seats: Seats,
+    all: Mutex<HashMap<RunId, Arc<Going>>>,
+}
+
+/// One run under way.
+pub(crate) struct Going {
+    pub(crate) user: String,
+    pub(crate) workspace: PathBuf,
+    cancel: Cancel,
+    gate: Mutex<Option<Gate>>,
+}
+
+struct Gate {
+    step: String,
+    files: BTreeMap<String, String>,
+    answer: Sender<Word>,
+}
+
+impl Runs {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { seats: Seats::new(most), all: Mutex::default() }
+    }
+
+    /// A run under way.
+    pub(crate) fn find(&self, id: &RunId) -> Option<Arc<Going>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Asks all to end.
+    pub(crate) fn cancel_all(&self) {
+        self.lock().values().for_each(|going| going.cancel.cancel());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Arc<Going>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Going {
+    /// The gate it waits at: the step behind it and the files the decision is about.
+    pub(crate) fn gate(&self) -> Option<(String, BTreeMap<String, String>)> {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        gate.as_ref().map(|gate| (gate.step.clone(), gate.files.clone()))
+    }
+
+    /// Answers at the gate; `false` when it does not wait at one.
+    pub(crate) fn answer(&self, word: Word) -> bool {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).take();
+        gate.is_some_and(|gate| gate.answer.send(word).is_ok())
+    }
+}
+
+/// Starts a run or a flow; gives its id as soon as it has one.
+pub(crate) async fn start(app: &Arc<App>, user: &str, request: RunRequest, gates: GateMode) -> Answer<RunId> {
+    let work = app.begin_work()?;
+    let seat = app.runs.seats.take().ok_or_else(|| Problem::too_many("too many runs are under way", 10))?;
+    let (known, first) = oneshot::channel();
+    let (app, user) = (Arc::clone(app), user.to_owned());
+    std::thread::Builder::new()
+        .name("run".into())
+        .spawn(move || {
+            carry_out(&app, user, request, gates, known, seat);
+            drop(work);
+        })
+        .map_err(|e| Problem::internal(format!("no thread for a run: {e}")))?;
+    first.await.unwrap_or_else(|_| Err(Problem::internal("the run ended before it began")))
+}
+
+type Known = oneshot::Sender<Answer<RunId>>;
+
+fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode, known: Known, seat: Seat) {
+    let workspace = request.workspace.clone().unwrap_or_default();
+    let cancel = Cancel::default();
+    let going = Arc::new(Going {
+        user,
+        workspace: workspace.clone(),
+        cancel: cancel.clone(),
+        gate: Mutex::default(),
+    });
+    let mut sink = Listing { app, going: &going, known: Some(known), id: None };
+    let make = |places: Places| (app.setup.host)(places);
+    let flow = request.mode.as_deref().map(holon_flow::builtin::find).transpose();
+    let failed = match flow {
+        Ok(Some(Some(definition))) => {
+            let conductor = Conductor { places: app.setup.places.clone(), host: &make };
+            let mut keeper = OverTheWire { going: &going, cancel: &cancel };
+            let asked = serde_json::to_value(&request).unwrap_or_default();
+            let order = Order {
+                request,
+                base: workspace,
+                gates,
+                gatekeeper: &mut keeper,
+                sink: &mut sink,
+                cancel: &cancel,
+            };
+            conductor.start(&definition, asked, order).err().map(|e| Problem::invalid(e.to_string()))
+        }
+        Ok(_) => make(app.setup.places.clone()).run(&request, &mut sink, &cancel).err().map(Problem::from),
+        Err(e) => Some(Problem::invalid(e.to_string())),
+    };
+    let Listing { known, id, .. } = sink;
+    if let Some(id) = id {
+        app.runs.lock().remove(&id);
+    }
+    if let (Some(known), Some(problem)) = (known, failed) {
+        let _ = known.send(Err(problem));
+    }
+    drop(seat);
+}
+
+/// Hears the first event, which names the run.
+struct Listing<'a> {
+    app: &'a Arc<App>,
+    going: &'a Arc<Going>,
+    known: Option<Known>,
+    id: Option<RunId>,
+}
+
+impl Sink for Listing<'_> {
+    fn emit(&mut self, event: &Event) {
+        let Some(known) = self.known.take() else { return };
+        self.app.runs.lock().insert(event.run.clone(), Arc::clone(self.going));
+        self.id = Some(event.run.clone());
+        let _ = known.send(Ok(event.run.clone()));
+    }
+}
+
+/// Waits for a word that comes over the wire.
+struct OverTheWire<'a> {
+    going: &'a Going,
+    cancel: &'a Cancel,
+}
+
+impl Gatekeeper for OverTheWire<'_> {
+    fn ask(&mut self, question: &Question) -> Word {
+        let (answer, words): (_, Receiver<Word>) = channel();
+        let digest = |path: &PathBuf| std::fs::read(path).map(|bytes| holon_core::digest::sha256(&bytes));
+        let files = question
+            .files
+            .iter()
+            .map(|(name, path)| (name.clone(), digest(path).unwrap_or_default()))
+            .collect();
+        let gate = Gate { step: question.step.clone(), files, answer };
+        *self.going.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
+        loop {
+            match words.recv_timeout(LOOK) {
+                Ok(word) => return word,
+                Err(RecvTimeoutError::Disconnected) => return Word::Stop,
+                Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => return Word::Cancelled,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
