@@ -51,7 +51,8 @@ impl Live {
 }
 
 impl Live {
-    /// Says who hears that the supervisor shall take over.
+    /// Says who hears that the supervisor shall take over; turns of a chat are not supervised yet.
+    #[allow(dead_code)]
     pub(crate) fn set_takeovers(&self, takeovers: Option<Takeovers>) {
         *self.takeovers.lock().unwrap_or_else(PoisonError::into_inner) = takeovers;
     }
