@@ -18,13 +18,13 @@ type FromRow<T> = fn(&Row<'_>) -> rusqlite::Result<T>;
 impl Open {
     fn many<T>(&self, sql: &str, params: impl Params, read: FromRow<T>) -> Result<Vec<T>, StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
-        let rows = statement.query_map(params, |row| read(row)).map_err(database)?;
+        let rows = statement.query_map(params, read).map_err(database)?;
         rows.collect::<rusqlite::Result<_>>().map_err(database)
     }
 
     fn one<T>(&self, sql: &str, params: impl Params, read: FromRow<T>) -> Result<Option<T>, StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
-        statement.query_row(params, |row| read(row)).optional().map_err(database)
+        statement.query_row(params, read).optional().map_err(database)
     }
 }
 
