@@ -27,6 +27,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
+    if names.is_empty() && metadata.tests.iter().any(|name| name.starts_with(AGENTS)) {
+        closing.push(format!("real agents: not run; `cargo xtask battery {}` does it", &AGENTS[LONG.len()..]));
+    }
     if plan.binaries.is_empty() {
         if names.is_empty() {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
@@ -61,11 +64,13 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     report.finish()
 }
 
-/// No name means everything; a name is that of a file without `battery_` and `.rs`, or `breaks`.
+/// No name means everything but real agents; a name is that of a file without `battery_` and `.rs`, or `breaks`.
 fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
     let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
     if names.is_empty() {
-        return Ok(Plan { binaries: long.into_iter().cloned().collect(), breaks: true });
+        // Those that drive real agents fetch them from a network first: only on request.
+        let own = long.into_iter().filter(|name| !name.starts_with(AGENTS));
+        return Ok(Plan { binaries: own.cloned().collect(), breaks: true });
     }
     let mut plan = Plan { binaries: Vec::new(), breaks: false };
     for name in names {
@@ -96,6 +101,8 @@ mod tests {
             assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks });
         };
         check(&[], &["battery_crash", "battery_escape"], true);
+        let with_agents = ["battery_agents".to_owned(), "battery_crash".to_owned()];
+        assert_eq!(plan(&[], &with_agents).unwrap().binaries, ["battery_crash"]);
         check(&["escape"], &["battery_escape"], false);
         check(&["battery_escape", "breaks"], &["battery_escape"], true);
         check(&["breaks"], &[], true);
