@@ -28,7 +28,8 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
     if names.is_empty() && metadata.tests.iter().any(|name| name.starts_with(AGENTS)) {
-        closing.push(format!("real agents: not run; `cargo xtask battery {}` does it", &AGENTS[LONG.len()..]));
+        closing
+            .push(format!("real agents: not run; `cargo xtask battery {}` does it", &AGENTS[LONG.len()..]));
     }
     if plan.binaries.is_empty() {
         if names.is_empty() {
