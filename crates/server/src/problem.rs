@@ -22,7 +22,7 @@ pub struct Problem {
     /// More, depending on the code: `modes`, `paths`, …
     #[serde(flatten)]
     #[schema(value_type = Object, additional_properties = true)]
-    pub more: Map<String, Value>,
+    pub more: Box<Map<String, Value>>,
     #[serde(skip)]
     status: u16,
     #[serde(skip)]
@@ -39,7 +39,7 @@ impl Problem {
             code: code.to_owned(),
             message: message.into(),
             hint: None,
-            more: Map::new(),
+            more: Box::default(),
             status: status.as_u16(),
             retry_after: None,
         }

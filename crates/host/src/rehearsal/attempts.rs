@@ -82,7 +82,7 @@ pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: 
     filling.set("root", scene.root);
     filling.set("target", attempt.target.clone());
     // A command that shows in its output that it was run.
-    let command = format!("echo made-{number:03}; {}", filling.text(&attempt.command));
+    let command = format!("printf 'made-%03d\\n' {number}; {}", filling.text(&attempt.command));
     filling.set("command", command);
     filling.set("path", format!("{}/{}", scene.root, attempt.target));
     filling.set("prompt", format!("{CHILD}{number}: run the command you are told to run"));
@@ -110,7 +110,7 @@ pub(super) fn child(number: usize, adapter: &Adapter, root: &str) -> Option<(Str
     let mut filling = Filling::default();
     filling.set("root", root);
     filling.set("target", attempt.target.clone());
-    let command = format!("echo made-{number:03}; {}", filling.text(&attempt.command));
+    let command = format!("printf 'made-%03d\\n' {number}; {}", filling.text(&attempt.command));
     filling.set("command", command);
     Some((shell.tool.clone(), filling.file(&shell.arguments)))
 }
@@ -143,7 +143,9 @@ mod tests {
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
         assert_eq!(
             arguments["command"],
-            format!("echo made-{number:03}; awk 'BEGIN {{ print \"breached\" > \"way-{number:02}.txt\" }}'")
+            format!(
+                "printf 'made-%03d\\n' {number}; awk 'BEGIN {{ print \"breached\" > \"way-{number:02}.txt\" }}'"
+            )
         );
         let leaving = all().iter().position(|attempt| attempt.deed == "leave_plan").unwrap();
         let made = calls(leaving, &all()[leaving], &adapter, &scene);

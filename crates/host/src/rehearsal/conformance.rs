@@ -78,7 +78,7 @@ pub fn conform(
         theatre::build(&workspace)?;
         let before = theatre::look(&workspace);
         let mut filling = Filling::default();
-        filling.set("command", format!("echo made-000; {command}"));
+        filling.set("command", format!("printf 'made-%03d\\n' 0; {command}"));
         let call = Planned {
             attempt: 0,
             tool: shell.tool.clone(),

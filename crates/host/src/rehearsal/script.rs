@@ -103,7 +103,9 @@ impl State {
 fn carried_out(number: usize, text: &str, is_error: bool) -> bool {
     let lower = text.to_lowercase();
     let marked = text.contains(&format!("made-{number:03}"));
-    let at_the_mount = ["read-only file system", "erofs"].iter().any(|word| lower.contains(word));
+    let at_the_mount = ["read-only file system", "erofs", "failed to write file", "filesystem.writefile"]
+        .iter()
+        .any(|word| lower.contains(word));
     let declined = ["denied", "not allowed", "permission", "reject", "prevented", "plan mode", "unsupported"]
         .iter()
         .any(|word| lower.contains(word));

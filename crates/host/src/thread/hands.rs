@@ -14,13 +14,16 @@ use super::job::{self, owner_of};
 use super::watch::{Watched, Why};
 use crate::error::HostError;
 
+/// Looks a variable of the host up, from any thread.
+pub type Variables = dyn Fn(&str) -> Option<std::ffi::OsString> + Send + Sync;
+
 /// What turns need of the process they run in.
 #[derive(Clone)]
 pub struct Surroundings {
     /// How walls are started.
     pub launcher: Launcher,
     /// Reads an environment variable of the host; the hands see none of them.
-    pub env: Arc<dyn Fn(&str) -> Option<std::ffi::OsString> + Send + Sync>,
+    pub env: Arc<Variables>,
     /// The user's home, for toolchains.
     pub home: Option<PathBuf>,
 }

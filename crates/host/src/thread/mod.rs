@@ -21,7 +21,7 @@ mod watch;
 pub use crate::run::hidden;
 pub use changes::{Delivered, Delta, FileChange};
 pub use folder::ThreadFolder;
-pub use hands::{LateHands, Room, Surroundings, Turn};
+pub use hands::{LateHands, Room, Surroundings, Turn, Variables};
 pub use mind::{ChatMind, from_cassette, over_network};
 
 /// What the project says to agents, cut to what a prompt takes; none when it says nothing that can be read.

@@ -233,6 +233,6 @@ async fn with_folder<T: Send + 'static>(
     done.await.map_err(|e| Trouble::Lost(e.to_string()))?.map_err(Trouble::Host)
 }
 
-fn text(path: &PathBuf) -> String {
-    path.to_string_lossy().into_owned()
+fn text(path: impl AsRef<std::path::Path>) -> String {
+    path.as_ref().to_string_lossy().into_owned()
 }

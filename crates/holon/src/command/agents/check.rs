@@ -36,8 +36,13 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, session: &Session) -> Done {
     let places = session.places()?;
-    let scratch = tempfile::tempdir()
-        .map_err(|e| Failure::user(format!("no temporary folder: {e}"), "check TMPDIR and the free space"))?;
+    // Not below /tmp, where some agents do not work as they do elsewhere.
+    let no_folder = |e: std::io::Error| {
+        Failure::user(format!("no temporary folder: {e}"), "check XDG_CACHE_HOME and the free space")
+    };
+    std::fs::create_dir_all(&places.cache).map_err(no_folder)?;
+    let scratch =
+        tempfile::Builder::new().prefix("rehearsal-").tempdir_in(&places.cache).map_err(no_folder)?;
     let env = || -> Box<holon_host::run::Environment> { Box::new(session::variable) };
     let mut fine = true;
     let mut found = Vec::new();
