@@ -309,7 +309,8 @@ fn the_gate_knows_each_mode() {
     check("plan", Run, "mcp:x/y", Verdict::Deny);
     check("orchestrate", Run, "execute", Verdict::Deny);
     check("orchestrate", Run, "delegate", Verdict::Allow);
-    check("execute", Run, "delegate", Verdict::Deny);
+    check("execute", Run, "delegate", Verdict::Allow);
+    check("plan", Chat, "delegate", Verdict::Deny);
     for mode in ["execute", "plan", "review", "ethical", "debug", "architect", "orchestrate"] {
         for surface in [Run, Chat] {
             check(mode, surface, "read_file", Verdict::Allow);

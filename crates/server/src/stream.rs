@@ -82,11 +82,12 @@ impl Going {
     async fn next(&mut self) -> (Bytes, bool) {
         loop {
             let standing = *self.standing.borrow_and_update();
-            if self.ready.is_empty() && self.reader.after < standing.seq {
-                if let Err(e) = self.fetch().await {
-                    let data = serde_json::json!({"message": e.to_string(), "code": "internal"});
-                    return (Bytes::from(format!("event: error\ndata: {data}\n\n{DONE}")), true);
-                }
+            if self.ready.is_empty()
+                && self.reader.after < standing.seq
+                && let Err(e) = self.fetch().await
+            {
+                let data = serde_json::json!({"message": e.to_string(), "code": "internal"});
+                return (Bytes::from(format!("event: error\ndata: {data}\n\n{DONE}")), true);
             }
             if !self.ready.is_empty() {
                 return (self.take(), false);

@@ -24,7 +24,7 @@ fn inv_10_a_blocked_call_is_never_executed() {
     - move_file: { path: a.txt }
     - mcp_forge: {}
 ";
-    let quiet = own_profile("name = 'own'\nextends = 'plan'\n[tools]\nexecute = 'deny'\n");
+    let quiet = own_profile("name = 'own'\nextends = 'plan'\n[tools]\nexecute = 'deny'\ndelegate = 'deny'\n");
     let hands = Memory::with(&[("a.txt", "one\n")]);
     let mut settings = settings("plan");
     settings.profile = quiet;
@@ -115,7 +115,7 @@ fn an_unknown_tool_is_denied_with_the_list_of_known_ones() {
     let results = played.results();
     assert!(results[0].contains("`bash` is not a tool Holon knows"), "{}", results[0]);
     assert!(results[0].ends_with(
-        "The tools here are: ls, read_file, glob, grep, execute, write_todos, report_ethics, finish"
+        "The tools here are: ls, read_file, glob, grep, execute, delegate, write_todos, report_ethics, finish"
     ));
     assert!(results[1].contains("The tools here are"), "{}", results[1]);
 }

@@ -123,11 +123,11 @@ fn child_of(request: &Request) -> Option<usize> {
 
 /// What a child has to say: the result of its command.
 fn last_result(request: &Request) -> String {
-    let results = request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+    let mut results = request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::Result(result) => Some(result.text.clone()),
         _ => None,
     });
-    results.last().unwrap_or_else(|| "nothing could be run".into())
+    results.next_back().unwrap_or_else(|| "nothing could be run".into())
 }
 
 impl Provider for Script {
@@ -149,7 +149,7 @@ impl Provider for Script {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use holon_model::{Message, Tool, ToolResult};
 
     use super::*;
