@@ -123,10 +123,11 @@ fn child_of(request: &Request) -> Option<usize> {
 
 /// What a child has to say: the result of its command.
 fn last_result(request: &Request) -> String {
-    let mut results = request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Result(result) => Some(result.text.clone()),
-        _ => None,
-    });
+    let mut results =
+        request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Result(result) => Some(result.text.clone()),
+            _ => None,
+        });
     results.next_back().unwrap_or_else(|| "nothing could be run".into())
 }
 
