@@ -14,3 +14,4 @@ mod modes;
 mod phases;
 mod shown;
 mod signals;
+mod table;

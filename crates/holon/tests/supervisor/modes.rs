@@ -45,7 +45,17 @@ fn a_large_diff_by_a_command_forces() {
     played.assert(0, &["mode:enter:large_diff"]);
 }
 
-/// shows: branch_switched, command_retries, error_repeats
+/// shows: error_repeats
+#[test]
+fn the_same_error_too_often_is_blocked() {
+    let scene = Scene::new();
+    let list = [read("nope"), read("nope"), read("src/b.txt"), read("nope"), read("nope")];
+    let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&list)), &[]);
+    played.assert(0, &["gate:block"]);
+    assert!(played.whys("gate:block")[0].contains("the same error came 3 times"));
+}
+
+/// shows: branch_switched, command_retries
 #[test]
 fn the_same_command_in_vain_costs_the_branch() {
     let scene = Scene::new();
@@ -65,18 +75,22 @@ fn the_same_command_in_vain_costs_the_branch() {
     assert!(played.whys("gate:block")[0].contains("failed 2 times"));
 }
 
-/// shows: task_graph_active, pending_steps, explicit_impl, graph_at_round_1, contract_block, contract_warn
+/// shows: task_graph_active, pending_steps, explicit_impl, strict, graph_at_round_1, contract_block, contract_warn
 #[test]
 fn strict_goes_by_the_plan() {
     let scene = Scene::new();
+    let beside = "{ tool: grep, args: { pattern: good } }".to_owned();
     let early =
-        [write("src/a.txt", "good"), read("src/a.txt"), exec("ls"), write("src/a.txt", "good"), exec(CHECK)];
+        [write("src/a.txt", "good"), read("src/b.txt"), beside, write("src/a.txt", "good 2"), exec(CHECK)];
     let say = "- { text: It is good now. }\n";
     let played =
         scene.play("Fix src/a.txt", &format!("{}{say}{FINISH}", turns(&early)), &["--supervisor", "strict"]);
-    played.assert(0, &["first_round", "gate:block"]);
+    played.assert(0, &["first_round", "gate:block", "gate:warn"]);
+    assert!(played.whys("gate:warn")[0].contains("Note: the current step is verify"));
     let by = played.forced_by();
     assert!(by.iter().any(|name| name == "explicit_impl"), "{by:?}");
+    let held = played.supervisor()["entered_by"].to_string();
+    assert!(held.contains("task_graph_active") && held.contains("pending_steps"), "{held}");
     assert!(played.whys("gate:block")[0].contains("the current step is"), "{:?}", played.whys("gate:block"));
     assert_eq!(played.supervisor()["takeovers"], 0);
 }

@@ -31,26 +31,34 @@ fn a_repaired_run_is_handed_back() {
     );
 }
 
-/// shows: takeover_again, cooldown_broken
+/// shows: takeover_again
 #[test]
-fn a_relapse_is_taken_over_again() {
+fn a_relapse_before_handing_back_is_taken_over_again() {
     let scene = Scene::new();
-    let calm = |from: usize, to: usize| -> String {
-        let list: Vec<String> = (from..to).map(|i| read(&format!("f/{i}.txt"))).collect();
-        turns(&list)
-    };
-    (0..12).for_each(|i| {
-        scene.put(format!("f/{i}.txt"), "x\n");
-    });
-    // Reading what is new is calm for the first eight rounds; then a signal in handoff_pending leads back.
-    let script = format!("{}{}{}", lost(), calm(0, 4), times(14, &exec(CHECK)));
+    // Reading what is new is calm; reading the same again is not.
+    let calm = turns(&[read("src/a.txt"), read("src/b.txt"), read("docs/c.md")]);
+    let script = format!("{}{calm}{}", lost(), times(14, &read("docs/c.md")));
     let played = scene.play("Fix src/a.txt", &script, &[]);
-    played.assert(2, &["takeover:tool_repeat_fail"]);
-    let takeovers = played.records.iter().filter(|record| record.reason.starts_with("takeover:")).count();
-    assert!(takeovers >= 2 || played.has("recovery_budget:rounds"), "{takeovers}");
+    played.assert(
+        2,
+        &["takeover:tool_repeat_fail", "handoff:stable", "takeover:no_progress", "recovery_budget:rounds"],
+    );
+    assert_eq!(played.supervisor()["takeovers"], 1, "it is still the same one, with the same budget");
 }
 
-/// shows: step_queue, write_intent, human, write_intent_block, stopped
+/// shows: cooldown_broken
+#[test]
+fn a_strong_signal_ends_a_cooldown() {
+    let scene = Scene::new();
+    let more = write("src/a.txt", "good and better");
+    let broken = format!("{{ tools: [{}] }}", ["{ read_file: { path: nope } }"; 6].join(", "));
+    let script = format!("{}{REPAIR}{}{FINISH}", lost(), turns(&[more.clone(), more, broken, exec(CHECK)]));
+    let played = scene.play("Fix src/a.txt", &script, &[]);
+    played.assert(0, &["handoff:confirmed", "handoff:cooldown_broken"]);
+    assert_eq!(played.supervisor()["takeovers"], 2);
+}
+
+/// shows: step_queue, write_intent, human, write_intent_block
 #[test]
 fn less_and_less_is_left_to_choose_from() {
     let scene = Scene::new();

@@ -37,7 +37,9 @@ fn one_file_in_circles() {
     let lost: Vec<String> =
         (0..6).flat_map(|i| [write("src/a.txt", &format!("try {i}")), exec(CHECK)]).collect();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&lost)), &[]);
-    played.assert(0, &["drift:file_loop", "takeover:file_loop"]);
+    played.assert(0, &["drift:file_loop", "takeover:file_loop", "gate:block"]);
+    let whys = played.whys("gate:block");
+    assert!(whys.iter().any(|why| why.contains("src/a.txt was edited")), "{whys:#?}");
 }
 
 /// shows: alternation

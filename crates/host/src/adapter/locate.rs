@@ -261,6 +261,8 @@ mod tests {
         fs::create_dir(modules.join(".bin")).unwrap();
         symlink("../@o/codex/bin/codex.js", modules.join(".bin/codex")).unwrap();
         program(&root.join("node/node_modules/node/bin/node"), "#!/bin/sh\necho v22.1.0\n");
+        fs::create_dir(root.join("node/node_modules/.bin")).unwrap();
+        symlink("../node/bin/node", root.join("node/node_modules/.bin/node")).unwrap();
         let places = Places { state: root.clone(), cache: root.clone(), config: root.clone(), home: None };
         let named = root.clone().into_os_string();
         let env = move |name: &str| (name == AGENTS_DIR).then(|| named.clone());
