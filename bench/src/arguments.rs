@@ -1,6 +1,7 @@
 //! The command line of the bench.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::Failure;
 use crate::suite::{self, Suite};
@@ -27,6 +28,8 @@ pub(crate) struct Arguments {
     pub(crate) quick: bool,
     /// A missed target is a failure.
     pub(crate) strict: bool,
+    /// A folder with other scripts for the suite `supervisor`.
+    pub(crate) scripts: Option<PathBuf>,
 }
 
 /// The usage text.
@@ -34,10 +37,11 @@ pub(crate) fn help() -> String {
     let mut text = "\
 Measures Holon beside its peers on this machine and prints ratios.
 
-Usage: cargo xtask bench [--quick] [--strict] [SUITE…]
+Usage: cargo xtask bench [--quick] [--strict] [--scripts DIR] [SUITE…]
 
   --quick   Few rounds: good enough to see an order of magnitude
   --strict  Exit 1 when a target is missed or a suite could not be measured
+  --scripts DIR  Agents of one's own for the suite `supervisor`, as those in bench/supervisor
   --help    This text
 
 Suites (all of them unless some are named):
@@ -58,12 +62,18 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
         return Ok(Task::Meter(command.to_vec()));
     }
     let (mut suites, mut quick, mut strict, mut report) = (Vec::new(), false, false, false);
-    for argument in &arguments {
+    let mut scripts = None;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
         match argument.to_str() {
             Some("--help" | "-h") => return Ok(Task::Help),
             Some("--quick") => quick = true,
             Some("--strict") => strict = true,
             Some("--report") => report = true,
+            Some("--scripts") => {
+                let folder = rest.next().ok_or("--scripts needs a folder")?;
+                scripts = Some(PathBuf::from(folder));
+            }
             Some(name) if !name.starts_with('-') => suites.push(suite::named(name)?),
             _ => return Err(format!("unknown argument {}", argument.to_string_lossy())),
         }
@@ -75,7 +85,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
     if suites.is_empty() {
         suites = suite::ALL.iter().collect();
     }
-    Ok(Task::Measure(Arguments { suites, quick, strict }))
+    Ok(Task::Measure(Arguments { suites, quick, strict, scripts }))
 }
 
 #[cfg(test)]
@@ -104,5 +114,7 @@ mod tests {
         check(&["cold-strat"], Err("cold-start"));
         check(&["--fast"], Err("--fast"));
         check(&["--report"], Err("suite"));
+        check(&["--scripts"], Err("folder"));
+        check(&["supervisor", "--scripts", "mine"], Ok((&["supervisor"], false, false)));
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Process {
     pub(crate) name: String,
     /// The most memory it ever had, in MB.
     pub(crate) peak_mb: f64,
+    /// The same with each page that several processes share counted in parts, so that sums are honest.
+    pub(crate) fair_mb: f64,
 }
 
 /// The process and its descendants, parents before children; those that end meanwhile are left out.
@@ -21,7 +23,8 @@ pub(crate) fn of(process: u32) -> Vec<Process> {
     let mut next = vec![(0, process.to_string())];
     while let Some((depth, id)) = next.pop() {
         if let Some(peak_mb) = peak_mb(&id) {
-            all.push(Process { depth, name: name(&id), peak_mb });
+            let fair_mb = peak_mb * share(&id).unwrap_or(1.0);
+            all.push(Process { depth, name: name(&id), peak_mb, fair_mb });
         }
         next.extend(children(&id).into_iter().map(|child| (depth + 1, child)));
     }
@@ -33,6 +36,17 @@ pub(crate) fn peak_mb(id: &str) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(peak.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
+}
+
+/// How much of what a process has now is its own: pages that others have too count in parts.
+fn share(id: &str) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
+    let figure = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let (proportional, resident) = (figure("Pss:")?, figure("Rss:")?);
+    (resident > 0.0).then(|| proportional / resident)
 }
 
 fn name(id: &str) -> String {
@@ -65,7 +79,7 @@ mod tests {
         shell.wait().unwrap();
         let found: Vec<_> = family.iter().map(|p| (p.depth, p.name.as_str())).collect();
         assert_eq!(found, [(0, "sh"), (1, "sh")]);
-        assert!(family.iter().all(|p| p.peak_mb > 0.1));
+        assert!(family.iter().all(|p| p.peak_mb > 0.1 && p.fair_mb > 0.0 && p.fair_mb <= p.peak_mb));
         assert!(of(u32::MAX).is_empty());
     }
 }

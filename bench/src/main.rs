@@ -3,6 +3,7 @@
 
 mod agents;
 mod arguments;
+mod chat;
 mod command;
 mod cycle;
 mod family;
@@ -65,7 +66,8 @@ fn report_only(suite: &Suite, quick: bool) -> Result<(), Failure> {
 
 fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
     seclusion::enter()?;
-    let bench = Bench::new(arguments.quick)?;
+    let mut bench = Bench::new(arguments.quick)?;
+    bench.scripts.clone_from(&arguments.scripts);
     let machine = Machine::look(&bench.holon);
     println!("{machine}");
     let mut verdict = Verdict::default();

@@ -18,6 +18,8 @@ pub(crate) struct Bench {
     pub(crate) holon: PathBuf,
     /// Few rounds instead of many.
     pub(crate) quick: bool,
+    /// Where the scripts of the suite `supervisor` are, when it is not to be its own.
+    pub(crate) scripts: Option<PathBuf>,
     folder: tempfile::TempDir,
     trees: RefCell<BTreeMap<usize, Tree>>,
 }
@@ -36,7 +38,7 @@ impl Bench {
             .map_err(|e| format!("cannot make a temporary folder: {e}"))?;
         let holon = folder.path().join("holon");
         fs::copy(&given, &holon).map_err(|e| format!("cannot copy {}: {e}", given.display()))?;
-        Ok(Self { holon, quick, folder, trees: RefCell::default() })
+        Ok(Self { holon, quick, scripts: None, folder, trees: RefCell::default() })
     }
 
     /// So many rounds, or a tenth of them.

@@ -46,9 +46,9 @@ const rows = (access) => [
 ].map(([key, value, origin]) => ({ key, value, origin }));
 
 export const modes = [
-  { name: "execute", aliases: ["build", "code"], description: "Changes the code and hands back a patch", source: "built-in", access: "rw", chat: true, rows: rows("rw") },
-  { name: "plan", aliases: [], description: "Thinks a change through and writes it down; changes nothing", source: "built-in", access: "read-only", chat: true, rows: rows("read-only") },
-  { name: "review", aliases: ["code_review"], description: "Reads a change and says what is wrong with it", source: "built-in", access: "read-only", chat: false, rows: rows("read-only") },
+  { name: "execute", aliases: ["build", "code"], description: "Changes the code and hands back a patch", source: "built-in", access: "rw", chat: "build", rows: rows("rw") },
+  { name: "plan", aliases: [], description: "Thinks a change through and writes it down; changes nothing", source: "built-in", access: "read-only", chat: "plan", rows: rows("read-only") },
+  { name: "review", aliases: ["code_review"], description: "Reads a change and says what is wrong with it", source: "built-in", access: "read-only", chat: null, rows: rows("read-only") },
 ];
 
 const entry = (seq) => ({

@@ -95,8 +95,8 @@ class Thread {
     return {
       patch: PATCH, insertions: 9, deletions: 3, ignored: 0, moved: [], sensitive: [],
       files: [
-        { path: "src/greet.py", status: "modified", insertions: 5, deletions: 3, binary: false },
-        { path: "tests/test_greet.py", status: "added", insertions: 4, deletions: 0, binary: false },
+        { path: "src/greet.py", status: "modified" },
+        { path: "tests/test_greet.py", status: "added" },
       ],
     };
   }

@@ -27,11 +27,14 @@ struct Agent {
     package: String,
     version: String,
     without: String,
+    /// Installed only when asked for.
+    #[serde(default)]
+    optional: bool,
 }
 
 /// `cargo xtask setup agents`.
 pub(crate) fn run() -> Result<(), Failure> {
-    let (folder, missing) = ensure()?;
+    let (folder, missing) = install_missing(true)?;
     if missing.is_empty() {
         println!("setup: the agents are in {}; set {FOLDER} to it to use them", folder.display());
         return Ok(());
@@ -39,13 +42,18 @@ pub(crate) fn run() -> Result<(), Failure> {
     Err(missing.join("\n"))
 }
 
-/// Installs what is not there yet; the folder, and a line for each that could not be had.
+/// Installs what the long tests drive and is not there yet; the folder, and a line for each that could not be had.
 pub(crate) fn ensure() -> Result<(PathBuf, Vec<String>), Failure> {
+    install_missing(false)
+}
+
+fn install_missing(optional: bool) -> Result<(PathBuf, Vec<String>), Failure> {
     let folder = folder().ok_or("neither HOLON_AGENTS_DIR, XDG_CACHE_HOME nor HOME is an absolute path")?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let mut missing = Vec::new();
-    for agent in parse(AGENTS)?.iter().filter(|agent| !agent.is_in(&folder)) {
+    let wanted = |agent: &&Agent| (optional || !agent.optional) && !agent.is_in(&folder);
+    for agent in parse(AGENTS)?.iter().filter(wanted) {
         eprintln!("setup: installing {} {}", agent.package, agent.version);
         if let Err(failure) = agent.install(&folder) {
             eprintln!("setup: {failure}");
@@ -115,7 +123,7 @@ mod tests {
     fn the_list_is_pinned() {
         let agents = parse(AGENTS).unwrap();
         for name in ["claude-code", "codex", "opencode"] {
-            assert!(agents.iter().any(|agent| agent.name == name), "{name}");
+            assert!(agents.iter().any(|agent| agent.name == name && !agent.optional), "{name}");
         }
         for agent in agents {
             assert!(agent.version.split('.').count() == 3 && !agent.without.is_empty(), "{}", agent.name);
@@ -130,6 +138,7 @@ mod tests {
             package: "@a/x".into(),
             version: "1.2.3".into(),
             without: String::new(),
+            optional: false,
         };
         let package = folder.path().join("x/node_modules/@a/x");
         std::fs::create_dir_all(&package).unwrap();

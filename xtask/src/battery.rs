@@ -5,18 +5,25 @@ use std::path::PathBuf;
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, process, project, test};
+use crate::{Failure, agents, breaks, mutations, process, project, setup, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
+/// The one that drives a browser.
+const PAGE: &str = "battery_page";
+/// The one that fuzzes the server.
+const SERVER: &str = "battery_server";
 /// The name that selects the breaks.
 const BREAKS: &str = "breaks";
+/// The name that selects the mutations.
+const MUTATIONS: &str = "mutations";
 
 /// What the names on the command line ask for.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     binaries: Vec<String>,
     breaks: bool,
+    mutations: bool,
 }
 
 /// `cargo xtask battery [NAME…]`.
@@ -46,10 +53,16 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         if let Some((_, missing)) = &agents {
             closing.extend(missing.iter().cloned());
         }
+        let wants = |name: &str| plan.binaries.iter().any(|binary| binary == name);
+        if wants(PAGE) {
+            closing.extend(setup::for_page());
+        }
+        let (variables, missing) = if wants(SERVER) { setup::for_server()? } else { Default::default() };
+        closing.extend(missing);
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
-                cargo.env("HOLON_BIN", &binary);
+                cargo.env("HOLON_BIN", &binary).envs(variables.iter().cloned());
                 if let Some((folder, _)) = &agents {
                     cargo.env(agents::FOLDER, folder);
                 }
@@ -60,28 +73,37 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     if plan.breaks {
         report.step(BREAKS, || breaks::run(&metadata.target, &mut closing));
     }
+    if plan.mutations {
+        report.step(MUTATIONS, || mutations::run(&metadata.target, &mut closing));
+    }
     report.close_with(closing);
     skipped.close(&mut report);
     report.finish()
 }
 
-/// No name means everything but real agents; a name is that of a file without `battery_` and `.rs`, or `breaks`.
+/// No name means everything but real agents; a name is that of a file without `battery_` and `.rs`, `breaks` or
+/// `mutations`.
 fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
     let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
     if names.is_empty() {
         // Those that drive real agents fetch them from a network first: only on request.
         let own = long.into_iter().filter(|name| !name.starts_with(AGENTS));
-        return Ok(Plan { binaries: own.cloned().collect(), breaks: true });
+        return Ok(Plan { binaries: own.cloned().collect(), breaks: true, mutations: true });
     }
-    let mut plan = Plan { binaries: Vec::new(), breaks: false };
+    let mut plan = Plan { binaries: Vec::new(), breaks: false, mutations: false };
     for name in names {
         if *name == BREAKS {
             plan.breaks = true;
             continue;
         }
+        if *name == MUTATIONS {
+            plan.mutations = true;
+            continue;
+        }
         let full = format!("{LONG}{}", name.strip_prefix(LONG).unwrap_or(name));
         if !long.contains(&&full) {
-            let known: Vec<_> = long.iter().map(|test| &test[LONG.len()..]).chain([BREAKS]).collect();
+            let known: Vec<_> =
+                long.iter().map(|test| &test[LONG.len()..]).chain([BREAKS, MUTATIONS]).collect();
             return Err(format!("no battery is called {name}; there are: {}", known.join(", ")));
         }
         plan.binaries.push(full);
@@ -99,7 +121,8 @@ mod tests {
         let tests = ["battery_crash", "battery_escape", "run"].map(String::from);
         let check = |names: &[&str], binaries: &[&str], breaks: bool| {
             let binaries = binaries.iter().map(|name| name.to_string()).collect();
-            assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks });
+            let mutations = names.is_empty() || names.contains(&MUTATIONS);
+            assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks, mutations });
         };
         check(&[], &["battery_crash", "battery_escape"], true);
         let with_agents = ["battery_agents".to_owned(), "battery_crash".to_owned()];
@@ -107,7 +130,8 @@ mod tests {
         check(&["escape"], &["battery_escape"], false);
         check(&["battery_escape", "breaks"], &["battery_escape"], true);
         check(&["breaks"], &[], true);
+        check(&["mutations"], &[], false);
         let failure = plan(&["run"], &tests).unwrap_err();
-        assert_eq!(failure, "no battery is called run; there are: crash, escape, breaks");
+        assert_eq!(failure, "no battery is called run; there are: crash, escape, breaks, mutations");
     }
 }

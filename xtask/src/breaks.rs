@@ -74,7 +74,7 @@ pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failur
 
 /// What is known of one run of a test.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+pub(crate) enum Verdict {
     Green,
     Red,
     /// Neither counts: it did not build, run or end as tests do.
@@ -105,13 +105,7 @@ struct Copy {
 
 impl Copy {
     fn of_the_tree(target: &Path) -> Result<Self, Failure> {
-        let tree = tempfile::Builder::new().prefix("holon-breaks-").tempdir();
-        let tree = tree.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
-        for file in project::files()? {
-            copy_file(&project::root().join(&file), &tree.path().join(&file))
-                .map_err(|error| format!("copying {}: {error}", file.display()))?;
-        }
-        Ok(Self { tree, target: target.join("breaks") })
+        Ok(Self { tree: copied_tree("holon-breaks-")?, target: target.join("breaks") })
     }
 
     fn cargo(&self, one: &Break, more: &[&str]) -> Command {
@@ -178,7 +172,8 @@ impl Copy {
     }
 }
 
-fn judge(told: &Told, skipped: &[String]) -> Verdict {
+/// What a run of tests says, from how it ended.
+pub(crate) fn judge(told: &Told, skipped: &[String]) -> Verdict {
     let ran = tests_run(&told.lines);
     let failed = told.lines.iter().any(|line| line.starts_with("test result: FAILED"));
     if let Some(reason) = skipped.first() {
@@ -217,6 +212,17 @@ fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
     let failed = rows.iter().filter(|(_, result)| result.is_err()).count();
     lines.push(format!("breaks: {} passed, {failed} failed", rows.len() - failed));
     (lines, failed)
+}
+
+/// A copy of everything that belongs to the tree, in a temporary folder.
+pub(crate) fn copied_tree(prefix: &str) -> Result<tempfile::TempDir, Failure> {
+    let tree = tempfile::Builder::new().prefix(prefix).tempdir();
+    let tree = tree.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    for file in project::files()? {
+        copy_file(&project::root().join(&file), &tree.path().join(&file))
+            .map_err(|error| format!("copying {}: {error}", file.display()))?;
+    }
+    Ok(tree)
 }
 
 fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {

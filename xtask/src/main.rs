@@ -6,9 +6,12 @@ mod battery;
 mod bench;
 mod breaks;
 mod codegen;
+mod mutations;
 mod npm;
+mod page;
 mod process;
 mod project;
+mod python;
 mod report;
 mod runner;
 mod setup;
@@ -26,8 +29,9 @@ Usage: cargo xtask COMMAND [ARGUMENTS]
   setup              Install the packages the tests use, or say which are missing
   setup agents       Install the real agents that `battery agents` drives, in a folder outside of the tree
   test               setup, format, lints, tidy, all tests but the long ones, documentation tests
-  battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks
+  battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks and the mutations
   battery breaks     Break each promise on purpose and demand that its test turns red
+  battery mutations  Change single rules of the supervisor and demand that a test notices
   bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
   tidy               Check the rules of the source tree that no compiler checks
   codegen [--check]  Write schemas/ and docs/cli.md from the binary; with --check fail on a difference

@@ -1,11 +1,12 @@
 //! `cargo xtask setup`: the packages the tests use.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::{Failure, npm, process};
+use crate::python::Program;
+use crate::{Failure, npm, page, process};
 
 const PACKAGES: &str = include_str!("../packages.toml");
 
@@ -18,6 +19,8 @@ struct Packages {
     package: Vec<Package>,
     #[serde(default)]
     npm: Vec<npm::Package>,
+    #[serde(default)]
+    program: Vec<Program>,
 }
 
 /// A Debian package, how to tell that it is there, and what happens without it.
@@ -40,12 +43,15 @@ impl Package {
 
 /// `cargo xtask setup`.
 pub(crate) fn run() -> Result<(), Failure> {
-    match ensure()? {
+    let mut missing = ensure()?;
+    missing.extend(for_page());
+    missing.extend(for_server()?.1);
+    match missing {
         missing if missing.is_empty() => {
             println!("setup: everything the tests use is installed");
             Ok(())
         }
-        missing => Err(format!("{} packages are missing", missing.len())),
+        missing => Err(format!("{} packages are missing:\n{}", missing.len(), missing.join("\n"))),
     }
 }
 
@@ -54,6 +60,33 @@ pub(crate) fn ensure() -> Result<Vec<String>, Failure> {
     let mut missing = debian()?;
     missing.extend(fetched()?);
     Ok(missing)
+}
+
+/// What the browser tests need; a line if it could not be had.
+pub(crate) fn for_page() -> Option<String> {
+    let failure = page::ensure().err()?;
+    eprintln!("setup: {failure}");
+    Some("missing web/node_modules: the page is not tried in a browser".into())
+}
+
+/// A variable for the tests, and what it names.
+pub(crate) type Variable = (String, PathBuf);
+
+/// What the long tests of the server need: a variable for each program, and a line for each that could not be had.
+pub(crate) fn for_server() -> Result<(Vec<Variable>, Vec<String>), Failure> {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for program in parse(PACKAGES)?.program {
+        if !program.is_there() {
+            eprintln!("setup: installing {} {}", program.name, program.version);
+            if let Err(failure) = program.install() {
+                eprintln!("setup: {failure}");
+                missing.push(format!("missing program {}: {}", program.name, program.without));
+                continue;
+            }
+        }
+        there.extend(program.path().map(|path| (program.variable.clone(), path)));
+    }
+    Ok((there, missing))
 }
 
 /// Fetches what the tests read from the npm registry; one line for each that could not be had.
@@ -141,8 +174,9 @@ mod tests {
 
     #[test]
     fn the_list_is_well_formed() {
-        let Packages { package: packages, npm } = parse(PACKAGES).unwrap();
+        let Packages { package: packages, npm, program } = parse(PACKAGES).unwrap();
         assert!(npm.iter().all(|package| !package.without.is_empty()));
+        assert!(program.iter().all(|program| program.version.contains('.') && !program.without.is_empty()));
         assert!(packages.iter().any(|package| package.name == "git"));
         assert!(packages.iter().all(|package| !package.without.is_empty()));
     }

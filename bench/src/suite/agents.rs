@@ -75,7 +75,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         let mut kind = kind.into_iter();
         compare(&mut rows, &runners, limit, |_| kind.next().unwrap_or_else(|| Row::samples("", "", &[])));
     }
-    notes.push(format!("ratios are to {HOLON}; {FILES} files; memory is that of all processes together"));
+    notes.push(format!("ratios are to {HOLON}; {FILES} files; memory is that of all processes together, shared pages once"));
     Ok(Report { rows, notes })
 }
 
@@ -157,7 +157,7 @@ impl Runner {
                     watched(&mut other.command()?, &other.mind)?
                 }
             };
-            peaks.push(sight.family.iter().map(|process| process.peak_mb).sum());
+            peaks.push(sight.family.iter().map(|process| process.fair_mb).sum());
             sizes.push(sight.first_bytes as f64 / 1024.0);
         }
         Ok((peaks, sizes))

@@ -4,9 +4,12 @@ mod agents;
 mod calls;
 mod cold;
 mod first;
+mod lost;
 mod memory;
 mod native;
 mod patch;
+mod reducer;
+mod server;
 mod start;
 mod whole;
 
@@ -82,6 +85,24 @@ pub(crate) const ALL: &[Suite] = &[
         about: "the own agent beside others that are installed, with the same model server",
         depends_on_user: false,
         measure: agents::measure,
+    },
+    Suite {
+        name: "server",
+        about: "holon serve with 1,000 streams open, 10,000 threads stored, and readers that do not read",
+        depends_on_user: false,
+        measure: server::measure,
+    },
+    Suite {
+        name: "supervisor",
+        about: "scripted lost and healthy agents, left alone, in a shadow, adaptive and strict",
+        depends_on_user: false,
+        measure: lost::measure,
+    },
+    Suite {
+        name: "reducer",
+        about: "what the supervisor's decisions cost, and how large its state gets",
+        depends_on_user: false,
+        measure: reducer::measure,
     },
 ];
 

@@ -7,7 +7,7 @@ use holon_core::event::Body;
 use holon_hands::Hands;
 use holon_model::{Cancel, Provider};
 
-use crate::artifacts::store_summary;
+use crate::artifacts::store_report;
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::ended::{Ended, Reason};
@@ -107,7 +107,7 @@ impl<'a> Agent<'a> {
         if matches!(reason, Reason::Stopped(_))
             && let Some(report) = self.steward.report()
         {
-            store_summary(self, conversation, &report).await;
+            store_report(self, conversation, &turn.text, &report).await;
         }
         self.steward.keep(conversation);
         if let Reason::Limit(limit) = reason {

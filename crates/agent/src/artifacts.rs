@@ -42,6 +42,21 @@ async fn is_there(agent: &Agent<'_>, name: &str) -> bool {
     agent.hands.carry_out(deed, None).await.is_ok()
 }
 
+/// Puts what people have to know about a stopped turn into the summary, below what the model said there.
+pub(crate) async fn store_report(agent: &Agent<'_>, conversation: &mut Conversation, said: &str, report: &str) {
+    let name = "summary.md";
+    if !agent.settings.required.iter().any(|known| known == name) {
+        return;
+    }
+    let said = if conversation.facts.handed.contains(name) { said.trim() } else { "" };
+    let bytes = format!("{said}\n\n{}\n", report.trim()).trim_start().as_bytes().to_vec();
+    let path = agent.output_path(name);
+    let deed = Deed::Store { path, bytes, expect: Expectation::Any, executable: None };
+    if agent.hands.carry_out(deed, None).await.is_ok() {
+        conversation.facts.handed.insert(name.to_owned());
+    }
+}
+
 /// Writes the last words as the summary, if one is wanted and there is none.
 pub(crate) async fn store_summary(agent: &Agent<'_>, conversation: &mut Conversation, text: &str) {
     let name = "summary.md";

@@ -7,7 +7,7 @@ use holon_model::Stop;
 use crate::artifacts::{missing, store_summary};
 use crate::conversation::Conversation;
 use crate::ended::{Finish, Reason};
-use crate::steward::{Fact, Ruling};
+use crate::steward::{Advice, Fact, Ruling};
 use crate::turn::{Flow, Turn};
 
 impl Turn<'_> {
@@ -30,7 +30,7 @@ impl Turn<'_> {
             ));
             return Continue(());
         }
-        let advice = self.agent.steward.notice(Fact::Done { text: &self.text });
+        let advice = self.ask_whether_done(&self.text, false).await;
         if let Some(stop) = advice.stop {
             store_summary(self.agent, conversation, &self.text).await;
             return Break(Reason::Stopped(stop));
@@ -44,7 +44,7 @@ impl Turn<'_> {
         Break(Reason::TextOnly)
     }
 
-    /// Whether the model may be done; else why not. A model that gives up is believed at once.
+    /// Whether the model may be done; else why not. Who asks for a person is believed at once.
     pub(crate) async fn believe(
         &mut self,
         conversation: &Conversation,
@@ -56,14 +56,22 @@ impl Turn<'_> {
             self.nudged = true;
             return Err(format!("not finished yet: {}", missing.join("; ")));
         }
-        if how != Finish::Done {
+        if how == Finish::NeedsPerson {
             return Ok(Reason::Finished(how));
         }
-        let advice = self.agent.steward.notice(Fact::Done { text });
+        let advice = self.ask_whether_done(text, how == Finish::Failed).await;
         match (advice.stop, advice.gate) {
             (Some(stop), _) => Ok(Reason::Stopped(stop)),
             (None, Ruling::Block(why)) => Err(why),
             (None, Ruling::Allow | Ruling::Warn(_)) => Ok(Reason::Finished(how)),
         }
+    }
+
+    /// What the steward says to being done, after a check where it wants to see one first.
+    async fn ask_whether_done(&self, text: &str, gave_up: bool) -> Advice {
+        let advice = self.agent.steward.notice(Fact::Done { text, gave_up });
+        let Some(command) = &advice.check else { return advice };
+        self.check(command).await;
+        self.agent.steward.notice(Fact::Done { text, gave_up })
     }
 }

@@ -20,6 +20,7 @@ mod join;
 mod judge;
 pub mod mcp;
 mod person;
+mod probe;
 pub mod prompt;
 mod settings;
 pub mod steward;

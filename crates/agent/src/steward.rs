@@ -69,6 +69,19 @@ pub enum Fact<'a> {
     Done {
         /// Its summary, or its last words.
         text: &'a str,
+        /// Whether it says that it could not do it.
+        gave_up: bool,
+    },
+    /// A check that the steward asked for has run. Heeded: correction, stop.
+    Checked {
+        /// The command.
+        command: &'a str,
+        /// Its exit code; `None` when a signal or the clock ended it.
+        exit: Option<i32>,
+        /// What it printed.
+        output: &'a str,
+        /// Its wall time.
+        duration_ms: u64,
     },
 }
 
@@ -130,6 +143,9 @@ pub struct Advice {
     pub correction: Option<String>,
     /// Ends the turn.
     pub stop: Option<Stop>,
+    /// A check to run now, between rounds or before being done is believed; what comes of it is told as
+    /// [`Fact::Checked`], and whether the model is done is asked again.
+    pub check: Option<String>,
 }
 
 /// Hears the facts and answers with advice.

@@ -95,7 +95,7 @@ impl<'a> Turn<'a> {
     }
 
     async fn round(&mut self, conversation: &mut Conversation) -> Flow {
-        self.begin(conversation)?;
+        self.begin(conversation).await?;
         let used = self.budget.spent().1;
         let Some(reply) = self.reply(conversation).await? else { return Continue(()) };
         conversation.facts.said(&reply.text());
@@ -117,13 +117,14 @@ impl<'a> Turn<'a> {
         flow?;
         let usage = less(self.budget.spent().1, used);
         let fact = Fact::RoundEnded { round: conversation.rounds, calls, words, usage: &usage };
-        let flow = self.heed(conversation, self.agent.steward.notice(fact));
+        let advice = self.agent.steward.notice(fact);
+        let flow = self.heed_between(conversation, advice).await;
         self.agent.steward.keep(conversation);
         flow
     }
 
     /// Checks that there may be a round, and makes room for it.
-    fn begin(&mut self, conversation: &mut Conversation) -> Flow {
+    async fn begin(&mut self, conversation: &mut Conversation) -> Flow {
         if self.agent.cancel.is_cancelled() {
             return Break(Reason::Cancelled);
         }
@@ -138,12 +139,25 @@ impl<'a> Turn<'a> {
         let round = conversation.rounds;
         self.agent.watcher.tell(Body::RoundStarted { round });
         let advice = self.agent.steward.notice(Fact::RoundStarted { round });
-        self.heed(conversation, advice)?;
+        self.heed_between(conversation, advice).await?;
         let window = self.agent.settings.window;
         if conversation.gauge.tokens(self.bytes(conversation)) > window / 4 * 3 {
             self.make_room(conversation, conversation.gauge.bytes(window / 2));
         }
         Continue(())
+    }
+
+    /// Takes the steward's advice between rounds, where it may want to see a check first.
+    async fn heed_between(&self, conversation: &mut Conversation, advice: Advice) -> Flow {
+        let wanted = advice.check.clone().filter(|_| advice.stop.is_none());
+        self.heed(conversation, advice)?;
+        match wanted {
+            Some(command) => match self.check(&command).await {
+                Some(advice) => self.heed(conversation, advice),
+                None => Continue(()),
+            },
+            None => Continue(()),
+        }
     }
 
     /// Takes the steward's advice.

@@ -237,6 +237,11 @@ pub enum Body {
         /// `{ts, run, round, level, mode, phase, event, reason, payload}`.
         record: serde_json::Value,
     },
+    /// A goal was split into tasks; each is told as a step from here on.
+    TasksPlanned {
+        /// The tasks, in the order of the plan.
+        tasks: Vec<PlannedTask>,
+    },
     /// A step of a flow began; the events of its run follow under that run's own id.
     StepStarted {
         /// Its name in the flow.
@@ -294,6 +299,20 @@ pub enum Body {
         /// Exit code of the process.
         exit_code: u8,
     },
+}
+
+/// One task of a plan, as far as it is worth showing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTask {
+    /// Its name.
+    pub id: String,
+    /// The mode it runs in.
+    pub mode: String,
+    /// What is wanted of it, redacted.
+    pub goal: String,
+    /// Tasks that come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
 }
 
 /// Something the agent means to do.

@@ -3,12 +3,14 @@
 pub mod access;
 pub mod artifact;
 pub mod claims;
+pub mod config;
 pub mod digest;
 pub mod duration;
 pub mod event;
 pub mod ids;
 pub mod manifest;
 pub mod mode;
+pub mod mode_run;
 pub mod outcome;
 pub mod patch;
 pub mod policy;

@@ -1,9 +1,11 @@
 //! `manifest.json`: what the host says about a run, always written, also when everything else failed.
 
+mod audit;
 mod claim;
 mod flow;
 mod verification;
 
+pub use audit::{AuditHead, EthicsOverride};
 pub use claim::Claim;
 pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowStep, GateDecision, StepProgress};
 pub use verification::{CheckOrigin, CheckRun, Verification, Verified};
@@ -220,6 +222,12 @@ pub struct Metadata {
     /// What the supervisor did; its form belongs to the supervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<serde_json::Value>,
+    /// The end of the audit log when this was written; a log without it is not the one that was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditHead>,
+    /// Who let the result out although the assessment of its risks blocked it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ethics_override: Option<EthicsOverride>,
     /// Rights taken by explicit flags, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,

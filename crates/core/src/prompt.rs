@@ -215,7 +215,7 @@ fn form(kind: Kind) -> &'static str {
         Kind::PlanMarkdown => {
             "Markdown with the headings Goal, Context, Steps, Risks and Verification, none of them empty"
         }
-        Kind::Plan | Kind::Review | Kind::Debug | Kind::Ethics => "bare JSON in the form below",
+        Kind::Plan | Kind::Review | Kind::Debug | Kind::Ethics | Kind::Tasks => "bare JSON in the form below",
         Kind::Object => "a JSON object",
         Kind::Json => "valid JSON",
         Kind::Patch | Kind::Other => "a file that is not empty",

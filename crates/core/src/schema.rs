@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
+use crate::artifact::orchestration::{Graph, Orchestration};
 use crate::artifact::{debug::Debug, ethics::Ethics, findings::Findings, plan::Plan, review::Review};
 use crate::event::Event;
 use crate::manifest::Manifest;
@@ -20,8 +21,11 @@ const SCHEMAS: &[Named] = &[
     ("findings", of::<Findings>),
     ("debug", of::<Debug>),
     ("ethics", of::<Ethics>),
+    ("tasks", of::<Graph>),
+    ("orchestration", of::<Orchestration>),
     ("event", of::<Event>),
     ("mode", of::<ModeFile>),
+    ("config", crate::config::schema),
 ];
 
 fn of<T: JsonSchema>() -> Value {
@@ -63,8 +67,20 @@ mod tests {
 
     #[test]
     fn committed_schemas_are_current() {
-        let committed =
-            committed!["spec", "manifest", "plan", "review", "findings", "debug", "ethics", "event", "mode"];
+        let committed = committed![
+            "spec",
+            "manifest",
+            "plan",
+            "review",
+            "findings",
+            "debug",
+            "ethics",
+            "tasks",
+            "orchestration",
+            "event",
+            "mode",
+            "config"
+        ];
         assert_eq!(committed.len(), SCHEMAS.len());
         for (name, text) in committed {
             if render(name).as_deref() != Some(text) {

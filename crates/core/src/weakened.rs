@@ -67,6 +67,7 @@ struct LanguageFile {
     test: String,
     assertion: String,
     skip: String,
+    comment: String,
 }
 
 struct Language {
@@ -81,6 +82,7 @@ struct Marks {
     test: Regex,
     assertion: Regex,
     skip: Regex,
+    comment: Regex,
 }
 
 static LANGUAGES: LazyLock<Vec<Language>> =
@@ -102,8 +104,13 @@ fn load(text: &str) -> Result<Vec<Language>, String> {
 impl Language {
     fn marks(&self) -> Option<&Marks> {
         let compile = || -> Result<Marks, regex::Error> {
-            let LanguageFile { test, assertion, skip, .. } = &self.file;
-            Ok(Marks { test: Regex::new(test)?, assertion: Regex::new(assertion)?, skip: Regex::new(skip)? })
+            let LanguageFile { test, assertion, skip, comment, .. } = &self.file;
+            Ok(Marks {
+                test: Regex::new(test)?,
+                assertion: Regex::new(assertion)?,
+                skip: Regex::new(skip)?,
+                comment: Regex::new(comment)?,
+            })
         };
         self.marks.get_or_init(|| compile().ok()).as_ref()
     }
@@ -132,6 +139,10 @@ struct Balance {
 impl Balance {
     fn count(&mut self, language: &Language, line: &[u8], sign: i64) {
         let Some(marks) = language.marks() else { return };
+        // An assertion that was commented out is gone.
+        if marks.comment.is_match(line) {
+            return;
+        }
         if marks.test.is_match(line) {
             self.tests += sign;
             self.removed_tests += i64::from(sign < 0);
@@ -232,6 +243,10 @@ mod tests {
         check(
             &file("a.test.ts", &["it('works', () => {"], &["it.skip('works', () => {"]),
             &["a.test.ts: a test was removed"],
+        );
+        check(
+            &file("tests/test_a.py", &["    self.assertEqual(x, 1)"], &["    # self.assertEqual(x, 1)"]),
+            &["tests/test_a.py: an assertion was removed"],
         );
         check(&file("a_test.go", &[], &["\tt.Skip(\"later\")"]), &["a_test.go: a test is now skipped"]);
         check(

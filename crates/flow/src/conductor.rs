@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
-use holon_core::manifest::{DecidedBy, ErrorInfo, Manifest};
+use holon_core::manifest::{AuditHead, DecidedBy, ErrorInfo, Manifest};
 use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::record::now;
@@ -14,9 +14,11 @@ use holon_host::run::{Applied, Plan, apply};
 use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
 use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes};
 
+use crate::audit::Audit;
 use crate::builtin;
 use crate::definition::{Definition, Work};
 use crate::deliver;
+use crate::dispatch::Dispatcher;
 use crate::driver::drive;
 use crate::error::FlowError;
 use crate::folder::{FlowFolder, load, steps_state};
@@ -27,7 +29,7 @@ use crate::state::{Gate, Progress, State};
 use crate::step::{Asked, Extra, profile};
 
 /// Makes a host whose state is where the given places say.
-pub type MakeHost<'a> = dyn Fn(Places) -> Host + 'a;
+pub type MakeHost<'a> = dyn Fn(Places) -> Host + Sync + 'a;
 
 /// Carries flows out.
 pub struct Conductor<'a> {
@@ -175,6 +177,7 @@ impl Conductor<'_> {
             catalog: &catalog,
             folder: &folder,
             host,
+            dispatcher: Dispatcher::new(self.places.clone()),
             workspace: record.workspace.clone(),
             journal,
             gatekeeper,
@@ -183,7 +186,9 @@ impl Conductor<'_> {
         let failure = drive(definition, &mut state, gates, &mut live).err();
         let journal = live.journal;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
-        Ok(seal(definition, state, folder, &record, asked.request.apply, journal, failure))
+        let audit_head = Audit::of(&self.places.state).written_down();
+        let apply = asked.request.apply;
+        Ok(seal(definition, state, folder, &record, apply, journal, failure, audit_head))
     }
 }
 
@@ -203,6 +208,7 @@ fn opened_by_resuming(state: &State) -> Option<Body> {
 }
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.
+#[allow(clippy::too_many_arguments)]
 fn seal(
     definition: &Definition,
     mut state: State,
@@ -211,6 +217,7 @@ fn seal(
     wants_apply: bool,
     mut journal: Journal<'_>,
     failure: Option<FlowError>,
+    audit_head: Option<AuditHead>,
 ) -> Finished {
     let mut manifest = deliver::conclude(definition, &state, &folder, failure.as_ref()).unwrap_or_else(|e| {
         let mut manifest = deliver::begun(definition, &state, record);
@@ -219,9 +226,10 @@ fn seal(
         manifest
     });
     redact(&mut manifest, &journal);
+    manifest.metadata.audit = audit_head;
     let mut written = write_manifest(&folder, &manifest);
     if let Some(out) = &record.out
-        && let Err(e) = deliver::copy_out(&state, &folder, out)
+        && let Err(e) = deliver::copy_out(&state.id, folder.run(), &deliver::step_runs(&state, &folder), out)
     {
         let message = format!("the artifacts could not be copied to {}: {e}", out.display());
         let place = format!("they are in {}", folder.run().output().display());
@@ -286,7 +294,7 @@ fn not_a_flow(folder: &RunFolder) -> FlowError {
 }
 
 /// A new id from the clock and the kernel's randomness.
-fn new_id() -> RunId {
+pub(crate) fn new_id() -> RunId {
     let seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
     let mut random = [0; 4];
     // Without randomness ids of the same second could only collide, which creating the folder would notice.

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use holon_core::artifact::findings::Findings;
 use holon_core::digest::sha256;
+use holon_core::ids::RunId;
 use holon_core::manifest::{
     Artifact, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress, Usage,
 };
 use holon_core::outcome::{Outcome, Status};
 use holon_host::HostError;
-use holon_host::store::{RunRecord, copy_tree, write_durable};
+use holon_host::store::{RunFolder, RunRecord, copy_tree, write_durable};
 
 use crate::definition::{Definition, Work};
 use crate::error::FlowError;
@@ -304,28 +305,36 @@ fn describe(manifest: &mut Manifest, step: &str, done: &Done, child: Manifest, u
     manifest.breaches.extend(child.breaches);
 }
 
+/// The runs of a flow's finished steps, by the names of the steps.
+pub(crate) fn step_runs(state: &State, folder: &FlowFolder) -> Vec<(String, RunFolder)> {
+    let done = state.steps.iter().filter_map(|step| Some((step, step.done()?.run.as_ref()?)));
+    done.map(|(step, run)| (step.name.clone(), folder.steps().open(run))).collect()
+}
+
 /// Replaces `--out` in one step: a full new folder takes the place of the old one.
-pub(crate) fn copy_out(state: &State, folder: &FlowFolder, out: &Path) -> Result<(), FlowError> {
+pub(crate) fn copy_out(
+    id: &RunId,
+    run: &RunFolder,
+    steps: &[(String, RunFolder)],
+    out: &Path,
+) -> Result<(), FlowError> {
     let parent = out.parent().unwrap_or(Path::new("."));
     let fresh = tempfile::Builder::new()
         .prefix(".holon-out-")
         .tempdir_in(parent)
         .map_err(HostError::io("create", parent))?;
-    copy_tree(&folder.run().output(), fresh.path())?;
+    copy_tree(&run.output(), fresh.path())?;
     let evidence = fresh.path().join("evidence");
-    copy_tree(&folder.run().evidence(), &evidence)?;
-    for step in &state.steps {
-        if let Some(run) = step.done().and_then(|done| done.run.as_ref()) {
-            let from = folder.steps().open(run);
-            let to = evidence.join("steps").join(&step.name);
-            copy_tree(&from.output(), &to)?;
-            copy_tree(&from.evidence(), &to.join("evidence"))?;
-        }
+    copy_tree(&run.evidence(), &evidence)?;
+    for (name, from) in steps {
+        let to = evidence.join("steps").join(name);
+        copy_tree(&from.output(), &to)?;
+        copy_tree(&from.evidence(), &to.join("evidence"))?;
     }
     let fresh = fresh.keep();
     use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
-    let old = out.exists().then(|| parent.join(format!(".holon-old-{}", state.id)));
+    let old = out.exists().then(|| parent.join(format!(".holon-old-{id}")));
     if let Some(old) = &old {
         fs::rename(out, old).map_err(HostError::io("rename", out))?;
     }

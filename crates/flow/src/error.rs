@@ -37,6 +37,32 @@ pub enum FlowError {
         /// The file, as `step/file`.
         path: String,
     },
+    /// A task failed too often, and is left alone for a while.
+    #[error("task {task} failed {failures} times in a row, so it is not tried again before {again}")]
+    Breaker {
+        /// The task.
+        task: String,
+        /// How often it failed.
+        failures: u32,
+        /// When it may be tried again.
+        again: String,
+    },
+    /// Work may not start the work it asks for.
+    #[error("{message}")]
+    Refused {
+        /// What stands against it.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The audit log cannot be gone on with.
+    #[error("the audit log {}: {message}", path.display())]
+    Audit {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The host could not do something.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -48,12 +74,22 @@ impl FlowError {
         Self::Resume { message: message.into(), hint: hint.into() }
     }
 
+    /// Work that may not be started.
+    pub fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused { message: message.into(), hint: hint.into() }
+    }
+
     /// Whether the caller asked for something impossible, as opposed to something failing on the way.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Resume { .. } => true,
             Self::Host(e) => e.is_usage(),
-            Self::Definition { .. } | Self::State { .. } | Self::Changed { .. } => false,
+            Self::Definition { .. }
+            | Self::State { .. }
+            | Self::Changed { .. }
+            | Self::Breaker { .. }
+            | Self::Refused { .. }
+            | Self::Audit { .. } => false,
         }
     }
 
@@ -64,6 +100,9 @@ impl FlowError {
             Self::Resume { .. } => "resume",
             Self::State { .. } => "state",
             Self::Changed { .. } => "changed",
+            Self::Breaker { .. } => "breaker_open",
+            Self::Refused { .. } => "refused",
+            Self::Audit { .. } => "audit",
             Self::Host(e) => e.kind(),
         }
     }
@@ -75,6 +114,11 @@ impl FlowError {
             Self::Resume { hint, .. } => Some(hint.clone()),
             Self::State { .. } => Some("start the flow anew".into()),
             Self::Changed { .. } => Some("put it back as it was, or start the flow anew".into()),
+            Self::Breaker { again, .. } => {
+                Some(format!("look at why it failed (`holon runs show`), and try again after {again}"))
+            }
+            Self::Refused { hint, .. } => Some(hint.clone()),
+            Self::Audit { .. } => Some("`holon audit verify` says what is wrong with it, and where".into()),
             Self::Host(e) => e.hint(),
         }
     }

@@ -21,6 +21,7 @@ use holon_host::{HostError, Places};
 use rustix::fs::FlockOperation;
 
 use crate::error::FlowError;
+use crate::orchestrate::find_child;
 use crate::state::State;
 
 /// A flow's folder, held by this process.
@@ -172,6 +173,9 @@ pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
 /// The run of a flow's step, named as `FLOW/STEP` (the beginning or end of the flow's id is enough) or by its own id.
 pub fn find_step(places: &Places, store: &Store, name: &str) -> Option<RunFolder> {
     let step_of = |flow: &RunFolder, wanted: &dyn Fn(&str, &RunId) -> bool| -> Option<RunFolder> {
+        if let Some(child) = find_child(flow, wanted) {
+            return Some(child);
+        }
         let state = load(flow).ok()??;
         let record = flow.record().ok()?;
         let steps = steps_of(places, flow.path(), &record.workspace);

@@ -56,4 +56,9 @@ impl<'s> Journal<'s> {
     pub(crate) fn redact(&self, text: &str) -> String {
         self.redactor.redact_str(text)
     }
+
+    /// Bytes without secrets.
+    pub(crate) fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.redactor.redact(bytes)
+    }
 }

@@ -4,10 +4,12 @@
 //! carries that out, one `Host::run` per step, and writes the state down before and after each. So a flow that was
 //! stopped, cancelled or killed goes on where it was, and no finished step is ever run again.
 
+pub mod audit;
 pub mod builtin;
 mod conductor;
 pub mod definition;
 mod deliver;
+pub mod dispatch;
 mod driver;
 pub mod error;
 pub mod fate;
@@ -16,6 +18,7 @@ pub mod gate;
 pub mod hunks;
 mod journal;
 mod live;
+pub mod orchestrate;
 pub mod planner;
 pub mod state;
 mod step;
@@ -23,6 +26,7 @@ mod summary;
 
 pub use conductor::{Conductor, MakeHost, Order};
 pub use definition::Definition;
+pub use dispatch::{Call, Dispatched, Dispatcher};
 pub use error::FlowError;
 pub use folder::{find_step, load, resume_command};
 pub use gate::{Answer, GateMode, Gatekeeper, Question};

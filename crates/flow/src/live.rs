@@ -10,6 +10,7 @@ use holon_core::artifact::findings::Findings;
 use holon_core::artifact::review::Review;
 use holon_core::digest::sha256;
 use holon_core::event::{Body, Event};
+use holon_core::ids::TaskId;
 use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
@@ -18,6 +19,7 @@ use holon_host::{Cancel, Host, HostError, RunRequest};
 
 use crate::definition::{Definition, Handed, Work};
 use crate::deliver;
+use crate::dispatch::{Call, Dispatcher, new_task};
 use crate::driver::{Ran, World};
 use crate::error::FlowError;
 use crate::fate;
@@ -37,6 +39,8 @@ pub(crate) struct Live<'a, 's> {
     pub(crate) folder: &'a FlowFolder,
     /// A host whose store is the flow's own.
     pub(crate) host: Host,
+    /// The way into every mode.
+    pub(crate) dispatcher: Dispatcher,
     pub(crate) workspace: PathBuf,
     pub(crate) journal: Journal<'s>,
     pub(crate) gatekeeper: &'s mut dyn Gatekeeper,
@@ -86,6 +90,8 @@ impl World for Live<'_, '_> {
 
     fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
         let request = self.request(state, step)?;
+        let attempt = state.steps[step].runs.len() as u32 + 1;
+        let call = Call { task: self.task(state, step), attempt, ..Call::new(request) };
         let (folder, journal) = (self.folder, &mut self.journal);
         let mut watch = |event: &Event| {
             if matches!(event.body, Body::RunStarted { .. }) {
@@ -97,7 +103,7 @@ impl World for Live<'_, '_> {
             }
             journal.pass(event);
         };
-        let finished = self.host.run(&request, &mut watch, self.cancel)?;
+        let finished = self.dispatcher.dispatch(call, &self.host, &mut watch, self.cancel)?.finished;
         let context = &finished.manifest.metadata.context;
         // The files were checked before; this is what the agent really got.
         for (label, digest) in &state.steps[step].handed {
@@ -147,6 +153,13 @@ impl World for Live<'_, '_> {
 }
 
 impl Live<'_, '_> {
+    /// The name of a step across retries and resumptions.
+    fn task(&self, state: &State, step: usize) -> TaskId {
+        let name = format!("{}.{}", state.id, self.definition.steps[step].name);
+        // Ids and names of steps are made of the same few characters.
+        name.parse().unwrap_or_else(|_| new_task())
+    }
+
     /// Every file earlier steps hand to a step, checked.
     fn files_for(
         &self,

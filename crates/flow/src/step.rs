@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holon_core::Span;
 use holon_core::mode::{Catalog, Network, Profile};
 use holon_core::spec::{self, Spec};
 use holon_host::store::write_atomic;
@@ -59,6 +60,12 @@ impl Asked {
         [self.request.max_cost_usd, spec].into_iter().flatten().reduce(f64::min)
     }
 
+    /// How long all of it may take.
+    pub(crate) fn timeout(&self) -> Option<Span> {
+        let spec = self.spec.as_ref().and_then(|(spec, _)| spec.constraints.timeout);
+        self.request.timeout.or(spec)
+    }
+
     /// The goal in words.
     pub(crate) fn goal(&self) -> String {
         let spec = self.spec.as_ref().map(|(spec, _)| spec.goal.description.clone());
@@ -109,6 +116,58 @@ impl Asked {
         }
         Ok(request)
     }
+}
+
+impl Asked {
+    /// The request of a child: its own goal, workspace and files, and never more than its mode gives.
+    pub(crate) fn child(&self, child: ChildWork<'_>) -> Result<RunRequest, FlowError> {
+        let ChildWork { profile, label, goal, workspace, files, specs, checks } = child;
+        let asked = &self.request;
+        let work = RunWork { mode: profile.name.clone(), context: Vec::new(), brief: None, checks };
+        let mut request = RunRequest {
+            mode: Some(profile.name.clone()),
+            goal: Some(goal),
+            workspace: Some(workspace.to_owned()),
+            checks: if checks { asked.checks.clone() } else { Vec::new() },
+            auto_checks: asked.auto_checks && checks,
+            out: None,
+            apply: false,
+            // The orchestration's time and money are shared out by whoever starts the child.
+            timeout: None,
+            max_cost_usd: None,
+            idle_timeout: asked.idle_timeout.map(|t| t.min(profile.limits.idle_timeout)),
+            max_rounds: asked.max_rounds.map(|n| n.min(profile.limits.rounds)),
+            max_output_mb: asked.max_output_mb.map(|n| n.min(profile.limits.output_mb)),
+            network: asked.network.filter(|n| *n != Network::Host || !profile.promises_no_change()),
+            record: asked.record.as_deref().map(|path| cassette(path, label)),
+            replay: asked.replay.as_deref().map(|path| cassette(path, label)),
+            ..asked.clone()
+        };
+        request.context.splice(..0, files.iter().cloned());
+        if let Some((spec, _)) = &self.spec {
+            let spec = narrowed(spec.clone(), &work, profile, false);
+            request.spec = Some(write_spec(&spec, specs, label)?);
+        }
+        Ok(request)
+    }
+}
+
+/// A child of an orchestration.
+pub(crate) struct ChildWork<'a> {
+    /// Its mode.
+    pub(crate) profile: &'a Profile,
+    /// Its name in the orchestration.
+    pub(crate) label: &'a str,
+    /// What it is asked.
+    pub(crate) goal: String,
+    /// The folder it works on.
+    pub(crate) workspace: &'a Path,
+    /// Files that go with it.
+    pub(crate) files: &'a [PathBuf],
+    /// Where a spec for it can be written.
+    pub(crate) specs: &'a Path,
+    /// Whether the user's checks are for it.
+    pub(crate) checks: bool,
 }
 
 /// What a step gets besides what the user asked for.

@@ -12,11 +12,12 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::account::{Ledger, Limit, tokens_in};
+use crate::account::{Limit, tokens_in};
 use crate::body::{self, Scale, Weight};
 use crate::event::Event;
 use crate::exchange::{Exchange, Head, Opener};
 use crate::flow::{self, Outflow, StopOnDrop};
+use crate::ledger::{Ledger, Wish};
 use crate::limits::Limits;
 use crate::pass::{self, Passing};
 use crate::refusal::{Refusal, Sort};
@@ -143,7 +144,8 @@ impl Door {
         asked.request.model.clone_from(&self.model);
         let turn = Arc::clone(&self.exchanges).acquire_owned().await;
         let turn = turn.map_err(|_| Refusal::new(Sort::Busy, "the run is ending"))?;
-        let charge = self.ledger.admit(wire, bytes).map_err(spent)?;
+        let wish = Wish { wire, bytes, longest: asked.request.max_output };
+        let charge = self.ledger.admit(wish).await.map_err(spent)?;
         let cancel = Cancel::default();
         let (sender, receiver) = oneshot::channel();
         let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &self.keys, StopOnDrop(cancel.clone()));
@@ -161,8 +163,12 @@ impl Door {
             }
             _ => None,
         };
-        let labels =
-            Labels { number: charge.number, model: self.model.clone(), custom: asked.custom.clone() };
+        let labels = Labels {
+            number: charge.number,
+            model: self.model.clone(),
+            custom: asked.custom.clone(),
+            spaces: asked.spaces.clone(),
+        };
         self.ledger.tell(&Event::Started { number: charge.number, wire, bytes, stream, dropped });
         let exchange = Exchange {
             wire,
@@ -206,7 +212,7 @@ impl Door {
             _ => self.ledger.count(|account| account.refused += 1),
         }
         if !matches!(refusal.sort, Sort::Provider(..)) {
-            self.ledger.tell(&Event::Refused { status, message: refusal.message.clone() });
+            self.ledger.tell_refusal(status, &refusal.message);
         }
         let mut answer = whole(status, "application/json", refusal.body(wire).to_string());
         if let Some(wait) = refusal.retry_after {

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Delta, ModelError, Provider, Reply, Sink, Wire};
+use holon_model::{Cancel, Delta, ErrorKind, ModelError, Provider, Reply, Sink, Wire};
 use tokio::sync::oneshot;
 
-use crate::account::Charge;
 use crate::flow::Inlet;
+use crate::ledger::Charge;
 use crate::pass::{PASSING, Passing};
 use crate::serve::{self, Asked, Labels, Teller};
 use crate::veil::Keys;
@@ -107,6 +107,7 @@ impl Exchange {
             }
             return;
         }
+        let gauge = inlet.gauge();
         let mut sink = Telling {
             teller: serve::teller(self.wire, self.labels.clone()),
             inlet,
@@ -114,7 +115,7 @@ impl Exchange {
             opener: &self.opener,
             cancel: &self.cancel,
         };
-        let outcome = self.provider.stream(&self.asked.request, &mut sink, &self.cancel).await;
+        let outcome = gauge.paced(self.provider.stream(&self.asked.request, &mut sink, &self.cancel)).await;
         let Telling { mut teller, mut inlet, .. } = sink;
         let told = match self.settle(outcome) {
             Ok(reply) => {
@@ -151,6 +152,11 @@ impl Exchange {
                 error.message = self.redactor.redact_str(&error.message);
                 error.request_id = error.request_id.map(|id| self.redactor.redact_str(&id));
                 self.charge.fail(&error);
+                if matches!(error.kind, ErrorKind::Auth | ErrorKind::Setup) {
+                    // What a provider says about a key may say something of the key; the host was told.
+                    error.message = "the provider refuses the key of the host".to_owned();
+                    error.request_id = None;
+                }
                 Err(error)
             }
         }
@@ -188,8 +194,7 @@ impl Sink for Telling<'_> {
         self.charge.hear(bytes_of(&delta));
         let told = self.teller.delta(&delta);
         self.opener.open();
-        // A provider cannot be asked to wait, so a client that does not read loses its answer.
-        if self.inlet.push(told.as_bytes()).is_err() || self.inlet.is_full() {
+        if self.inlet.push(told.as_bytes()).is_err() {
             self.cancel.cancel();
         }
     }

@@ -1,10 +1,11 @@
 //! An answer on its way to a client: bounded, and cancelled when the client is gone.
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use holon_model::Cancel;
@@ -80,13 +81,30 @@ impl Inlet {
         self.queue.send(bytes.into()).map_err(|_| Gone)
     }
 
-    /// True when the client is far behind.
-    pub(crate) fn is_full(&self) -> bool {
-        self.pending.bytes.load(Ordering::SeqCst) > self.pending.most
+    /// Tells how far the client is behind, while something else holds this.
+    pub(crate) fn gauge(&self) -> Gauge {
+        Gauge { queue: self.queue.clone(), pending: Arc::clone(&self.pending) }
     }
 
     /// Waits until the client has caught up; fails when it is gone.
     pub(crate) async fn room(&self) -> Result<(), Gone> {
+        self.gauge().room().await
+    }
+}
+
+/// How far a client is behind.
+#[derive(Clone)]
+pub(crate) struct Gauge {
+    queue: mpsc::UnboundedSender<Bytes>,
+    pending: Arc<Pending>,
+}
+
+impl Gauge {
+    fn is_full(&self) -> bool {
+        self.pending.bytes.load(Ordering::SeqCst) > self.pending.most
+    }
+
+    async fn room(self) -> Result<(), Gone> {
         loop {
             let taken = self.pending.taken.notified();
             if self.queue.is_closed() {
@@ -97,6 +115,25 @@ impl Inlet {
             }
             taken.await;
         }
+    }
+
+    /// Drives a future that puts pieces in, only while the client keeps up; one that is gone stops nothing here.
+    pub(crate) async fn paced<T>(self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let mut waiting: Option<Pin<Box<dyn Future<Output = Result<(), Gone>> + Send>>> = None;
+        poll_fn(|context| {
+            loop {
+                if let Some(room) = &mut waiting {
+                    let _ = ready!(room.as_mut().poll(context));
+                    waiting = None;
+                } else if self.is_full() && !self.queue.is_closed() {
+                    waiting = Some(Box::pin(self.clone().room()));
+                    continue;
+                }
+                return future.as_mut().poll(context);
+            }
+        })
+        .await
     }
 }
 

@@ -10,10 +10,11 @@ use holon_core::redact::Redactor;
 use holon_model::{Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts};
 use tokio::sync::Semaphore;
 
-use crate::account::{Account, Budget, Ledger, Limit};
+use crate::account::{Account, Budget, Limit};
 use crate::body::Scale;
 use crate::door::Door;
 use crate::event::Watch;
+use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::listen;
 use crate::pass::Pass;
@@ -116,6 +117,7 @@ impl Gateway {
             Upstream::Any(provider) => (provider, None),
             Upstream::Pass { endpoint, timeouts } => {
                 keys.extend(endpoint.key.clone());
+                keys.extend(secrets_of(&endpoint));
                 (Arc::new(Pass::new(endpoint.clone(), timeouts)?), Some(endpoint))
             }
         };
@@ -184,6 +186,24 @@ impl Drop for Gateway {
         self.close();
     }
 }
+
+/// What an endpoint holds besides its key that may be secret: values of its headers, and who is named in its address.
+fn secrets_of(endpoint: &Endpoint) -> Vec<Key> {
+    let headers = endpoint.headers.iter().filter(|(name, _)| !PLAIN_HEADERS.contains(&name.as_str()));
+    let values = headers.flat_map(|(_, value)| {
+        // A scheme in front is not part of the secret.
+        let bare = value.split_once(' ').map(|(_, rest)| rest);
+        [Some(value.as_str()), bare].into_iter().flatten()
+    });
+    let address = endpoint.base.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = address.split('/').next().unwrap_or_default();
+    let named = authority.rsplit_once('@').map(|(named, _)| named);
+    let parts = named.into_iter().flat_map(|named| [named, named.split_once(':').map_or("", |(_, word)| word)]);
+    values.chain(parts).filter(|value| !value.is_empty()).map(Key::new).collect()
+}
+
+/// Headers that say who asks and are no secret.
+const PLAIN_HEADERS: [&str; 4] = ["http-referer", "x-title", "user-agent", "anthropic-version"];
 
 type Problem = Box<dyn Fn() -> Option<String> + Send + Sync>;
 

@@ -11,6 +11,7 @@ mod event;
 mod exchange;
 mod flow;
 mod gateway;
+mod ledger;
 mod limits;
 mod listen;
 mod pass;

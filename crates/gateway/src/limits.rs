@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Connections at a time; more are answered with 503 and closed.
     pub connections: usize,
+    /// Requests on one connection; it is closed after the last.
+    pub requests: usize,
     /// Requests that wait for a provider at a time; more wait for their turn.
     pub exchanges: usize,
     /// Headers of a request.
@@ -40,6 +42,7 @@ impl Default for Limits {
         let seconds = Duration::from_secs;
         Self {
             connections: 64,
+            requests: 1000,
             exchanges: 16,
             headers: 64,
             head_bytes: 64 * 1024,

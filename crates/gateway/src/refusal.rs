@@ -59,6 +59,8 @@ impl Refusal {
             Sort::TooSlow => 408,
             Sort::Encoding => 415,
             Sort::Busy => 503,
+            // One client repeats what it gets a 402 for.
+            Sort::Spent if wire == Some(Wire::Responses) => 400,
             Sort::Spent => 402,
             Sort::Provider(kind, status) => provider_status(kind, status, wire),
         }
@@ -157,7 +159,6 @@ fn provider_status(kind: ErrorKind, status: Option<u16>, wire: Option<Wire>) -> 
 impl From<&ModelError> for Refusal {
     fn from(error: &ModelError) -> Self {
         let message = match (error.kind, error.retry_after) {
-            (ErrorKind::Auth, _) => format!("the provider refuses the key of the host: {}", error.message),
             // The words one client looks for before it shortens its conversation.
             (ErrorKind::ContextOverflow, _) if !error.message.contains("prompt is too long") => {
                 format!("prompt is too long: {}", error.message)

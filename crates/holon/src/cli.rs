@@ -9,9 +9,10 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    agents, ask, completions, context, demo, doctor, improve, man, models, modes, publish, run, runs, schema,
-    serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
+    publish, run, runs, schema, serve,
 };
+use crate::command::{audit, orchestrate, plan};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -24,6 +25,7 @@ const STYLES: Styles = Styles::styled()
 const EXAMPLES: &str = "\
 Examples:
   holon demo                                           see it work: no key, no network
+  holon \"Mend the date parser\"                         plan, code, review, assess: one patch
   holon run --mode plan --goal \"…\" --agent ./agent.sh   think, change nothing
   holon run --mode execute --goal \"…\" --agent ./agent.sh
   holon runs diff last                                 what the last run changed
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Ask(ask::Args),
     Improve(improve::Args),
     #[command(subcommand)]
+    Plan(plan::Command),
+    #[command(subcommand)]
     Runs(runs::Command),
     #[command(subcommand)]
     Modes(modes::Command),
@@ -58,10 +62,17 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Agents(agents::Command),
     #[command(subcommand)]
+    Audit(audit::Command),
+    #[command(subcommand)]
     Publish(publish::Command),
     #[command(subcommand)]
+    Config(config::Command),
+    #[command(subcommand)]
     Context(context::Command),
+    Adapter(adapter::Args),
     Serve(serve::Args),
+    Chat(chat::Args),
+    Acp(acp::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -71,11 +82,15 @@ pub(crate) enum Command {
 
 /// Reads the arguments; help and version are answered here.
 pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Failure> {
+    let args = orchestrate::spelled_out(args);
     match Cli::try_parse_from(&args) {
         Ok(Cli { command: Some(command), .. }) => Ok(Asked::Command(command)),
         Ok(Cli { command: None, .. }) => {
             // Without a person in front of it, an empty command line is a script's mistake.
             if session.terminal.stdout.tty && session.terminal.stderr.tty {
+                if let Some(goal) = orchestrate::ask(session) {
+                    return parse(goal, session);
+                }
                 session.terminal.print(definition().render_help().ansi().to_string())?;
                 return Ok(Asked::Answered(ExitCode::SUCCESS));
             }

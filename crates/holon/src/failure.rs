@@ -108,7 +108,7 @@ impl From<FlowError> for Failure {
 }
 
 /// Flags of the design that belong to parts which do not exist yet, so that asking for one is never ignored.
-const LATER: &[(&str, &str)] = &[("--override-ethics", "the orchestrator")];
+const LATER: &[(&str, &str)] = &[];
 
 impl Failure {
     /// What clap found wrong with these arguments, in our words.

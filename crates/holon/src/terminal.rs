@@ -14,6 +14,8 @@ pub(crate) struct Terminal {
     pub(crate) stderr: Stream,
     /// Whether a status line may be rewritten on standard error.
     pub(crate) live: bool,
+    /// Whether the terminal knows how to move its cursor.
+    pub(crate) moves: bool,
     /// Columns of the terminal; a usual width when there is none.
     pub(crate) width: usize,
 }
@@ -50,16 +52,22 @@ impl Terminal {
             rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map(|size| usize::from(size.ws_col));
         Self {
             live: stderr.tty && !dumb && !set("CI"),
+            moves: !dumb,
             width: size.ok().filter(|columns| *columns >= 20).unwrap_or(100),
             stdout,
             stderr,
         }
     }
 
+    /// Whether the cursor can be moved on standard output; `live` is about progress, and off in CI.
+    pub(crate) fn live_terminal(&self) -> bool {
+        self.stdout.tty && self.moves
+    }
+
     /// No colour and no status line, for when nothing else is known.
     pub(crate) fn plain() -> Self {
         let stream = Stream { tty: false, colour: false };
-        Self { stdout: stream, stderr: stream, live: false, width: 100 }
+        Self { stdout: stream, stderr: stream, live: false, moves: false, width: 100 }
     }
 
     /// Writes a result to standard output.

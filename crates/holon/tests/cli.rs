@@ -111,7 +111,7 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--supervisor=on"], "`on` is no value for `--supervisor <LEVEL>`"),
         (
             &["run", "--goal", "x", "--override-ethics", "y"],
-            "error: `--override-ethics` is not supported yet\nhint: it comes with the orchestrator",
+            "error: --override-ethics is for orchestrations",
         ),
         (
             &["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"],
@@ -246,7 +246,7 @@ fn json_is_nothing_but_json_lines() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     let noisy = format!("{WRITER}echo 'not {{ json'\necho to-stderr >&2\n");
-    let output = run(&env, &repo, &noisy, &["--json"]);
+    let output = run(&env, &repo, &noisy, &["--json", "--out", "../out"]);
     output.assert_code(0);
     let events = output.events();
     assert_eq!(events[0]["type"], "run_started");
@@ -260,6 +260,8 @@ fn json_is_nothing_but_json_lines() {
     let run = events[0]["run"].as_str().unwrap();
     let stored = env.holon(["runs", "show", run, "--events"]).cwd(repo.path()).run();
     assert_eq!(stored.stdout, output.stdout, "listeners get what is stored");
+    let copied = std::fs::read_to_string(env.work().join("out/evidence/events.jsonl")).unwrap();
+    assert_eq!(copied, output.stdout, "the copy is complete");
 }
 
 #[test]

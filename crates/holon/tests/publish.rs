@@ -101,15 +101,21 @@ fn a_run_becomes_a_pull_request_and_a_second_time_changes_nothing() {
 }
 
 /// What a model says to plan and to make a change.
-const PLANNED: &str = "- tool: report_plan
+const PLANNED: &str = r#"- tool: report
   args:
-    goal: Translate
-    context: a.txt
-    steps: [{ id: one, title: Translate two, detail: Write zwei. }]
-    risks: [none]
-    verification: read it
+    name: orchestration.json
+    content: '{"tasks": [{"id": "translate", "mode": "code", "goal": "Write zwei", "acceptance": ["a.txt says zwei"]}]}'
 - tool: finish
   args: { summary: planned }
+"#;
+const HARMLESS: &str = "- tool: report_ethics
+  args:
+    risk_level: low
+    is_approved: true
+    approval_justification: It translates a word.
+    principle_impacts: [{ principle: safety, impact: none, rationale: It is a word. }]
+- tool: finish
+  args: { summary: harmless }
 ";
 const CHANGED: &str = "- tool: edit_file
   args: { path: a.txt, old: two, new: zwei }
@@ -136,8 +142,9 @@ fn a_run_that_succeeds_publishes_at_once_and_one_that_fails_does_not() {
 #[test]
 fn an_improvement_is_planned_made_and_offered_as_a_pull_request() {
     let scene = Scene::new();
-    scene.env.write("work/tape.plan.yaml", PLANNED);
-    scene.env.write("work/tape.execute.yaml", CHANGED);
+    scene.env.write("work/tape.orchestrate.yaml", PLANNED);
+    scene.env.write("work/tape.translate.yaml", CHANGED);
+    scene.env.write("work/tape.ethical.yaml", HARMLESS);
     let before = tree_state(scene.clone.path());
     let improve = ["improve", "Translations", "--pr=octo/hello", "--check", "grep -q zwei a.txt", "--replay"];
     let done = scene.holon(&improve).arg(scene.env.work().join("tape.yaml")).run();

@@ -4,6 +4,8 @@
 
 pub mod adapter;
 pub mod cancel;
+pub mod config;
+pub mod contained;
 pub mod error;
 mod model;
 pub mod modes;
@@ -13,6 +15,7 @@ pub mod recording;
 pub mod rehearsal;
 pub mod request;
 pub mod run;
+mod servers;
 mod shape;
 pub mod store;
 mod supervision;

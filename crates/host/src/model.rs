@@ -5,14 +5,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holon_core::config::ModeSettings;
 use holon_core::manifest::ModelInfo;
+use holon_core::mode::ModelPolicy;
 use holon_core::redact::Redactor;
 use holon_model::catalogue::Table;
 use holon_model::choose::ThisMachine;
 use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
+use holon_model::select::Preference;
 use holon_model::{
-    Cassette, Chosen, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder, Replay,
+    Cassette, Chosen, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder, Replay,
     Timeouts, Wish, resolve_endpoint,
 };
 
@@ -44,9 +47,42 @@ pub(crate) struct Mind {
 pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelError> {
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = plan.profile.model.intent.parse().unwrap_or_default();
-    let wish =
-        Wish { provider: plan.provider.as_deref(), model: plan.model.as_deref(), intent, ..Wish::default() };
+    let settings = &plan.settings;
+    // What is said for this run beats what is said for the mode, and a variable is said for this run.
+    let said = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
+    let named = plan.model.as_deref();
+    let own = |value: &Option<String>, variable: &str| value.clone().filter(|_| !said(variable));
+    let model = own(&settings.model, "HOLON_MODEL").filter(|_| settings.policy != ModelPolicy::Auto);
+    let provider = own(&settings.provider, "HOLON_PROVIDER").filter(|_| named.is_none());
+    let wish = Wish {
+        provider: plan.provider.as_deref().or(provider.as_deref()),
+        model: named.or(model.as_deref()),
+        intent,
+        constraints: constraints(settings),
+        ..Wish::default()
+    };
+    if !plan.selection && wish.model.is_none() && !said("HOLON_MODEL") {
+        let message = "models.selection is off, and no model is named: give --model, or modes.*.model in the configuration";
+        return Err(ModelError::new(ErrorKind::Setup, message));
+    }
     resolve_endpoint(&wish, &ThisMachine::new(&variable))
+}
+
+/// What the mode's settings ask of a model that is chosen.
+fn constraints(settings: &ModeSettings) -> Constraints {
+    let policy = match settings.policy {
+        // Without a name there is nothing to pin.
+        ModelPolicy::Pinned | ModelPolicy::LegacyDefault if settings.model.is_none() => ModelPolicy::Auto,
+        policy => policy,
+    };
+    Constraints {
+        policy,
+        pinned: settings.model.clone(),
+        legacy: settings.model.clone(),
+        tools_required: settings.tools_required.then_some(true),
+        reasoning: settings.reasoning_preferred.then_some(Preference::Preferred),
+        ..Constraints::default()
+    }
 }
 
 /// How often a request is repeated: as a rule five times, or as often as `HOLON_RETRIES` says.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use holon_core::Span;
+use holon_core::manifest::AuditHead;
 use holon_core::mode::Network;
 use holon_core::spec::Supervision;
 use holon_sandbox::fallback::Choice;
@@ -39,6 +40,8 @@ pub struct RunRequest {
     pub record: Option<PathBuf>,
     /// `--replay`: a cassette that answers instead of a model.
     pub replay: Option<PathBuf>,
+    /// `--mcp`: tool servers for the native agent, each `NAME=COMMAND`.
+    pub mcp: Vec<String>,
     /// `--supervisor`
     pub supervisor: Option<Supervision>,
     /// `--shadow`
@@ -75,6 +78,9 @@ pub struct RunRequest {
     pub snapshot: StrategyChoice,
     /// `--keep`: leave the snapshot's layers in the run store.
     pub keep: bool,
+    /// Where the audit log ends, for the manifest; nobody can ask for it.
+    #[serde(skip)]
+    pub audit: Option<AuditHead>,
 }
 
 impl Default for RunRequest {
@@ -93,6 +99,7 @@ impl Default for RunRequest {
             provider: None,
             record: None,
             replay: None,
+            mcp: Vec::new(),
             supervisor: None,
             shadow: false,
             max_rounds: None,
@@ -111,6 +118,7 @@ impl Default for RunRequest {
             verify_full: false,
             snapshot: StrategyChoice::Auto,
             keep: false,
+            audit: None,
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct App {
     pub(crate) setup: Setup,
     pub(crate) store: Arc<Store>,
     pub(crate) redactor: Redactor,
-    pub(crate) lives: Lives,
+    pub(crate) lives: Arc<Lives>,
     pub(crate) metrics: Metrics,
     pub(crate) tokens: Tokens,
     pub(crate) rates: Rates,
@@ -55,7 +55,7 @@ impl App {
         Self {
             redactor: Redactor::new(setup.secrets.iter().map(|(name, value)| (name, value))),
             store: Arc::new(store),
-            lives: Lives::default(),
+            lives: Arc::default(),
             metrics: Metrics::default(),
             tokens: Tokens::new(&setup.doors.tokens),
             rates: Rates::new(limits.rate, limits.burst),

@@ -7,6 +7,7 @@ mod api;
 mod app;
 mod feed;
 mod guard;
+mod indoors;
 mod live;
 mod metrics;
 mod page;
@@ -24,10 +25,11 @@ use std::time::Duration;
 
 use holon_host::Cancel;
 use holon_store::{Store, StoreError};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 pub use api::document;
+pub use indoors::connect;
 pub use page::PAGE;
 pub use problem::Problem;
 pub use setup::{Doors, Limits, Minds, Setup};
@@ -76,15 +78,28 @@ pub enum ServerError {
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,
-    listener: TcpListener,
-    address: SocketAddr,
+    listener: Option<TcpListener>,
+    indoors: UnixListener,
+    address: Option<SocketAddr>,
     _lock: std::fs::File,
 }
 
 impl Server {
     /// Opens the door, after bringing the store up to date and marking what a killed server left.
-    pub async fn bind(mut setup: Setup, address: SocketAddr) -> Result<Self, ServerError> {
-        if !address.ip().is_loopback() && setup.doors.tokens.is_empty() {
+    pub async fn bind(setup: Setup, address: SocketAddr) -> Result<Self, ServerError> {
+        Self::open(setup, Some(address)).await
+    }
+
+    /// The same without an address: only this user's own programs come in, by [`connect`].
+    pub async fn bind_indoors(setup: Setup) -> Result<Self, ServerError> {
+        Self::open(setup, None).await
+    }
+
+    async fn open(mut setup: Setup, address: Option<SocketAddr>) -> Result<Self, ServerError> {
+        if let Some(address) = address
+            && !address.ip().is_loopback()
+            && setup.doors.tokens.is_empty()
+        {
             return Err(ServerError::Open(address));
         }
         let folder = setup.places.state.join("server");
@@ -94,14 +109,17 @@ impl Server {
         let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         rustix::fs::flock(&lock, exclusive)
             .map_err(|_| ServerError::Taken { path: folder.display().to_string() })?;
-        let listen = |source| ServerError::Listen { address: address.to_string(), source };
-        let listener = TcpListener::bind(address).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
-        setup.doors.address = Some(address);
+        let listener = match address {
+            Some(address) => Some(TcpListener::bind(address).await.map_err(cannot_listen(address))?),
+            None => None,
+        };
+        let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        setup.doors.address = address;
         let store = Store::open(&folder)?;
         let app = Arc::new(App::new(setup, store));
         turn::recover(&app).await?;
-        Ok(Self { app, listener, address, _lock: lock })
+        let indoors = indoors::listen(&folder).map_err(unusable)?;
+        Ok(Self { app, listener, indoors, address, _lock: lock })
     }
 
     /// Listens and answers until somebody asks for the end; `ready` is told where. Blocks.
@@ -111,11 +129,27 @@ impl Server {
         stop: &Cancel,
         ready: impl FnOnce(SocketAddr),
     ) -> Result<(), ServerError> {
-        let listen = |source| ServerError::Listen { address: address.to_string(), source };
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(listen)?;
+        Self::stay(Self::bind(setup, address), stop, |server| {
+            ready(server.address.unwrap_or(address));
+        })
+    }
+
+    /// The same without an address; `ready` is called when [`connect`] succeeds. Blocks.
+    pub fn run_indoors(setup: Setup, stop: &Cancel, ready: impl FnOnce()) -> Result<(), ServerError> {
+        Self::stay(Self::bind_indoors(setup), stop, |_| ready())
+    }
+
+    fn stay(
+        bind: impl Future<Output = Result<Self, ServerError>>,
+        stop: &Cancel,
+        ready: impl FnOnce(&Self),
+    ) -> Result<(), ServerError> {
+        let unusable = |source| ServerError::Folder { path: "the system's threads".to_owned(), source };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(unusable)?;
         runtime.block_on(async {
-            let server = Self::bind(setup, address).await?;
-            ready(server.address());
+            let server = bind.await?;
+            ready(&server);
+            let address = server.address;
             let (end, ended) = watch::channel(false);
             let stop = stop.clone();
             tokio::spawn(async move {
@@ -124,20 +158,22 @@ impl Server {
                 }
                 let _ = end.send(true);
             });
-            server.serve(ended).await.map_err(listen)
+            server.serve(ended).await.map_err(|source| match address {
+                Some(address) => cannot_listen(address)(source),
+                None => unusable(source),
+            })
         })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    /// Where it listens, if anybody but this user's own programs may come.
+    pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
     /// Answers until `end` becomes true; then ends what is under way, keeps it, and closes.
     pub async fn serve(self, mut end: watch::Receiver<bool>) -> std::io::Result<()> {
-        let Self { app, listener, .. } = self;
-        let (ended, mut closing) = watch::channel(false);
-        let router = api::router(Arc::clone(&app));
+        let Self { app, listener, indoors, .. } = self;
+        let (ended, closing) = watch::channel(false);
         let ending = Arc::clone(&app);
         let stop = async move {
             let _ = end.wait_for(|end| *end).await;
@@ -146,10 +182,21 @@ impl Server {
             let _ = ended.send(true);
         };
         tokio::spawn(stop);
-        axum::serve(listener, router)
-            .with_graceful_shutdown(async move {
-                let _ = closing.wait_for(|ended| *ended).await;
-            })
-            .await
+        let until = |mut closing: watch::Receiver<bool>| async move {
+            let _ = closing.wait_for(|ended| *ended).await;
+        };
+        let inside =
+            axum::serve(indoors, indoors::router(&app)).with_graceful_shutdown(until(closing.clone()));
+        match listener {
+            None => inside.await,
+            Some(listener) => {
+                let outside = axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));
+                tokio::try_join!(outside.into_future(), inside.into_future()).map(|_| ())
+            }
+        }
     }
+}
+
+fn cannot_listen(address: SocketAddr) -> impl Fn(std::io::Error) -> ServerError {
+    move |source| ServerError::Listen { address: address.to_string(), source }
 }

@@ -1,41 +1,89 @@
 //! Threads in which something happens, or which somebody follows; all others cost nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use holon_agent::supervise::Takeovers;
 use holon_core::ids::ThreadId;
 use holon_model::Cancel;
 use holon_store::{Store, StoreError};
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 
 use crate::feed::Feed;
+
+/// How long somebody waits for a look that somebody else takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is done with a thread, one thing at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// A turn, which takes its time: nobody waits for its end.
+    Turn,
+    /// Something short with its files or rows: others wait until it is over.
+    Look,
+}
 
 /// A thread in memory.
 #[derive(Default)]
 pub(crate) struct Live {
     feed: OnceCell<Arc<Feed>>,
-    busy: AtomicBool,
+    busy: Mutex<Option<Doing>>,
+    freed: Notify,
     cancel: Mutex<Option<Cancel>>,
     takeovers: Mutex<Option<Takeovers>>,
 }
 
-/// A live thread and its feed; as long as somebody holds one, everybody gets the same.
+/// A live thread and its feed; as long as somebody holds one, everybody gets the same. The last one who lets go forgets it.
 #[derive(Clone)]
 pub(crate) struct Held {
     pub(crate) live: Arc<Live>,
     pub(crate) feed: Arc<Feed>,
+    // After the others: they are dropped in this order.
+    _hold: Arc<Hold>,
+}
+
+/// Forgets a thread when dropped, unless somebody else holds it.
+struct Hold {
+    lives: Arc<Lives>,
+    id: ThreadId,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.lives.release(&self.id);
+    }
 }
 
 /// The one thing that is being done with a thread; another one has to wait for its end.
 pub(crate) struct Busy(Arc<Live>);
 
 impl Live {
-    /// Begins something that nothing else may happen beside.
-    pub(crate) fn begin(self: &Arc<Self>) -> Option<Busy> {
-        let free = self.busy.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        free.then(|| Busy(Arc::clone(self)))
+    /// Begins something that nothing else may happen beside; none while a turn is under way.
+    pub(crate) async fn begin(self: &Arc<Self>, what: Doing) -> Option<Busy> {
+        let begun = async {
+            loop {
+                // Before the look at what is going on: its end must not be missed.
+                let freed = self.freed.notified();
+                match self.try_begin(what) {
+                    Ok(busy) => return Some(busy),
+                    Err(Doing::Turn) => return None,
+                    Err(Doing::Look) => freed.await,
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, begun).await.ok().flatten()
+    }
+
+    fn try_begin(self: &Arc<Self>, what: Doing) -> Result<Busy, Doing> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        match *busy {
+            Some(doing) => Err(doing),
+            None => {
+                *busy = Some(what);
+                Ok(Busy(Arc::clone(self)))
+            }
+        }
     }
 
     /// Says how the turn under way can be stopped.
@@ -48,11 +96,8 @@ impl Live {
         let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner);
         cancel.as_ref().inspect(|cancel| cancel.cancel()).is_some()
     }
-}
 
-impl Live {
-    /// Says who hears that the supervisor shall take over; turns of a chat are not supervised yet.
-    #[allow(dead_code)]
+    /// Says who hears that the supervisor shall take over.
     pub(crate) fn set_takeovers(&self, takeovers: Option<Takeovers>) {
         *self.takeovers.lock().unwrap_or_else(PoisonError::into_inner) = takeovers;
     }
@@ -66,7 +111,8 @@ impl Live {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.busy.store(false, Ordering::SeqCst);
+        *self.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.freed.notify_waiters();
     }
 }
 
@@ -76,7 +122,12 @@ pub(crate) struct Lives(Mutex<HashMap<ThreadId, Arc<Live>>>);
 
 impl Lives {
     /// The live form of a thread; none when there is no such thread.
-    pub(crate) async fn get(&self, id: &ThreadId, store: &Arc<Store>) -> Result<Option<Held>, StoreError> {
+    pub(crate) async fn get(
+        self: &Arc<Self>,
+        id: &ThreadId,
+        store: &Arc<Store>,
+    ) -> Result<Option<Held>, StoreError> {
+        let hold = Arc::new(Hold { lives: Arc::clone(self), id: id.clone() });
         let live = Arc::clone(self.lock().entry(id.clone()).or_default());
         // Asked only now: everybody who comes from here on finds this one, so no event can be added beside it.
         let name = id.clone();
@@ -94,10 +145,9 @@ impl Lives {
             .await
             .cloned();
         match feed {
-            Ok(feed) => Ok(Some(Held { live, feed })),
+            Ok(feed) => Ok(Some(Held { live, feed, _hold: hold })),
             Err(missing) => {
-                drop(live);
-                self.release(id);
+                drop((live, hold));
                 missing.map_or(Ok(None), Err)
             }
         }
@@ -109,7 +159,7 @@ impl Lives {
     }
 
     /// Forgets a thread that nobody holds any more.
-    pub(crate) fn release(&self, id: &ThreadId) {
+    fn release(&self, id: &ThreadId) {
         let mut all = self.lock();
         if all.get(id).is_some_and(|live| Arc::strong_count(live) == 1) {
             all.remove(id);
@@ -125,5 +175,26 @@ impl Lives {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Arc<Live>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn looks_wait_for_each_other_and_nobody_for_a_turn() {
+        let live = Arc::new(Live::default());
+        let look = live.begin(Doing::Look).await.unwrap();
+        let (second, _) = tokio::join!(live.begin(Doing::Turn), async {
+            tokio::task::yield_now().await;
+            drop(look);
+        });
+        let turn = second.unwrap();
+        assert!(live.begin(Doing::Look).await.is_none());
+        assert!(live.begin(Doing::Turn).await.is_none());
+        drop(turn);
+        assert!(live.begin(Doing::Look).await.is_some());
     }
 }

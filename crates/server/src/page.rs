@@ -5,13 +5,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use holon_core::digest::sha256;
 
 use crate::app::App;
 use crate::problem::Problem;
 
 /// The files of the page that came with this build, by path.
-pub const PAGE: &[(&str, &[u8])] = &[];
+pub const PAGE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 const PLAIN: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Holon</title>\
 <h1>Holon is up</h1><p>The API is described at <a href=\"/api/openapi.json\">/api/openapi.json</a>.</p></html>\n";
@@ -29,7 +30,7 @@ pub(crate) async fn serve(
     }
     let wanted = path.trim_start_matches('/');
     let find = |name: &str| app.setup.page.iter().find(|(known, _)| *known == name);
-    let (name, bytes): (&str, &[u8]) = match find(wanted) {
+    let (name, bytes): (&str, &'static [u8]) = match find(wanted) {
         Some((name, bytes)) => (name, bytes),
         // A file that is missing must not turn out to be the page.
         None if has_extension(wanted) && wanted != "index.html" => {
@@ -39,8 +40,11 @@ pub(crate) async fn serve(
     };
     let tag = format!("\"{}\"", &sha256(bytes)[..16]);
     let known = headers.get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == tag.as_bytes());
-    let mut response =
-        if known { StatusCode::NOT_MODIFIED.into_response() } else { bytes.to_vec().into_response() };
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Bytes::from_static(bytes).into_response()
+    };
     let set = response.headers_mut();
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind(name)));
     // Names with a digest in them never change what they hold.

@@ -36,6 +36,7 @@ pub(crate) struct Going {
 struct Gate {
     step: String,
     files: BTreeMap<String, String>,
+    paths: BTreeMap<String, PathBuf>,
     answer: Sender<Word>,
 }
 
@@ -64,6 +65,12 @@ impl Going {
     pub(crate) fn gate(&self) -> Option<(String, BTreeMap<String, String>)> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         gate.as_ref().map(|gate| (gate.step.clone(), gate.files.clone()))
+    }
+
+    /// Where the files are that the decision is about, by name.
+    pub(crate) fn gate_files(&self) -> BTreeMap<String, PathBuf> {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        gate.as_ref().map(|gate| gate.paths.clone()).unwrap_or_default()
     }
 
     /// Answers at the gate; `false` when it does not wait at one.
@@ -163,7 +170,8 @@ impl Gatekeeper for OverTheWire<'_> {
             .iter()
             .map(|(name, path)| (name.clone(), digest(path).unwrap_or_default()))
             .collect();
-        let gate = Gate { step: question.step.clone(), files, answer };
+        let paths = question.files.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
+        let gate = Gate { step: question.step.clone(), files, paths, answer };
         *self.going.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
         loop {
             match words.recv_timeout(LOOK) {

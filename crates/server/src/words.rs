@@ -33,7 +33,8 @@ impl Language {
         best.0
     }
 
-    fn pick(self, chinese: &str, english: &str) -> String {
+    /// The one of two texts that is in this language.
+    pub(crate) fn pick(self, chinese: &str, english: &str) -> String {
         match self {
             Self::Chinese => chinese.to_owned(),
             Self::English => english.to_owned(),

@@ -73,6 +73,7 @@ fn script() -> Result<Vec<Event>, Box<dyn std::error::Error>> {
             failing: vec!["parse::empty".into()],
             diagnostics: 0,
             duration_ms: 1,
+            changed: Vec::new(),
         }));
         facts.push(Fact::RoundEnded(RoundEnd { tokens: 900, diff_lines: round, ..RoundEnd::default() }));
     }

@@ -157,6 +157,12 @@ impl Budget {
         Some(Spent { kind: count.kind, label: count.label.clone(), used: count.used, first })
     }
 
+    /// Another plan begins: a budget of its own, and nothing to make good.
+    pub(crate) fn another_way(&mut self) {
+        self.branch = self.branch.saturating_add(1);
+        self.counts.clear();
+    }
+
     /// The branch is given up for another.
     pub(crate) fn switch(&mut self) {
         self.branch = self.branch.saturating_add(1);

@@ -4,6 +4,7 @@ mod cargo;
 mod go;
 mod jest;
 mod junit;
+mod loose;
 mod make;
 mod pytest;
 mod tap;
@@ -11,7 +12,7 @@ mod tap;
 use serde::{Deserialize, Serialize};
 
 use crate::event::CheckRan;
-use crate::signature::signature;
+use crate::signature::{signature, telling_line};
 
 /// Most failing cases told.
 const FAILING: usize = 200;
@@ -50,6 +51,12 @@ pub struct Report {
     pub diagnostics: u32,
     /// The signature of the first error.
     pub signature: String,
+    /// What names the failing cases where no known form does: only believed when the check failed.
+    #[serde(skip)]
+    hints: Vec<String>,
+    /// Whether `failing` only says where the failing cases are, as a target of make does.
+    #[serde(skip)]
+    vague: bool,
 }
 
 impl Report {
@@ -65,7 +72,12 @@ impl Report {
     }
 
     /// The fact for the supervisor.
-    pub fn into_fact(self, command: &str, exit: Option<i32>, duration_ms: u64) -> CheckRan {
+    pub fn into_fact(mut self, command: &str, exit: Option<i32>, duration_ms: u64) -> CheckRan {
+        let nameless = self.failing.is_empty() || self.vague;
+        if exit != Some(0) && nameless && !self.hints.is_empty() {
+            self.failing = self.hints;
+            self.failed = self.failed.max(u32::try_from(self.failing.len()).unwrap_or(u32::MAX));
+        }
         CheckRan {
             call: None,
             command: command.to_owned(),
@@ -76,6 +88,7 @@ impl Report {
             failing: self.failing,
             diagnostics: self.diagnostics,
             duration_ms,
+            changed: Vec::new(),
         }
     }
 }
@@ -155,7 +168,9 @@ fn of_words(words: &[&str]) -> Option<Runner> {
 /// scripts that call a runner are understood.
 pub fn read(runner: Runner, output: &str) -> Report {
     let mut report = by(runner, output);
-    if report.is_empty() {
+    // A target that failed says where the failing cases are, not which.
+    let vague = matches!(runner, Runner::Make | Runner::Other) && report.passed == 0 && report.failed == 0;
+    if report.is_empty() || vague {
         // JUnit first: nothing else looks like it.
         let others = [
             Runner::Junit,
@@ -168,9 +183,14 @@ pub fn read(runner: Runner, output: &str) -> Report {
         ];
         let found = others.into_iter().filter(|other| *other != runner).map(|other| by(other, output));
         if let Some(found) = found.into_iter().find(|found| !found.is_empty()) {
-            report = Report { diagnostics: report.diagnostics.max(found.diagnostics), ..found };
+            let diagnostics = report.diagnostics.max(found.diagnostics);
+            let failing = if found.failing.is_empty() { report.failing } else { found.failing };
+            report = Report { diagnostics, failing, ..found };
+        } else {
+            report.vague = vague;
         }
     }
+    report.hints = hints(output);
     report.failed = report.failed.max(u32::try_from(report.failing.len()).unwrap_or(u32::MAX));
     report.diagnostics = report.diagnostics.max(make::diagnostics(output));
     report.signature = signature(output);
@@ -188,6 +208,19 @@ fn by(runner: Runner, output: &str) -> Report {
         Runner::Jest => jest::read(output),
         Runner::Make | Runner::Other => make::read(output),
     }
+}
+
+/// What may name the failing cases of a check without a known form: lines marked as failures, else the telling one.
+fn hints(output: &str) -> Vec<String> {
+    let marked = loose::cases(output);
+    if !marked.is_empty() {
+        return marked;
+    }
+    let own = |line: &&str| !(line.starts_with("make") && line.contains("***"));
+    let rest: Vec<&str> = output.lines().filter(own).collect();
+    let rest = rest.join("\n");
+    let line = plain(telling_line(&rest));
+    if line.trim().is_empty() { Vec::new() } else { vec![crate::key::clip(line.trim(), NAME)] }
 }
 
 /// The number directly before a word, as in `3 passed`.

@@ -207,6 +207,7 @@ mod tests {
         outside: false,
         succeeded: false,
         written: Vec::new(),
+        drought: false,
     };
 
     fn up(watch: &Watch, named: u32, changed: u32) -> Vec<(Deviation, u32)> {

@@ -145,6 +145,14 @@ const fn domain_of(intent: Intent) -> Domain {
     }
 }
 
+/// Whether a goal wants an answer and nothing changed, by how it begins and ends.
+pub(crate) fn is_question(goal: &str) -> bool {
+    let first: String = goal.trim_start().chars().take_while(|c| c.is_alphabetic()).collect();
+    let first = first.to_lowercase();
+    let begins = WORDS.question.iter().chain(&WORDS.inspect).any(|word| *word == first);
+    begins || goal.trim_end().ends_with('?')
+}
+
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Words {
@@ -233,6 +241,20 @@ mod tests {
         }
         for intent in [Intent::Docs, Intent::Inspect, Intent::Question] {
             assert!(!intent.uses_graph() && !domain_of(intent).is_critical());
+        }
+    }
+
+    #[test]
+    fn questions_are_told_by_how_they_begin_and_end() {
+        for (goal, expect) in [
+            ("What does src/a.rs do", true),
+            ("Explain the parser", true),
+            ("The parser is slow, isn't it?", true),
+            ("Fix what is broken", false),
+            ("Make it what it was", false),
+            ("", false),
+        ] {
+            assert_eq!(is_question(goal), expect, "{goal}");
         }
     }
 }

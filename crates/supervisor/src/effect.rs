@@ -24,6 +24,11 @@ pub enum Effect {
     Phase(PhaseChange),
     /// The plan changed.
     Graph(GraphChange),
+    /// The loop is to run this check at once and tell what came of it: a takeover begins with facts.
+    Check {
+        /// The command line, one of those the run was told of.
+        command: String,
+    },
     /// The run ends here.
     Stop(Stop),
     /// For the timeline.

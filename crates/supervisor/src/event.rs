@@ -35,6 +35,8 @@ pub enum Fact {
     RoundEnded(RoundEnd),
     /// The model says that it is done; answered by one gate decision. Comes before the end of its round.
     ModelDone,
+    /// The model says that it cannot do it; answered and placed as when it is done.
+    ModelGaveUp,
     /// A person asks the supervisor to take over.
     UserForceTakeover {
         /// Who asked, for the timeline.
@@ -201,6 +203,9 @@ pub struct CheckRan {
     /// Its wall time.
     #[serde(default)]
     pub duration_ms: u64,
+    /// Files it changed, where the host ran it: those of a call are told with the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<FileChange>,
 }
 
 impl CheckRan {
@@ -230,13 +235,16 @@ pub struct RoundEnd {
     /// Lines changed since the run began, from the real diff.
     #[serde(default)]
     pub diff_lines: u32,
+    /// Files found changed that no call told of: the work of background jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<FileChange>,
     /// The workspace as it is, when the caller has looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Workspace>,
 }
 
 /// The workspace, as found by looking.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
     /// What git says.
     pub git: GitState,
@@ -245,6 +253,9 @@ pub struct Workspace {
     /// Every file that differs from the base, with its content now.
     #[serde(default)]
     pub changed: Vec<FileHash>,
+    /// Tests that were there and have lost lines since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shrunk_tests: Vec<String>,
 }
 
 /// The repository's own state.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CheckRan, Fact};
+use crate::event::{CheckRan, Evidence, Fact};
 use crate::goal::{self, PATH};
-use crate::key::{clip, clip_path, key, push_bounded};
+use crate::key::{Hash, clip, clip_path, key, push_bounded};
 use crate::ledger::{EntryId, Found, for_each};
 
 const READS: usize = 96;
@@ -18,8 +18,14 @@ const CASE: usize = 80;
 pub(crate) const COMMAND: usize = 160;
 /// Reading new files is new evidence for so many rounds of a run.
 const READING_ROUNDS: u32 = 8;
+/// Where checks are known, changes alone are new evidence for so many rounds after one last turned greener.
+const DROUGHT: u32 = 16;
+/// A check that passed where it had just failed has to pass so often in a row.
+const STREAK: u32 = 3;
 /// Calls whose success is remembered, for the trend.
 const OUTCOMES: u32 = 8;
+/// Results of checks that were seen.
+const RESULTS: usize = 48;
 
 /// Evidence as the reducer sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +40,16 @@ pub struct Known {
     child: Option<EntryId>,
     said: Option<(EntryId, u32)>,
     green_at: Option<u64>,
+    /// Results of checks that came up before: coming back to one is no progress.
+    results: Vec<u64>,
+    /// Calls that may have changed what no hash shows, such as what is installed.
+    doings: u64,
+    /// The round in which a check last turned greener.
+    greener_in: u32,
+    /// The cases of the last check that failed in this run, or its command.
+    failed_last: Vec<String>,
+    /// Tests that were there and have lost lines.
+    pub(crate) shrunk_tests: Vec<String>,
     outcomes: u32,
     calls: u32,
     /// How often something was asked for that cannot be undone.
@@ -56,6 +72,8 @@ pub struct ChangedFile {
     /// The last change.
     pub entry: EntryId,
     content: u64,
+    /// Whether it was there before.
+    pub(crate) old: bool,
 }
 
 /// The last result of one check.
@@ -75,6 +93,21 @@ pub struct CheckState {
     pub failed: u32,
     /// How bad it is: 0 when it passed.
     score: u64,
+    /// How often in a row it passed, since it failed on this very version with nothing in between; 0 when it did not.
+    luck: u32,
+    doings: u64,
+}
+
+impl CheckState {
+    /// The failing cases, or the command when it names none.
+    pub(crate) fn cases(&self) -> Vec<String> {
+        if self.failing.is_empty() { vec![format!("`{}`", self.command)] } else { self.failing.clone() }
+    }
+
+    /// Whether it passed only after it had failed on the same state, and not often enough since.
+    pub const fn is_luck(&self) -> bool {
+        self.luck > 0 && self.luck < STREAK
+    }
 }
 
 /// What one round brought.
@@ -96,6 +129,8 @@ pub struct RoundEvidence {
     pub succeeded: bool,
     /// The distinct files written.
     pub written: Vec<u64>,
+    /// No check turned greener for very long, so that changes alone are nothing new.
+    pub drought: bool,
 }
 
 /// What a single fact brought.
@@ -110,6 +145,12 @@ impl Known {
     /// Takes in what a fact proves.
     pub(crate) fn absorb(&mut self, fact: &Fact, round: u32, named: &[String]) -> Brought {
         let mut brought = Brought::default();
+        if let Fact::ToolFinished(done) = fact
+            && !done.check
+            && (done.exit.is_some() || done.evidence == Evidence::default())
+        {
+            self.doings += 1;
+        }
         for_each(fact, |found| {
             self.entries += 1;
             let entry = EntryId(self.entries);
@@ -179,11 +220,12 @@ impl Known {
         }
         let path = shorten(path);
         let old = self.changed.iter().position(|file| file.path == path).map(|at| self.changed.remove(at));
-        let path = old.map_or_else(|| path.into_owned(), |old| old.path);
+        let (path, old) =
+            old.map_or_else(|| (path.into_owned(), !before.is_empty()), |file| (file.path, file.old));
         if self.changed.len() >= CHANGED {
             self.forgotten = self.forgotten.saturating_add(1);
         }
-        push_bounded(&mut self.changed, ChangedFile { path, entry, content }, CHANGED);
+        push_bounded(&mut self.changed, ChangedFile { path, entry, content, old }, CHANGED);
     }
 
     fn check(&mut self, check: &CheckRan, entry: EntryId) -> (bool, bool) {
@@ -197,19 +239,49 @@ impl Known {
         let score = if ok { 0 } else { (u64::from(check.diagnostics) << 32 | u64::from(failed)).max(1) };
         let before =
             self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
-        // Without a change in between, another result is luck.
-        let greener = before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
-        let verified = ok && self.green_at != Some(self.version);
-        if ok {
+        // Without a change in between, another result is luck; one that was there before is going round in circles.
+        let novel = self.is_novel(&command, check, score);
+        let greener =
+            novel && before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
+        let luck = match &before {
+            Some(old) if ok && old.version == self.version && old.doings == self.doings => match old.ok {
+                true => old.luck + u32::from(old.luck > 0),
+                false => 1,
+            },
+            _ => 0,
+        };
+        let (version, doings) = (self.version, self.doings);
+        let failing = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
+        let state = CheckState { command, entry, version, ok, failing, failed, score, luck, doings };
+        let proven = ok && !state.is_luck();
+        let verified = proven && self.green_at != Some(self.version);
+        if proven {
             self.green_at = Some(self.version);
         }
-        let failing = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
-        let state = CheckState { command, entry, version: self.version, ok, failing, failed, score };
+        if !ok {
+            self.failed_last = state.cases();
+        }
         push_bounded(&mut self.checks, state, CHECKS);
         self.round.greener |= greener;
         self.round.verified |= verified;
         self.outcome(ok);
         (greener, verified)
+    }
+
+    /// Whether a result is one that was not there before, and remembers it.
+    fn is_novel(&mut self, command: &str, check: &CheckRan, score: u64) -> bool {
+        let mut cases: Vec<&str> = check.failing.iter().map(String::as_str).collect();
+        cases.sort_unstable();
+        let mut hash = Hash::new();
+        hash.add(command);
+        hash.number(score);
+        cases.into_iter().for_each(|case| hash.add(case));
+        let result = hash.end();
+        let novel = !self.results.contains(&result);
+        if novel {
+            push_bounded(&mut self.results, result, RESULTS);
+        }
+        novel
     }
 
     /// Remembers whether a call or check succeeded.
@@ -225,9 +297,14 @@ impl Known {
         if calls < 4 { 0 } else { self.outcomes.count_ones() * 1000 / calls }
     }
 
-    /// Closes the round's account and opens the next.
-    pub(crate) fn end_round(&mut self) -> RoundEvidence {
-        std::mem::take(&mut self.round)
+    /// Closes the round's account and opens the next; whether there is anything that could turn greener.
+    pub(crate) fn end_round(&mut self, round: u32, checkable: bool) -> RoundEvidence {
+        let mut evidence = std::mem::take(&mut self.round);
+        if evidence.greener || evidence.verified {
+            self.greener_in = round;
+        }
+        evidence.drought = checkable && round.saturating_sub(self.greener_in) > DROUGHT;
+        evidence
     }
 
     /// The workspace's version: every mutation counts one.
@@ -270,7 +347,20 @@ impl Known {
         if self.fresh_red().is_some() {
             return None;
         }
+        if self.fresh_luck().is_some() {
+            return None;
+        }
         self.checks.iter().rev().find(|check| check.ok && self.is_fresh(check))
+    }
+
+    /// The cases that failed last in this run, whatever was since.
+    pub(crate) fn failed_last(&self) -> &[String] {
+        &self.failed_last
+    }
+
+    /// A fresh check that passed by luck.
+    pub(crate) fn fresh_luck(&self) -> Option<&CheckState> {
+        self.checks.iter().rev().find(|check| check.is_luck() && self.is_fresh(check))
     }
 
     /// A fresh failing check.
@@ -330,7 +420,10 @@ fn shorten(path: &str) -> Cow<'_, str> {
 impl RoundEvidence {
     /// Whether anything new is known.
     pub fn is_new(&self, round: u32) -> bool {
-        self.named_change || self.greener || self.verified || (self.read && round <= READING_ROUNDS)
+        (self.named_change && !self.drought)
+            || self.greener
+            || self.verified
+            || (self.read && round <= READING_ROUNDS)
     }
 }
 
@@ -348,7 +441,7 @@ mod tests {
         for fact in facts {
             known.absorb(fact, 1, &named(names));
         }
-        known.end_round()
+        known.end_round(1, false)
     }
 
     #[test]
@@ -357,13 +450,13 @@ mod tests {
         assert!(evidence.is_new(1) && evidence.is_new(8) && !evidence.is_new(9));
         let mut known = Known::default();
         known.absorb(&read("c1", "a.rs", "h"), 1, &[]);
-        known.end_round();
+        known.end_round(1, false);
         known.absorb(&read("c2", "a.rs", "h"), 2, &[]);
-        assert!(!known.end_round().is_new(2), "the same file again");
+        assert!(!known.end_round(1, false).is_new(2), "the same file again");
         known.absorb(&write("c3", "b.rs", "", "x"), 3, &[]);
-        known.end_round();
+        known.end_round(1, false);
         known.absorb(&read("c4", "b.rs", "x"), 3, &[]);
-        assert!(!known.end_round().is_new(3), "one's own work");
+        assert!(!known.end_round(1, false).is_new(3), "one's own work");
     }
 
     #[test]
@@ -374,10 +467,10 @@ mod tests {
         let mut known = Known::default();
         let names = named(&["a.rs"]);
         known.absorb(&write("c1", "a.rs", "1", "2"), 1, &names);
-        known.end_round();
+        known.end_round(1, false);
         known.absorb(&write("c2", "a.rs", "2", "1"), 2, &names);
         known.absorb(&write("c3", "a.rs", "1", "2"), 2, &names);
-        assert!(!known.end_round().is_new(2), "to and fro");
+        assert!(!known.end_round(1, false).is_new(2), "to and fro");
     }
 
     #[test]
@@ -399,7 +492,7 @@ mod tests {
                 known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
             }
             let brought = known.absorb(&second, 1, &[]);
-            assert_eq!((brought.greener, known.end_round().greener), (expect, expect), "{second:?}");
+            assert_eq!((brought.greener, known.end_round(1, false).greener), (expect, expect), "{second:?}");
         };
         let red = |cases: &[&str]| check_ran("t", 1, cases);
         let broken = |errors: u32| {
@@ -426,8 +519,58 @@ mod tests {
         assert!(known.absorb(&green, 1, &[]).verified);
         assert!(!known.absorb(&green, 1, &[]).verified);
         known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
-        assert!(!known.absorb(&check_ran("t", 1, &["x"]), 1, &[]).verified);
         assert!(known.absorb(&green, 1, &[]).verified);
+    }
+
+    #[test]
+    fn luck_is_no_success() {
+        let (red, green) = (check_ran("t", 1, &["x"]), check_ran("t", 0, &[]));
+        let mut known = Known::default();
+        known.absorb(&red, 1, &[]);
+        for expect in [false, false, true] {
+            assert_eq!(known.absorb(&green, 1, &[]).verified, expect, "passing is proven by the third time");
+            assert_eq!((known.fresh_green().is_some(), known.fresh_luck().is_none()), (expect, expect));
+        }
+        known.absorb(&red, 1, &[]);
+        let mut installed = crate::scene::finished("c", true, Evidence::default());
+        installed.exit = Some(0);
+        known.absorb(&Fact::ToolFinished(installed), 1, &[]);
+        known.absorb(&green, 1, &[]);
+        assert!(known.fresh_green().is_some(), "something was done in between");
+        known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+        known.absorb(&red, 1, &[]);
+        known.absorb(&write("c2", "a.rs", "2", "3"), 1, &[]);
+        assert!(known.absorb(&green, 1, &[]).verified, "something was changed in between");
+    }
+
+    #[test]
+    fn going_to_and_fro_between_results_is_no_progress() {
+        let mut known = Known::default();
+        let mut content = 0;
+        let mut turn = |cases: &[&str]| {
+            content += 1;
+            known.absorb(&write("c", "a.rs", &content.to_string(), &format!("{content}x")), 1, &[]);
+            known.absorb(&check_ran("t", 1, cases), 1, &[]).greener
+        };
+        assert!(!turn(&["a", "b"]));
+        assert!(turn(&["a"]), "fewer");
+        assert!(!turn(&["a", "b"]) && !turn(&["a"]), "where it was before");
+        assert!(!turn(&["a", "b"]) && turn(&["b"]), "another one is mended");
+    }
+
+    #[test]
+    fn changes_alone_do_not_count_for_ever() {
+        let mut known = Known::default();
+        let mut round = |round: u32, checkable: bool| {
+            known.absorb(&write("c", &format!("{round}.rs"), "", "x"), round, &[]);
+            known.end_round(round, checkable).is_new(round)
+        };
+        assert!(round(DROUGHT, true) && !round(DROUGHT + 1, true));
+        assert!(round(DROUGHT + 2, false), "where nothing can be checked, they do");
+        known.absorb(&check_ran("t", 0, &[]), 30, &[]);
+        known.end_round(30, true);
+        known.absorb(&write("c", "z.rs", "", "x"), 40, &[]);
+        assert!(known.end_round(40, true).is_new(40), "a check has passed since");
     }
 
     #[test]
@@ -437,6 +580,7 @@ mod tests {
         assert!(known.fresh_green().is_some());
         known.absorb(&check_ran("lint", 1, &[]), 1, &[]);
         assert!(known.fresh_green().is_none() && known.fresh_red().is_some());
+        known.absorb(&write("c0", "a.rs", "0", "1"), 1, &[]);
         known.absorb(&check_ran("lint", 0, &[]), 1, &[]);
         assert!(known.fresh_green().is_some());
         known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);

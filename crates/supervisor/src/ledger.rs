@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CheckRan, Event, Fact};
+use crate::event::{CheckRan, Event, Fact, FileChange};
 
 /// Names one entry; counts from 1 without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,9 +62,7 @@ pub(crate) fn for_each<'a>(fact: &'a Fact, mut take: impl FnMut(Found<'a>)) {
         Fact::ToolFinished(done) => {
             let evidence = &done.evidence;
             evidence.read.iter().for_each(|file| take(Found::Read { path: &file.path, hash: &file.hash }));
-            for change in evidence.changed.iter().filter(|change| change.is_real()) {
-                take(Found::Changed { path: &change.path, before: &change.before, after: &change.after });
-            }
+            changes(&evidence.changed, &mut take);
             if evidence.results > 0 {
                 take(Found::Searched(evidence.results));
             }
@@ -76,9 +74,23 @@ pub(crate) fn for_each<'a>(fact: &'a Fact, mut take: impl FnMut(Found<'a>)) {
                 take(Found::Command { call: done.call.as_str(), exit, ok, duration_ms });
             }
         }
-        Fact::CheckRan(check) => take(Found::Check(check)),
-        Fact::RoundEnded(end) if end.text => take(Found::Said),
+        Fact::CheckRan(check) => {
+            changes(&check.changed, &mut take);
+            take(Found::Check(check));
+        }
+        Fact::RoundEnded(end) => {
+            changes(&end.changed, &mut take);
+            if end.text {
+                take(Found::Said);
+            }
+        }
         _ => {}
+    }
+}
+
+fn changes<'a>(list: &'a [FileChange], take: &mut impl FnMut(Found<'a>)) {
+    for change in list.iter().filter(|change| change.is_real()) {
+        take(Found::Changed { path: &change.path, before: &change.before, after: &change.after });
     }
 }
 
@@ -174,6 +186,14 @@ mod tests {
         assert_eq!(ledger.entries()[2].version, 1);
         assert_eq!(ledger.get(EntryId(0)), None);
         assert_eq!(ledger.get(EntryId(4)), None);
+        let change = FileChange { path: "b.rs".into(), before: "1".into(), after: "2".into() };
+        let end = crate::event::RoundEnd { changed: vec![change.clone()], ..Default::default() };
+        ledger.absorb(&Scene::event(Fact::RoundEnded(end)));
+        assert_eq!((ledger.version(), ledger.entries().len()), (2, 4), "a background job");
+        let Fact::CheckRan(mut check) = check_ran("cargo test", 0, &[]) else { return };
+        check.changed = vec![change];
+        ledger.absorb(&Scene::event(Fact::CheckRan(check)));
+        assert_eq!((ledger.version(), ledger.is_fresh(EntryId(6))), (3, true), "a check that writes is fresh");
     }
 
     #[test]

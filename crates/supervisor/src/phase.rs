@@ -73,7 +73,12 @@ pub struct PhaseState {
     tokens: u64,
     extended: bool,
     takeovers: u32,
+    /// Takeovers since a check last turned greener.
+    fruitless: u32,
 }
+
+/// So many takeovers in a row may come to nothing.
+const FRUITLESS: u32 = 2;
 
 impl PhaseState {
     /// Who leads.
@@ -115,6 +120,9 @@ impl PhaseState {
             return Outcome::default();
         }
         let mut out = Outcome::default();
+        if seen.verified {
+            self.fruitless = 0;
+        }
         match self.phase {
             Phase::Free => self.consider(seen, config, &mut out),
             Phase::Takeover => self.recover(seen, config, &mut out),
@@ -150,6 +158,10 @@ impl PhaseState {
             || seen.readings.iter().any(Reading::is_double);
         if asked || (seen.critical && risky) {
             self.take_over(name(worst.signal), false, seen, out);
+            // A person may ask as often as they like.
+            if !asked && self.fruitless > FRUITLESS {
+                out.spent = Some("relapses");
+            }
         }
     }
 
@@ -157,6 +169,7 @@ impl PhaseState {
         if !same {
             (self.rounds, self.tokens, self.extended) = (0, 0, false);
             self.takeovers = self.takeovers.saturating_add(1);
+            self.fruitless = self.fruitless.saturating_add(1);
         }
         self.clean = 0;
         self.change(Phase::Takeover, &format!("takeover:{why}"), seen, out);
@@ -434,5 +447,24 @@ mod tests {
         let outcome = state.end_round(&seen(&both), &Config::default());
         assert_eq!(outcome.changes[0].reason, "takeover:no_progress");
         assert_eq!(outcome.changes[0].signals, both);
+    }
+
+    #[test]
+    fn takeovers_that_come_to_nothing_end_the_run() {
+        let config = Config::default();
+        let turn = |state: &mut PhaseState, seen: &Observation<'_>| state.end_round(seen, &config).spent;
+        let mut state = PhaseState::default();
+        let take_and_cool = |state: &mut PhaseState| {
+            let spent = turn(state, &seen(&REPEAT));
+            if spent.is_none() {
+                walk(state, 7, &seen(&[]));
+                assert_eq!(state.phase(), Phase::Free);
+            }
+            spent
+        };
+        assert_eq!([take_and_cool(&mut state), take_and_cool(&mut state)], [None, None]);
+        assert_eq!(take_and_cool(&mut state.clone()), Some("relapses"));
+        state.end_round(&Observation { verified: true, ..seen(&[]) }, &config);
+        assert_eq!(take_and_cool(&mut state), None, "something turned greener in between");
     }
 }

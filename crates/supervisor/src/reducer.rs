@@ -8,7 +8,7 @@ mod tool;
 use serde_json::{Value, json};
 
 use crate::correction::{CorrectionKind, Moment};
-use crate::domain::{Complexity, classify};
+use crate::domain::{Complexity, Intent, classify, is_question};
 use crate::effect::{Effect, Gate, Rule, Stop, StopKind, Subject, Verdict};
 use crate::event::{Event, Fact, Setup};
 use crate::goal::{PATH, named_paths, named_steps};
@@ -17,7 +17,7 @@ use crate::known::COMMAND;
 use crate::mode::{Conditions, Mode, RoundFacts, Signal};
 use crate::state::State;
 use crate::timeline::{Kind, Record};
-use crate::verification::Word;
+use crate::verification::{Word, Work};
 
 /// Longest goal kept.
 const GOAL: usize = 1200;
@@ -51,7 +51,8 @@ impl Step<'_> {
             Fact::ToolFinished(done) => self.tool_finished(fact, done),
             Fact::CheckRan(check) => self.check_ran(fact, check),
             Fact::RoundEnded(end) => self.round_ended(fact, end),
-            Fact::ModelDone => self.model_done(),
+            Fact::ModelDone => self.model_done(false),
+            Fact::ModelGaveUp => self.model_done(true),
             Fact::UserForceTakeover { by } => self.user_takeover(by),
             Fact::CheckpointResumed => self.resumed(),
             Fact::EngineError { what } => self.engine_error(what),
@@ -81,20 +82,34 @@ impl Step<'_> {
         self.decide_mode(None);
     }
 
-    fn model_done(&mut self) {
+    fn model_done(&mut self, gave_up: bool) {
         let s = &mut *self.s;
         if !s.config.level.decides_mode() {
             return self.answer_done(Verdict::Allow, Rule::Trust, String::new());
         }
-        match s.verification.done(&s.known, &s.checks) {
+        let tests = matches!(s.intent, Intent::Test | Intent::Refactor);
+        let changes = s.domain.is_critical() && !is_question(&s.goal);
+        let work = Work { changes, tests, goal: &s.goal, named: &s.named };
+        match s.verification.done(&s.known, &s.checks, work) {
             Word::Accepted => self.answer_done(Verdict::Allow, Rule::Verification, String::new()),
+            Word::LookFirst => {
+                let why = "a check is run first".to_owned();
+                self.answer_done(Verdict::Block, Rule::Verification, why);
+                self.ask_for_facts();
+            }
             Word::NotYet(why) => {
                 self.log(Kind::Failure, "verification:not_yet", json!({"why": why}));
                 self.answer_done(Verdict::Block, Rule::Verification, why);
+                self.ask_for_facts();
             }
             Word::Ends(kind, why) => {
                 self.answer_done(Verdict::Block, Rule::Verification, why.clone());
-                self.stop(kind, why, Kind::Failure, "verification:unverified");
+                if gave_up {
+                    let why = format!("the agent gave up. {why}");
+                    self.stop(StopKind::UserCheckpoint, why, Kind::Failure, "verification:gave_up");
+                } else {
+                    self.stop(kind, why, Kind::Failure, "verification:unverified");
+                }
             }
         }
     }

@@ -47,8 +47,7 @@ impl Snapshot<'_> {
 
     /// The failing cases, or the failing command when it names none.
     pub(crate) fn cases(&self) -> Vec<String> {
-        let Some(check) = self.failing() else { return Vec::new() };
-        if check.failing.is_empty() { vec![format!("`{}`", check.command)] } else { check.failing.clone() }
+        self.failing().map(CheckState::cases).unwrap_or_default()
     }
 }
 

@@ -55,7 +55,16 @@ pub(crate) fn check_ran(command: &str, exit: i32, failing: &[&str]) -> Fact {
         failing: failing.iter().map(ToString::to_string).collect(),
         diagnostics: 0,
         duration_ms: 1,
+        changed: Vec::new(),
     })
+}
+
+/// A check that a call of the model was.
+pub(crate) fn of_call(call: &str, fact: Fact) -> Fact {
+    match fact {
+        Fact::CheckRan(check) => Fact::CheckRan(CheckRan { call: call.parse().ok(), ..check }),
+        other => other,
+    }
 }
 
 pub(crate) fn proposal(call: &str, class: ToolClass, target: &str) -> Proposal {
@@ -115,7 +124,7 @@ impl Scene {
             calls: 0,
             content: 0,
             diff_lines: 0,
-            workspace: Some(Workspace { git: GitState::Normal, verified: true, changed: Vec::new() }),
+            workspace: Some(Workspace { git: GitState::Normal, verified: true, ..Workspace::default() }),
             tokens: 100,
         };
         scene.feed(Fact::RunStarted(Box::new(setup)));
@@ -155,6 +164,7 @@ impl Scene {
             text,
             text_only: text,
             diff_lines: self.diff_lines,
+            changed: Vec::new(),
             workspace: self.workspace.clone(),
         };
         self.feed(Fact::RoundEnded(end))
@@ -239,7 +249,7 @@ impl Scene {
             let mut done = finished(&call, failing.is_empty(), Evidence::default());
             (done.exit, done.check) = (Some(i32::from(!failing.is_empty())), true);
             self.feed(Fact::ToolFinished(done));
-            self.feed(check_ran(command, i32::from(!failing.is_empty()), failing));
+            self.feed(of_call(&call, check_ran(command, i32::from(!failing.is_empty()), failing)));
         }
         gate.verdict
     }

@@ -52,6 +52,7 @@ impl Shadow {
             Effect::Graph(_) => {
                 ("graph".to_owned(), json!({"progress": self.state.graph().map(|g| g.progress())}))
             }
+            Effect::Check { command } => ("check".to_owned(), json!({"command": command})),
             Effect::Stop(stop) => ("stop".to_owned(), json!(stop)),
         };
         Some(Record {

@@ -41,7 +41,7 @@ fn fold(line: &str) -> String {
 }
 
 /// The first line that says something: one about an error before any other.
-fn telling_line(text: &str) -> &str {
+pub(crate) fn telling_line(text: &str) -> &str {
     const WORDS: [&str; 7] = ["error", "panicked", "exception", "failed", "fatal", "cannot", "not found"];
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200);
     let tells = |line: &&str| {

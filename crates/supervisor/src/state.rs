@@ -165,6 +165,11 @@ impl State {
         &self.watch
     }
 
+    /// Whether the model's word that it is done waits for a check, to be asked about again after it.
+    pub const fn waits_for_check(&self) -> bool {
+        self.verification.is_looking()
+    }
+
     /// Whether a plan is followed.
     pub fn graph_active(&self) -> bool {
         self.graph.as_ref().is_some_and(TaskGraph::is_active)

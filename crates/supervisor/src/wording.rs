@@ -48,6 +48,8 @@ pub(crate) fn recovery(state: &State, cause: &str) -> String {
                 if let Some(node) = graph.current() {
                     line(&mut text, &format!("One step at a time. Next step: {}", next_step(node, state)));
                 }
+            } else {
+                line(&mut text, &format!("Next step: {}.", next_without_plan(state)));
             }
         }
         Tier::WriteIntent => {
@@ -75,15 +77,18 @@ pub(crate) fn hint(graph: &TaskGraph, node: &Node, named: &[String]) -> String {
 
 /// What to do next in forced without a plan.
 pub(crate) fn step_hint(state: &State) -> String {
+    format!("{GRAPH_TAG} Next: {}.", next_without_plan(state))
+}
+
+fn next_without_plan(state: &State) -> String {
     let known = state.known();
-    let next = if let Some(red) = known.fresh_red() {
+    if let Some(red) = known.fresh_red() {
         format!("repair what `{}` reports{}, one file per call", red.command, list(": ", &red.failing))
     } else if known.version() > 0 && known.fresh_green().is_none() && !state.checks().is_empty() {
         format!("run `{}` on what you changed", state.checks()[0].command)
     } else {
         "one file per write, and a check after it".to_owned()
-    };
-    format!("{GRAPH_TAG} Next: {next}.")
+    }
 }
 
 /// Why a call is not let through by the budget, or is and costs the branch.
@@ -185,6 +190,11 @@ fn next_step(node: &Node, state: &State) -> String {
     {
         let _ = write!(step, ". Run `{}`", check.command);
     }
+    if node.kind.writes()
+        && let Some(command) = state.known().checks().last().map(|check| &check.command)
+    {
+        let _ = write!(step, ". Then run `{command}`");
+    }
     step.push_str(&format!(". Tools: {}.", suggested(node.kind)));
     step
 }
@@ -200,6 +210,9 @@ fn avoid(text: &mut String, state: &State) {
             Counted::CommandRetries => format!("`{label}` ({used} failures)"),
             Counted::ErrorRepeats => format!("what led to \"{label}\" ({used} times)"),
         });
+    }
+    for (signature, count) in state.watch().repeated().into_iter().take(2) {
+        items.push(format!("what led to \"{signature}\" ({count} times)"));
     }
     for (path, count) in state.watch().looped().into_iter().take(2) {
         items.push(format!("the same kind of edit of {path} ({count} so far)"));

@@ -25,6 +25,7 @@ pub mod github;
 mod identity;
 mod invocation;
 mod leaks;
+pub mod lost;
 pub mod model;
 mod output;
 mod reach;

@@ -113,8 +113,7 @@ export const api = {
   takeover: (thread: string) => json<{ asked: boolean }>(`/api/threads/${id(thread)}/takeover`, asJson("POST", {})),
   runs: () => json<{ runs: C.Run[] }>("/api/runs?limit=100"),
   run: (run: string) => json<C.RunDetail>(`/api/runs/${id(run)}`),
-  runFile: async (run: string, path: string) =>
-    (await request(`/api/runs/${id(run)}/files/${path.split("/").map(id).join("/")}`)).text(),
+  runFile: async (run: string, path: string) => (await request(`/api/runs/${id(run)}/files/${id(path)}`)).text(),
   startRun: (body: { workspace: string; goal: string; mode?: string; gate?: string }) =>
     json<{ id: string }>("/api/runs", asJson("POST", body)),
   gate: (run: string, decision: "approve" | "reject", comment: string) =>

@@ -175,10 +175,7 @@ export type StreamEvent = { [N in EventName]: { seq: number | null; name: N; dat
 
 export interface ChangedFile {
   path: string;
-  status: "added" | "modified" | "deleted" | "renamed";
-  insertions: number;
-  deletions: number;
-  binary: boolean;
+  status: "added" | "modified" | "deleted";
 }
 
 export interface Diff {
@@ -215,7 +212,8 @@ export interface ModeInfo {
   description: string;
   source: string;
   access: string;
-  chat: boolean;
+  /** What the mode is called in a chat, if it is one there. */
+  chat: string | null;
   rows: { key: string; value: unknown; origin: string }[];
 }
 

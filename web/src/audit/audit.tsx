@@ -130,7 +130,7 @@ function AuditRow({ entry }: { entry: AuditEntry }) {
       <td>
         <code>{entry.action}</code>
       </td>
-      <td>
+      <td className="audit-thread">
         {entry.thread && <code title={entry.thread}>{entry.thread.slice(0, 14)}</code>}
         {entry.turn !== null && <span className="faint"> · {entry.turn}</span>}
       </td>

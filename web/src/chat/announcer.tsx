@@ -24,8 +24,10 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
     else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: trouble.text }));
     else if (!before.busy && busy) setWords(t("announce.working"));
     else if (before.busy && !busy) {
-      const answer = view.entries.findLast((entry) => entry.kind === "answer" || entry.kind === "said");
-      setWords(answer?.kind === "answer" ? t("announce.answer", { text: answer.text.slice(0, LONGEST) }) : t("announce.done"));
+      const last = view.entries.findLast((entry) => ["answer", "said", "asked", "trouble"].includes(entry.kind));
+      // A question or trouble has been announced when it came, and counts more than the words before it.
+      if (last?.kind === "asked" || last?.kind === "trouble") return;
+      setWords(last?.kind === "answer" ? t("announce.answer", { text: last.text.slice(0, LONGEST) }) : t("announce.done"));
     }
   }, [view, busy, loaded, t]);
   return (

@@ -74,6 +74,8 @@ class Draft {
     view.turn = data.turn;
     view.mode = data.mode;
     view.round = 0;
+    // Each message has a supervisor of its own; one that only asks for its report changes nothing.
+    if (data.message?.trim() !== "~supervisor") Object.assign(view, { graph: null, supervision: null });
     this.add({
       kind: "said", key: this.key(), turn: data.turn, mode: data.mode, text: data.message ?? "", files: data.files ?? [], at: data.at ?? null,
     });
@@ -108,7 +110,7 @@ class Draft {
   private toolStart(data: Events["tool_start"]): void {
     this.settleText();
     const decision = data.decision ?? "allow";
-    const state = decision === "deny" ? "denied" : decision === "ask" ? "waiting" : "running";
+    const state = decision === "deny" ? "denied" : decision === "ask" ? "waiting" : data.tool === "ask_user" && this.answered(data.call) ? "ok" : "running";
     const at = this.findTool(data.call);
     const known = this.view.entries[at] as ToolUse | undefined;
     const entry: ToolUse = {
@@ -129,6 +131,12 @@ class Draft {
     };
     if (known) this.view.entries[at] = entry;
     else this.add(entry);
+  }
+
+  /** A question is over when it is answered; nothing else comes of its call. */
+  private answered(call: string): boolean {
+    const { entries, turn } = this.view;
+    return entries.some((entry) => entry.kind === "asked" && entry.turn === turn && entry.closed && entry.interrupt.questions?.some((question) => question.call === call));
   }
 
   private toolEnd(data: Events["tool_end"]): void {

@@ -1,8 +1,9 @@
 /** What the thread changed in its copy; nothing is in the workspace before it is applied. */
 
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Diff } from "../api/contract";
+import { type FilePatch, parsePatch } from "../conversation/patch";
 import type { Session, Snapshot } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { Dialog } from "../ui/dialog";
@@ -22,23 +23,17 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
   const { busy, loaded } = state;
   const { touched } = state.view;
   const asked = useRef(0);
-  const lastAsked = useRef(0);
 
   useEffect(() => {
-    if (!loaded) return;
-    // While a turn runs, its changes are looked at every other second; at its end, at once.
-    const since = Date.now() - lastAsked.current;
-    const timer = setTimeout(
-      () => {
-        const mine = ++asked.current;
-        lastAsked.current = Date.now();
-        api.diff(session.id).then(
-          (found) => mine === asked.current && setDiff(found),
-          (failure: unknown) => mine === asked.current && setError(failure),
-        );
-      },
-      busy ? Math.max(60, 2000 - since) : 60,
-    );
+    // While a turn runs, its files are in motion: they are looked at when it is over.
+    if (!loaded || busy) return;
+    const timer = setTimeout(() => {
+      const mine = ++asked.current;
+      api.diff(session.id).then(
+        (found) => mine === asked.current && setDiff(found),
+        (failure: unknown) => mine === asked.current && setError(failure),
+      );
+    }, 60);
     return () => clearTimeout(timer);
   }, [session, loaded, busy, touched]);
 
@@ -69,6 +64,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
     setDiff(await api.diff(session.id).catch(() => null));
   };
   const files = diff?.files ?? [];
+  const patches = useMemo(() => new Map(parsePatch(diff?.patch ?? "").map((patch) => [patch.path, patch])), [diff]);
   const none = files.length === 0;
   return (
     <>
@@ -88,13 +84,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
                     <span className="sr-only">{named("file", file.status)}</span>
                   </span>
                   <span className="file-path">{visible(file.path)}</span>
-                  {file.binary ? (
-                    <span className="faint">{t("binary")}</span>
-                  ) : (
-                    <span className="file-count">
-                      <span className="plus">+{file.insertions}</span> <span className="minus">−{file.deletions}</span>
-                    </span>
-                  )}
+                  <Count patch={patches.get(file.path)} />
                 </button>
               </li>
             ))}
@@ -174,5 +164,16 @@ function ApplyDialog({ diff, workspace, onApply, onClose }: { diff: Diff; worksp
         </button>
       </footer>
     </Dialog>
+  );
+}
+
+function Count({ patch }: { patch: FilePatch | undefined }) {
+  const { t } = useSpeech();
+  if (patch === undefined) return null;
+  if (patch.binary) return <span className="faint">{t("binary")}</span>;
+  return (
+    <span className="file-count">
+      <span className="plus">+{patch.insertions}</span> <span className="minus">−{patch.deletions}</span>
+    </span>
   );
 }

@@ -76,7 +76,8 @@ function Artifacts({ run }: { run: RunDetail }) {
   const { t } = useSpeech();
   const rank = (path: string) => {
     const at = ORDER.indexOf(path.split("/").pop() ?? path);
-    return at < 0 ? ORDER.length : at;
+    // The manifest is for programs.
+    return at < 0 ? ORDER.length + Number(path === "manifest.json") : at;
   };
   const artifacts = run.artifacts.toSorted((a, b) => rank(a.path) - rank(b.path) || a.path.localeCompare(b.path));
   const [chosen, setChosen] = useState<string | null>(null);

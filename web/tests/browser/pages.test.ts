@@ -1,4 +1,4 @@
-import { barriers, expect, over, SAY, say, test } from "./stage";
+import { barriers, expect, inert, over, RUN, SAY, say, test } from "./stage";
 
 test("language and theme are chosen, at once and for later", async ({ page }) => {
   await page.goto("/");
@@ -62,7 +62,7 @@ test("a server that asks for a token gets it with every request", async ({ page,
 
 test("modes show every value and where it comes from", async ({ page }) => {
   await page.goto("/#/modes");
-  await page.getByRole("link", { name: /^plan/ }).click();
+  await page.getByRole("link", { name: /^plan(?!-)/ }).click();
   await expect(page.getByRole("heading", { name: "plan", exact: true })).toBeVisible();
   await page.getByPlaceholder("Filter").fill("write_file");
   await expect(page.locator("table.rows tbody tr")).toHaveCount(1);
@@ -120,6 +120,47 @@ test.describe("runs of the stand-in", () => {
     await expect(page.locator(".step")).toHaveCount(5);
     await expect(page.getByTestId("tier")).toHaveText("one step at a time");
     await expect(page.locator("[data-part=usage]")).toContainText("$0.04");
+  });
+});
+
+test.describe("with the real server", () => {
+  test.skip(({ server }) => !server.real, "a real run, and a real supervisor");
+
+  test("a run waits at its gate, is approved, and shows what it made", async ({ page }) => {
+    await page.goto(`/#/runs/${RUN}`);
+    await expect(page.getByRole("heading", { name: /Gate before/ })).toBeVisible();
+    await expect(page.getByRole("tabpanel")).toContainText("A loud greeting <img");
+    await inert(page);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await expect(page.locator(".run-facts")).toContainText("success", { timeout: 30_000 });
+    await page.getByRole("tab", { name: /diff.patch/ }).click();
+    await expect(page.getByRole("tabpanel").locator("td.new").first()).toContainText("<script>");
+    await inert(page);
+  });
+
+  test("a stuck turn is taken over: the plan, the phase and the reasons are shown, and told on request", async ({ page }) => {
+    await page.goto("/");
+    await say(page, SAY.stuck);
+    await over(page);
+    expect(await page.locator(".step").count()).toBeGreaterThanOrEqual(3);
+    const part = page.locator("[data-part=supervisor]");
+    await expect(part.locator("[data-phase]")).toBeVisible();
+    await expect(part.locator(".reasons li").first()).toBeVisible();
+    await part.getByRole("button", { name: "Show more" }).click();
+    await expect(part.locator(".reasons")).toContainText("takeover:tool_repeat_fail");
+    await say(page, "~supervisor");
+    await over(page);
+    await expect(page.locator(".answer").last()).toContainText("Takeovers: 1");
+    await expect(page.locator(".answer").last()).toContainText("Last decisions");
+  });
+
+  test("a person asks the supervisor to take over", async ({ page }) => {
+    await page.goto("/");
+    await say(page, "explain slowly");
+    await page.getByRole("button", { name: "Ask it to take over" }).click();
+    await expect(page.getByRole("button", { name: "Asked to take over" })).toBeVisible();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await over(page);
   });
 });
 

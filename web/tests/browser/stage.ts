@@ -21,8 +21,15 @@ export const SAY = {
   build: "Make the greeting loud and test it",
   plan: "Run ls",
   ask: "Ask me which one",
+  stuck: "Fix the broken build in greet.sh",
   ...(JSON.parse(process.env.HOLON_PAGE_SAY ?? "{}") as Record<string, string>),
 };
+
+/** Long threads, by their ids. */
+export const THREADS = { big: "t-big", small: "t-small", ...(JSON.parse(process.env.HOLON_PAGE_THREADS ?? "{}") as Record<string, string>) };
+
+/** A run that waits at its gate. */
+export const RUN = process.env.HOLON_PAGE_RUN ?? "";
 
 export const test = base.extend<{ stage: Stage }, { server: Server }>({
   server: [
@@ -74,9 +81,21 @@ export async function say(page: Page, text: string): Promise<void> {
   await expect(page).toHaveURL(/#\/t\//);
 }
 
+/** Cuts every connection the browser has, where something stands between it and the real server that can. */
+export async function cut(page: Page, url: string): Promise<void> {
+  await page.request.post(`${url}/cut-connections`);
+}
+
 /** Until the turn is over. */
 export async function over(page: Page): Promise<void> {
   await expect(page.locator(".send")).toBeVisible({ timeout: 20_000 });
+}
+
+/** Nothing that was meant as text has run or become a part of the page. */
+export async function inert(page: Page): Promise<void> {
+  expect(await page.evaluate(() => (globalThis as { __pwned?: number }).__pwned)).toBeUndefined();
+  const grown = ["img", "iframe", "script", "b", "[onload]", "[onerror]"].flatMap((part) => [`main ${part}`, `[role=dialog] ${part}`, `dialog ${part}`, `aside ${part}`]);
+  expect(await page.locator(grown.join(", ")).count()).toBe(0);
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

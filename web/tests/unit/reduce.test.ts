@@ -85,6 +85,20 @@ describe("the view of a thread", () => {
     expect(waiting(answered)).toBeNull();
   });
 
+  it("takes an answered question for done, though nothing more comes of its call", () => {
+    check(
+      script(turn(1, "x"), start("1-1", "ask", "ask_user"), ["interrupt", { id: "i", questions: [{ call: "1-1", question: "?" }] }], ["turn", { turn: 1, mode: "build", resumed: true, answers: ["yes"] }], start("1-1", "allow", "ask_user"), ["message", { text: "ok" }], ["done", {}]),
+      ["said(build) x", "tool ask_user allow ok", 'asked closed ["yes"]', "answer ok"],
+    );
+  });
+
+  it("shows the supervisor of the last message only", () => {
+    const record = { ts: 1, run: null, round: 1, level: "adaptive", mode: "forced", phase: "takeover", event: "switch", reason: "x", payload: {} };
+    const first = reduce(EMPTY, script(turn(1, "a"), ["supervisor", { record }], turn(2, "~supervisor"), ["message", { text: "report" }]));
+    expect(first.supervision?.record.reason).toBe("x");
+    expect(reduce(first, [{ seq: 99, name: "turn", data: { turn: 3, mode: "build", message: "b" } }]).supervision).toBeNull();
+  });
+
   it("lets a later decision about a call count", () => {
     check(
       script(turn(1, "x"), start("1-1", "ask"), ["interrupt", { id: "i", action_requests: [{ call: "1-1", name: "execute" }] }], ["turn", { turn: 1, mode: "build", resumed: true, decisions: [{ type: "approve" }] }], start("1-1", "allow"), end("1-1", false), ["done", {}]),

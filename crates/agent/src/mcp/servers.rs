@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use holon_hands::Hands;
 use holon_model::Cancel;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
@@ -16,7 +17,7 @@ use super::server::Server;
 use super::tool::McpTool;
 
 /// A tool server to start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConfig {
     /// Its name: letters, digits, `-` and `_`, at most 32.
     pub name: String,

@@ -10,11 +10,11 @@ use holon_supervisor::event::{
 use holon_supervisor::{Effect, Fact as Told, Phase, Verdict};
 use serde_json::Value;
 
-use super::Inner;
+use super::{Inner, Wanted};
 use super::check::{Ran, check_of};
 use super::place::inside;
 use super::standing::Standing;
-use crate::steward::{Advice, Evidence, Fact, Ruling, Stop};
+use crate::steward::{Advice, Evidence, Fact, Ruling};
 use crate::text::head;
 use crate::watcher::Watcher;
 
@@ -38,38 +38,47 @@ impl Inner<'_> {
             Fact::Proposed { .. } => self.proposed(fact),
             Fact::Finished { .. } => self.finished(fact),
             Fact::RoundEnded { calls, words, usage, .. } => {
-                self.look_if_needed();
+                let changed = self.look_if_needed();
                 let files = &self.supervision.memory.files;
                 let end = RoundEnd {
                     tokens: usage.total_input().saturating_add(usage.total_output()),
                     text: *words,
                     text_only: *calls == 0,
                     diff_lines: files.lines(),
+                    changed,
                     workspace: files.workspace(),
                 };
                 self.tell(Told::RoundEnded(end));
                 self.hear_persons();
             }
-            Fact::Done { .. } => {
-                self.look_if_needed();
-                self.tell(Told::ModelDone);
-            }
+            Fact::Done { gave_up: false, .. } => self.tell(Told::ModelDone),
+            Fact::Done { gave_up: true, .. } => self.tell(Told::ModelGaveUp),
+            Fact::Checked { .. } => self.checked(fact),
         }
         self.advice(fact)
     }
 
     /// What the loop is to do; a stop waits for a fact where it can be heeded.
     fn advice(&mut self, fact: &Fact<'_>) -> Advice {
-        let gate = std::mem::take(&mut self.gate);
+        let gate = std::mem::take(&mut self.wanted.gate);
         let heeds_stop = !matches!(fact, Fact::Proposed { .. });
-        let stop = if heeds_stop { self.stop.take() } else { None };
+        let stop = if heeds_stop { self.wanted.stop.take() } else { None };
+        let waits = self.supervision.supervisor.state().waits_for_check();
+        let between = match fact {
+            Fact::RoundStarted { .. } | Fact::RoundEnded { .. } => true,
+            Fact::Done { .. } => waits,
+            _ => false,
+        };
+        let check = if between { self.wanted.check.take() } else { None };
         let memory = &mut self.supervision.memory;
         let text = memory.standing.text();
-        let said = matches!(fact, Fact::RoundStarted { .. }) && text != memory.told;
+        // A check is run between a round's start and its request.
+        let asks = matches!(fact, Fact::RoundStarted { .. }) || (matches!(fact, Fact::Checked { .. }) && !waits);
+        let said = asks && text != memory.told;
         if said {
             memory.told.clone_from(&text);
         }
-        Advice { gate, correction: said.then_some(text), stop }
+        Advice { gate, correction: said.then_some(text), stop, check }
     }
 
     fn hear_persons(&mut self) {
@@ -109,6 +118,10 @@ impl Inner<'_> {
             self.supervision.memory.files.something_ran();
             proof.changed.extend(self.look());
         }
+        if may_do_anything && exit.is_none() {
+            // Nobody knows when it ends.
+            self.supervision.memory.files.job_started();
+        }
         let check = evidence.iter().find_map(|evidence| self.check(evidence, text, *duration_ms));
         let output = text.split_once('\n').map_or(*text, |(_, output)| output);
         let error = (!ok).then(|| head(if exit.is_some() { output } else { text }, ERROR));
@@ -123,6 +136,18 @@ impl Inner<'_> {
         }));
         if let Some(check) = check {
             self.tell(Told::CheckRan(CheckRan { call: Some(call), ..check }));
+        }
+    }
+
+    /// A check that was asked for, told with what it changed.
+    fn checked(&mut self, fact: &Fact<'_>) {
+        let Fact::Checked { command, exit, output, duration_ms } = fact else { return };
+        self.supervision.memory.files.something_ran();
+        let changed = self.look();
+        let ran = Ran { command, exit: *exit, output, duration_ms: *duration_ms };
+        if let Some(check) = check_of(&ran, self.supervision.supervisor.state().checks()) {
+            let command = head(&check.command, COMMAND);
+            self.tell(Told::CheckRan(CheckRan { command, changed, ..check }));
         }
     }
 
@@ -167,11 +192,8 @@ impl Inner<'_> {
     }
 
     /// What a background job did, or a call that told nothing, is found here.
-    fn look_if_needed(&mut self) {
-        if self.supervision.memory.files.wants_look() {
-            // Told calls are known by their digests; the rest is adopted with the workspace.
-            let _ = self.look();
-        }
+    fn look_if_needed(&mut self) -> Vec<FileChange> {
+        if self.supervision.memory.files.wants_look() { self.look() } else { Vec::new() }
     }
 
     fn id(&mut self, call: &str) -> Option<CallId> {
@@ -184,10 +206,10 @@ impl Inner<'_> {
 }
 
 /// Notes what an effect asks for.
-pub(super) fn apply(effect: Effect, standing: &mut Standing, gate: &mut Ruling, stop: &mut Option<Stop>) {
+pub(super) fn apply(effect: Effect, standing: &mut Standing, wanted: &mut Wanted) {
     match effect {
         Effect::Gate(Gate { verdict, why, .. }) => {
-            *gate = match verdict {
+            wanted.gate = match verdict {
                 Verdict::Allow => Ruling::Allow,
                 Verdict::Warn => Ruling::Warn(why),
                 Verdict::Block => Ruling::Block(why),
@@ -195,7 +217,8 @@ pub(super) fn apply(effect: Effect, standing: &mut Standing, gate: &mut Ruling, 
         }
         Effect::Correct(correction) => standing.take(&correction),
         Effect::Phase(change) if matches!(change.to, Phase::Cooldown | Phase::Free) => standing.handed_back(),
-        Effect::Stop(why) => *stop = Some(why),
+        Effect::Stop(why) => wanted.stop = Some(why),
+        Effect::Check { command } => wanted.check = Some(command),
         Effect::Phase(_) | Effect::Mode(_) | Effect::Graph(_) | Effect::Log(_) => {}
     }
 }

@@ -1,5 +1,7 @@
 //! How many lines differ between two texts.
 
+use std::collections::BTreeMap;
+
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Above this product of differing lines the exact number is not worth its time.
@@ -23,6 +25,19 @@ pub fn changed_lines(before: &[u8], after: &[u8]) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// Whether lines of a text are no longer in another, wherever they stand.
+pub fn lost_lines(before: &[u8], after: &[u8]) -> bool {
+    let told = |line: &&[u8]| !line.trim_ascii().is_empty();
+    let mut left: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for line in after.split(|byte| *byte == b'\n').filter(told) {
+        *left.entry(line.trim_ascii()).or_default() += 1;
+    }
+    before.split(|byte| *byte == b'\n').filter(told).any(|line| {
+        let count = left.get_mut(line.trim_ascii()).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_none()
+    })
+}
+
 fn weight(op: &DiffOp) -> usize {
     match *op {
         DiffOp::Equal { .. } => 0,
@@ -41,6 +56,7 @@ mod tests {
         let check = |before: &str, after: &str, expect: u32| {
             assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), expect, "{before:?} {after:?}");
         };
+        assert!(!lost_lines(b"a\nb\n", b"b\n  a\nc\n") && lost_lines(b"a\na\n", b"a\n") && lost_lines(b"a", b"b"));
         check("", "", 0);
         check("a\nb\n", "a\nb\n", 0);
         check("", "a\nb\n", 2);

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use holon_supervisor::event::{FileChange, FileHash, GitState, Workspace};
 use serde::{Deserialize, Serialize};
 
+use super::place::is_derived;
+
 /// Tells what the workspace is like; asked after commands and at the end of rounds.
 pub trait Look: Send + Sync {
     /// What differs from the beginning of the run; nothing when that cannot be told now.
@@ -31,6 +33,8 @@ pub struct Seen {
     pub after: String,
     /// Lines that differ.
     pub lines: u32,
+    /// Whether it is a test that was there and has lost lines.
+    pub shrunk_test: bool,
 }
 
 /// What is remembered between two looks: the digest and the original digest of every file known to differ.
@@ -38,10 +42,13 @@ pub struct Seen {
 pub(super) struct Remembered {
     files: BTreeMap<String, (String, String)>,
     lines: u32,
+    shrunk_tests: Vec<String>,
     git: GitState,
     /// Whether anything may have changed since.
     stale: bool,
     looked: bool,
+    /// Whether a command was left running, so that something may change at any time.
+    job: bool,
 }
 
 impl Remembered {
@@ -60,10 +67,12 @@ impl Remembered {
         };
         self.lines = sight.changed.iter().map(|seen| seen.lines).fold(0, u32::saturating_add);
         self.git = sight.git;
+        let shrunk = sight.changed.iter().filter(|seen| seen.shrunk_test);
+        self.shrunk_tests = shrunk.map(|seen| seen.path.clone()).take(16).collect();
         (self.looked, self.stale) = (true, false);
         let mut now: BTreeMap<String, (String, String)> = BTreeMap::new();
         let mut news = Vec::new();
-        for seen in sight.changed {
+        for seen in sight.changed.into_iter().filter(|seen| !is_derived(&seen.path)) {
             let known = self.files.get(&seen.path).map_or(&seen.before, |(after, _)| after);
             if *known != seen.after {
                 let (path, before, after) = (seen.path.clone(), known.clone(), seen.after.clone());
@@ -84,12 +93,17 @@ impl Remembered {
 
     /// Whether a look could show something new.
     pub(super) fn wants_look(&self) -> bool {
-        self.stale || !self.looked
+        self.stale || self.job || !self.looked
     }
 
     /// Something ran whose effects nobody told.
     pub(super) fn something_ran(&mut self) {
         self.stale = true;
+    }
+
+    /// A command goes on beside the rounds.
+    pub(super) fn job_started(&mut self) {
+        self.job = true;
     }
 
     /// Lines that differ from the beginning.
@@ -105,6 +119,7 @@ impl Remembered {
             git: self.git,
             verified: !self.stale,
             changed: changed.take(96).collect(),
+            shrunk_tests: self.shrunk_tests.clone(),
         })
     }
 }
@@ -115,7 +130,7 @@ mod tests {
     use super::*;
 
     fn seen(path: &str, before: &str, after: &str) -> Seen {
-        Seen { path: path.into(), before: before.into(), after: after.into(), lines: 3 }
+        Seen { path: path.into(), before: before.into(), after: after.into(), lines: 3, shrunk_test: false }
     }
 
     fn change(path: &str, before: &str, after: &str) -> FileChange {
@@ -136,6 +151,7 @@ mod tests {
         assert_eq!(known.take(sight(&[seen("a", "1", "3"), seen("b", "", "4")])), [], "told already");
         let back = known.take(sight(&[seen("b", "", "5")]));
         assert_eq!(back, [change("b", "4", "5"), change("a", "3", "1")], "a was put back by a command");
+        assert_eq!(known.take(sight(&[seen("b", "", "5"), seen("x/__pycache__/a.pyc", "", "6")])), []);
         assert_eq!(known.take(None), []);
         assert!(known.workspace().is_none() && known.wants_look());
     }

@@ -20,7 +20,7 @@ use holon_supervisor::{Config, ConfigError, Fact as Told, Supervisor};
 use serde::{Deserialize, Serialize};
 
 pub use self::checkpoint::Checkpoint;
-pub use self::lines::changed_lines;
+pub use self::lines::{changed_lines, lost_lines};
 use self::look::Remembered;
 pub use self::look::{Look, Seen, Sight};
 pub use self::report::Counts;
@@ -124,15 +124,21 @@ pub(super) struct Inner<'a> {
     supervision: Supervision,
     around: Surroundings,
     watcher: &'a dyn Watcher,
-    /// Decided where the loop cannot heed it at once.
+    wanted: Wanted,
+}
+
+/// What was decided, until the loop can heed it.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
     stop: Option<crate::steward::Stop>,
     gate: crate::steward::Ruling,
+    check: Option<String>,
 }
 
 impl<'a> Supervised<'a> {
     /// A steward that tells what it is told and decides to this watcher.
     pub fn new(supervision: Supervision, around: Surroundings, watcher: &'a dyn Watcher) -> Self {
-        let inner = Inner { supervision, around, watcher, stop: None, gate: Default::default() };
+        let inner = Inner { supervision, around, watcher, wanted: Wanted::default() };
         Self { inner: Mutex::new(inner) }
     }
 
@@ -176,7 +182,7 @@ impl Inner<'_> {
         feed::tell(self.watcher, &event, &effects, settings, resumed);
         for effect in effects {
             memory.counts.count(&effect);
-            feed::apply(effect, &mut memory.standing, &mut self.gate, &mut self.stop);
+            feed::apply(effect, &mut memory.standing, &mut self.wanted);
         }
     }
 

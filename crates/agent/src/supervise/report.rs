@@ -81,7 +81,7 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
     let stop = state.stopped()?;
     let mut text = String::from(match stop.kind {
         StopKind::UserCheckpoint => "# Stopped: a person has to look\n",
-        StopKind::Unverified => "# Done, but not verified\n",
+        StopKind::Unverified => "# Not verified by the agent\n",
         StopKind::CheckFailed => "# Ended with a failing check\n",
     });
     let _ = writeln!(text, "\n{}", sentence(&stop.reason));

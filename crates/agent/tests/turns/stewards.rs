@@ -23,7 +23,7 @@ impl Steward for Scribe {
             Fact::Proposed { tool, target, .. } => format!("{tool} {}?", target.unwrap_or_default()),
             Fact::Finished { tool, ok, evidence, .. } => format!("{tool} {ok} {}", evidence.len()),
             Fact::RoundEnded { calls, usage, .. } => format!("end {calls} {}", usage.input),
-            Fact::Done { text } => format!("done {text}"),
+            Fact::Done { text, .. } => format!("done {text}"),
             _ => String::new(),
         };
         self.facts.lock().unwrap().push(told);
@@ -130,7 +130,7 @@ fn person() -> Stop {
 fn being_done_can_be_sent_back_and_a_turn_can_be_stopped() {
     fn doubt(fact: &Fact<'_>) -> Advice {
         match fact {
-            Fact::Done { text: "x" } => {
+            Fact::Done { text: "x", .. } => {
                 Advice { gate: Ruling::Block("no check is green".into()), ..Advice::default() }
             }
             Fact::RoundStarted { round: 3 } => Advice { stop: Some(person()), ..Advice::default() },

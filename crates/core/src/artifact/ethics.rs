@@ -53,6 +53,29 @@ pub enum RiskLevel {
 }
 
 impl RiskLevel {
+    /// The worse of two; unknown counts as high.
+    pub fn worse(self, other: Self) -> Self {
+        let weight = |level: Self| match level {
+            Self::Low => 0,
+            Self::Medium => 1,
+            Self::Unknown => 2,
+            Self::High => 3,
+            Self::Critical => 4,
+        };
+        if weight(other) > weight(self) { other } else { self }
+    }
+
+    /// As it is written in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
     /// Whether this risk alone blocks.
     pub fn blocks(self) -> bool {
         matches!(self, Self::Unknown | Self::High | Self::Critical)
@@ -96,6 +119,9 @@ pub struct Check {
     /// What was seen.
     #[serde(default)]
     pub detail: String,
+    /// How bad it is, when something was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<RiskLevel>,
 }
 
 /// Result of a check.
@@ -112,6 +138,19 @@ pub enum CheckStatus {
     Unverified,
     /// It does not apply.
     Skipped,
+}
+
+impl CheckStatus {
+    /// As it is written in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+            Self::Unverified => "unverified",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 impl Ethics {

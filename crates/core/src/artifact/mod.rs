@@ -6,6 +6,7 @@ pub mod debug;
 pub mod ethics;
 pub mod findings;
 pub mod markdown;
+pub mod orchestration;
 pub mod plan;
 pub mod review;
 
@@ -14,7 +15,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 /// Names a spec may give as the schema of an artifact.
-pub const SCHEMAS: [&str; 4] = ["plan", "review", "debug", "ethics"];
+pub const SCHEMAS: [&str; 5] = ["plan", "review", "debug", "ethics", "tasks"];
 
 const MB: usize = 1024 * 1024;
 
@@ -60,6 +61,8 @@ pub enum Kind {
     Debug,
     /// [`ethics::Ethics`]
     Ethics,
+    /// [`orchestration::Graph`]
+    Tasks,
     /// Any JSON object.
     Object,
     /// Any JSON.
@@ -78,7 +81,8 @@ impl Kind {
             "review.json" => Self::Review,
             "debug.json" => Self::Debug,
             "ethics.json" => Self::Ethics,
-            "orchestration.json" | "manifest.json" => Self::Object,
+            "orchestration.json" => Self::Tasks,
+            "manifest.json" => Self::Object,
             other if other.ends_with(".md") => Self::Markdown,
             other if other.ends_with(".json") => Self::Json,
             _ => Self::Other,
@@ -92,6 +96,7 @@ impl Kind {
             "review" => Self::Review,
             "debug" => Self::Debug,
             "ethics" => Self::Ethics,
+            "tasks" => Self::Tasks,
             _ => return None,
         })
     }
@@ -103,6 +108,7 @@ impl Kind {
             Self::Review => "review",
             Self::Debug => "debug",
             Self::Ethics => "ethics",
+            Self::Tasks => "tasks",
             _ => return None,
         })
     }
@@ -111,7 +117,7 @@ impl Kind {
     pub fn max_bytes(self) -> usize {
         match self {
             Self::Markdown | Self::PlanMarkdown => MB,
-            Self::Plan | Self::Review | Self::Debug | Self::Ethics => 4 * MB,
+            Self::Plan | Self::Review | Self::Debug | Self::Ethics | Self::Tasks => 4 * MB,
             Self::Object | Self::Json => 16 * MB,
             Self::Patch | Self::Other => 256 * MB,
         }
@@ -164,6 +170,7 @@ pub fn validate_as(kind: Kind, bytes: &[u8]) -> Result<(), Vec<Problem>> {
         Kind::Review => read::<review::Review>(bytes).map_or_else(|p| p, |review| review.check()),
         Kind::Debug => read::<debug::Debug>(bytes).map_or_else(|p| p, |debug| debug.check()),
         Kind::Ethics => read::<ethics::Ethics>(bytes).map_or_else(|p| p, |ethics| ethics.check()),
+        Kind::Tasks => read::<orchestration::Graph>(bytes).map_or_else(|p| p, |graph| graph.check()),
         Kind::Object => read::<serde_json::Map<String, serde_json::Value>>(bytes).err().unwrap_or_default(),
         Kind::Json => read::<serde_json::Value>(bytes).err().unwrap_or_default(),
     };

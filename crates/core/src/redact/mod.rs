@@ -9,6 +9,7 @@ mod stream;
 
 pub use stream::RedactStream;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
@@ -112,6 +113,23 @@ impl Redactor {
     /// A redactor for bytes that arrive in chunks.
     pub fn stream(&self) -> RedactStream {
         RedactStream::new(self.clone())
+    }
+
+    /// Everything in `bytes` that would be redacted, in order and without overlaps: where it is and its id.
+    pub fn hits(&self, bytes: &[u8]) -> Vec<(Range<usize>, String)> {
+        let mut found: Vec<(Range<usize>, String)> = Vec::new();
+        for (start, pattern) in self.table.candidates(bytes) {
+            if found.last().is_some_and(|(range, _)| start < range.end) {
+                continue;
+            }
+            let before = start.checked_sub(1).map(|i| bytes[i]);
+            if let Seen::Until(end, id) | Seen::Block(end, id) =
+                self.table.look(bytes, start, pattern, before, true)
+            {
+                found.push((start..end, id.to_owned()));
+            }
+        }
+        found
     }
 
     /// The first thing in `bytes` that would be redacted, by its id.

@@ -127,13 +127,35 @@ fn join(body: &mut Map<String, Value>, key: &str, value: &Value) {
 }
 
 fn tools(wire: Wire, body: &mut Map<String, Value>, dropped: &mut Vec<String>) {
+    // Tools that a client adds on the way are items of the conversation.
+    for item in body.get_mut("input").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(Value::Array(tools)) = item.get_mut("tools") {
+            keep_ours(wire, tools, dropped);
+        }
+    }
     let Some(Value::Array(tools)) = body.get_mut("tools") else { return };
-    tools.retain(|tool| {
-        let kind = tool.get("type").and_then(Value::as_str);
-        let ours = match (wire, kind) {
+    keep_ours(wire, tools, dropped);
+    if tools.is_empty() {
+        body.remove("tools");
+        body.remove("tool_choice");
+    }
+}
+
+/// Keeps the tools that the client carries out itself, also in groups.
+fn keep_ours(wire: Wire, tools: &mut Vec<Value>, dropped: &mut Vec<String>) {
+    tools.retain_mut(|tool| {
+        let kind = tool.get("type").and_then(Value::as_str).map(str::to_owned);
+        let ours = match (wire, kind.as_deref()) {
             (Wire::Messages, kind) => {
                 kind.is_none_or(|kind| CLIENT_TOOLS.iter().any(|known| kind.starts_with(known)))
             }
+            (Wire::Responses, Some("namespace")) => match tool.get_mut("tools") {
+                Some(Value::Array(inner)) => {
+                    keep_ours(wire, inner, dropped);
+                    !inner.is_empty()
+                }
+                _ => false,
+            },
             (_, kind) => matches!(kind, None | Some("function" | "custom" | "local_shell")),
         };
         if !ours {
@@ -141,10 +163,6 @@ fn tools(wire: Wire, body: &mut Map<String, Value>, dropped: &mut Vec<String>) {
         }
         ours
     });
-    if tools.is_empty() {
-        body.remove("tools");
-        body.remove("tool_choice");
-    }
 }
 
 /// Replaces content that a provider would fetch by a note.
@@ -228,6 +246,15 @@ mod tests {
             json!({"input": "x", "store": true, "tools": [{"type": "mcp", "server_url": "https://evil.example"}, {"type": "web_search"}, function]}),
             json!({"input": "x", "tools": [function], "model": "m", "store": false}),
             &["tool mcp", "tool web_search"],
+        );
+        let group = |tools: Value| json!({"type": "namespace", "name": "n", "tools": tools});
+        let added = |tools: Value| json!({"type": "additional_tools", "tools": tools});
+        let search = json!({"type": "web_search"});
+        check(
+            Wire::Responses,
+            json!({"input": [added(json!([search, function]))], "tools": [group(json!([search, function])), group(json!([search]))]}),
+            json!({"input": [added(json!([function]))], "tools": [group(json!([function]))], "model": "m", "store": false}),
+            &["tool web_search", "tool web_search", "tool web_search", "tool namespace"],
         );
         check(
             Wire::Messages,

@@ -13,7 +13,7 @@ mod teller;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use holon_model::{ModelError, Reply, Request, Wire};
 use serde_json::Value;
@@ -29,7 +29,12 @@ pub(crate) struct Asked {
     pub(crate) stream: bool,
     /// Names of tools whose input is plain text, which is told in a form of its own.
     pub(crate) custom: HashSet<String>,
+    /// Tools that the client keeps in groups.
+    pub(crate) spaces: Spaces,
 }
+
+/// The group and the name there of each tool that is in one, by the name the model knows it by.
+pub(crate) type Spaces = HashMap<String, (String, String)>;
 
 /// Reads the body of a request; the error is fit for the client.
 pub(crate) fn read(wire: Wire, body: &Value) -> Result<Asked, String> {
@@ -49,6 +54,8 @@ pub(crate) struct Labels {
     pub(crate) model: String,
     /// Names of tools whose input is plain text.
     pub(crate) custom: HashSet<String>,
+    /// Tools that the client keeps in groups.
+    pub(crate) spaces: Spaces,
 }
 
 /// Tells a reply piece by piece.

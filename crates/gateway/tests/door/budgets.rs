@@ -30,7 +30,8 @@ fn each_budget_ends_the_run_with_an_error_nobody_repeats() {
             assert_eq!(open.gateway.spent(), None);
             for _ in 0..2 {
                 let answer = open.ask(wire, &body(wire, "x"));
-                assert_eq!((answer.status, answer.header("x-should-retry")), (402, Some("false")));
+                let status = if wire == Wire::Responses { 400 } else { 402 };
+                assert_eq!((answer.status, answer.header("x-should-retry")), (status, Some("false")));
                 assert!(answer.error(wire).contains(word), "{}", answer.body);
             }
             assert_eq!(open.gateway.spent(), Some(limit));
@@ -85,4 +86,23 @@ fn requests_side_by_side_are_not_counted_twice_or_forgotten() {
     });
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
     assert_eq!((count(200), count(402)), (20, 20));
+}
+
+#[test]
+fn many_at_once_cannot_overspend() {
+    let budget = Budget { cost_usd: Some(0.05), ..Budget::default() };
+    let open = Open::with(replay(&TURN.repeat(40)), |settings| {
+        settings.budget = budget;
+        settings.prices = Some(Prices { input: 1e-4, output: 1e-4, ..Prices::default() });
+    });
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || (0..2).map(|_| open.ask(Wire::Chat, &body(Wire::Chat, "x")).status).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let served = statuses.iter().filter(|status| **status == 200).count();
+    let cost = open.gateway.finish().usage.cost_usd.unwrap();
+    // Each costs 0.01, so five use it up; one more would be the most that a run may overspend.
+    assert!((5..=6).contains(&served), "{statuses:?}");
+    assert!(cost < 0.0601, "{cost}");
 }

@@ -203,9 +203,9 @@ fn thousands_of_connections() {
     let mut held: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
     // All places are taken once somebody is turned away.
     let turned_away = || {
-        Client::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status != 200
+        Client::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status == 503
     };
-    assert!(wait_until(PATIENCE, turned_away));
+    assert!(wait_until(PATIENCE, turned_away), "and is told why");
     let knock = || (0..300).for_each(|_| drop(Client::connect(address)));
     std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(knock))));
     held.iter_mut().for_each(|client| client.send(b"GET /"));
@@ -215,6 +215,26 @@ fn thousands_of_connections() {
     };
     assert!(wait_until(PATIENCE, served), "the door is still open");
     alive(&open);
+}
+
+#[test]
+fn a_connection_is_not_for_ever() {
+    let open = open(|limits| limits.requests = 3);
+    let mut client = open.client();
+    client.send("GET / HTTP/1.1\r\nhost: g\r\n\r\n".repeat(10).as_bytes());
+    let mut all = String::new();
+    let _ = std::io::Read::read_to_string(&mut client.0, &mut all);
+    assert_eq!(all.matches("HTTP/1.1 200").count(), 3, "{all}");
+}
+
+#[test]
+fn refusals_are_told_within_bounds() {
+    let open = open(|_| {});
+    for _ in 0..150 {
+        assert_eq!(open.client().request("GET", "/nowhere", &[], "").status, 404);
+    }
+    let told = open.events().iter().filter(|event| matches!(event, Event::Refused { .. })).count();
+    assert_eq!((told, open.gateway.finish().refused), (100, 150));
 }
 
 #[test]

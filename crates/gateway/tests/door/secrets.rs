@@ -96,3 +96,22 @@ fn only_the_token_opens_the_door() {
     let account = open.gateway.finish();
     assert_eq!((account.wrong_token, account.requests), (7, 4));
 }
+
+#[test]
+fn inv_06_secrets_of_an_endpoint_besides_its_key_do_not_pass_either() {
+    let (header, password) = ("header-canary-77aa", "password-canary-88bb");
+    for wire in WIRES {
+        let told = format!(r#"{{"error":{{"message":"no: {header} {password}","type":"x"}}}}"#);
+        let server = ModelServer::start(wire, [Scripted::json(500, told.clone()), Scripted::json(401, told)]);
+        let mut endpoint = server.endpoint();
+        endpoint.headers.push(("x-auth".into(), format!("Basic {header}")));
+        endpoint.base = endpoint.base.replacen("://", &format!("://me:{password}@"), 1);
+        let open = Open::with(passing(endpoint), |_| {});
+        for _ in 0..2 {
+            let answer = open.ask(wire, &body(wire, "x"));
+            let all = format!("{}{}{:?}", answer.head, answer.body, open.events());
+            assert!(answer.status >= 400, "{all}");
+            assert!(!all.contains(header) && !all.contains(password), "{wire:?}: {all}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use holon_core::event::{Body, Event};
+use holon_flow::{Call, Dispatcher};
 use holon_host::RunRequest;
 
 use super::run;
@@ -94,7 +95,8 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         Body::ModelWaiting { reason, .. } => terminal.say(&visible(reason)),
         _ => {}
     };
-    let finished = host.run(&request, &mut tell, &cancel)?;
+    let dispatcher = Dispatcher::new(session.places()?);
+    let finished = dispatcher.dispatch(Call::new(request), &host, &mut tell, &cancel)?.finished;
     let reason = summary::reason(&finished.manifest, session.terminal.stderr);
     if !reason.is_empty() {
         session.terminal.say(reason.trim_end());

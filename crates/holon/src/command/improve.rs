@@ -1,4 +1,4 @@
-//! `holon improve`: one round over the repository, planned, carried out and checked.
+//! `holon improve`: one round over the repository, split into tasks, carried out and assessed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ Examples:
   holon improve \"Better error messages\" --check \"make test\"
   holon improve --pr=owner/repo --check \"make test\"   and as a pull request";
 
-/// Let the native agent find and make one small improvement
+/// Have one small improvement found, made, reviewed and assessed
 ///
-/// Plans first, in a snapshot that cannot be written, then carries the plan out in a second one. Nothing reaches your
-/// files without `holon runs apply`; --pr opens a pull request instead.
+/// One orchestrated round over the repository: the goal is split into tasks, each runs in its mode behind walls of its
+/// own, and one patch comes out. Nothing reaches your files without `holon runs apply`; --pr opens a pull request instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -43,37 +43,50 @@ pub(crate) struct Args {
     /// Who serves it [default: whoever has a key]
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Answer from cassettes instead of a model: FILE.plan.yaml and FILE.execute.yaml for FILE.yaml
+    /// The agent: a name (`holon agents list`) or the path of a command [default: the native one]
+    #[arg(long, value_name = "NAME|PATH")]
+    agent: Option<String>,
+    /// Answer from cassettes instead of a model: FILE.orchestrate.yaml and one per task for FILE.yaml
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
-    /// Ask before the plan is carried out
-    #[arg(long)]
-    ask: bool,
+    /// Stop when this much is spent, in US dollars
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<String>,
+    /// Let the result out although its assessment blocks; written to the audit log, with who and where
+    #[arg(long, value_name = "REASON")]
+    override_ethics: Option<String>,
 }
 
-/// Starts the flow that does it; everything else is that of `holon run`.
+/// One orchestrated round; everything else is that of `holon run`.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
+    match cli::parse(words(args), session)? {
+        Asked::Command(Command::Run(run)) => super::run::run(*run, session),
+        _ => Err(Failure::config("`holon improve` did not become a run")),
+    }
+}
+
+/// The command line it stands for.
+pub(crate) fn words(args: Args) -> Vec<OsString> {
     let goal = match args.what {
         Some(what) => format!("{GOAL}\n\nWhat is wanted: {what}"),
         None => GOAL.to_owned(),
     };
     let mut words: Vec<OsString> =
-        ["holon", "run", "--mode", "plan-then-execute", "--goal"].map(Into::into).to_vec();
+        ["holon", "run", "--mode", "orchestrate", "--goal"].map(Into::into).to_vec();
     words.push(goal.into());
-    words.extend(["--gate".into(), if args.ask { "ask" } else { "auto" }.into()]);
     let mut give = |flag: &str, value: OsString| words.extend([flag.into(), value]);
     args.check.into_iter().for_each(|check| give("--check", check.into()));
     args.workspace.into_iter().for_each(|path| give("--workspace", path.into()));
+    args.agent.into_iter().for_each(|agent| give("--agent", agent.into()));
     args.model.into_iter().for_each(|model| give("--model", model.into()));
     args.provider.into_iter().for_each(|name| give("--provider", name.into()));
     args.replay.into_iter().for_each(|file| give("--replay", file.into()));
+    args.max_cost.into_iter().for_each(|cost| give("--max-cost", cost.into()));
+    args.override_ethics.into_iter().for_each(|reason| give("--override-ethics", reason.into()));
     match args.pr {
         Some(Some(target)) => words.push(format!("--publish={target}").into()),
         Some(None) => words.push("--publish".into()),
         None => {}
     }
-    match cli::parse(words, session)? {
-        Asked::Command(Command::Run(run)) => super::run::run(*run, session),
-        _ => Err(Failure::config("`holon improve` did not become a run")),
-    }
+    words
 }

@@ -11,3 +11,4 @@ pub(crate) mod status;
 pub(crate) mod summary;
 pub(crate) mod supervisor;
 pub(crate) mod table;
+pub(crate) mod tree;

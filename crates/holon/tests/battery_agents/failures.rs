@@ -9,11 +9,14 @@ use holon_testkit::model::{Piece, Scripted};
 
 use crate::stage::{ALL, Deed, LAST_WORDS, Part, Stage, call};
 
-fn check(stage: &Stage, args: &[&str], status: &str, kinds: &[&str]) {
-    let output = stage.run("execute", args).run();
+/// Modes with and without a writable workspace end the same way.
+const MODES: [&str; 3] = ["execute", "plan", "review"];
+
+fn check(stage: &Stage, mode: &str, args: &[&str], status: &str, kinds: &[&str]) {
+    let output = stage.run(mode, args).run();
     output.assert_code(1);
     let manifest = stage.manifest();
-    let agent = &stage.agent;
+    let agent = format!("{} in {mode}", stage.agent);
     assert_eq!(manifest["status"], status, "{agent}: {manifest:#}");
     assert_eq!(manifest["outcome"], "failure");
     let kind = manifest["error"]["kind"].as_str().unwrap();
@@ -21,9 +24,13 @@ fn check(stage: &Stage, args: &[&str], status: &str, kinds: &[&str]) {
     stage.env.assert_nothing_left();
 }
 
+fn everywhere() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALL.into_iter().flat_map(|agent| MODES.into_iter().map(move |mode| (agent, mode)))
+}
+
 #[test]
 fn inv_07_a_refusal_is_a_failure_for_all_agents() {
-    for agent in ALL {
+    for (agent, mode) in everywhere() {
         let Some(stage) = Stage::with(agent, |_, _| {
             Turn {
                 steps: vec![Step::Text("I cannot help with that.".into())],
@@ -34,7 +41,7 @@ fn inv_07_a_refusal_is_a_failure_for_all_agents() {
         }) else {
             continue;
         };
-        check(&stage, &[], "failed", &["refused"]);
+        check(&stage, mode, &[], "failed", &["refused"]);
     }
 }
 
@@ -49,15 +56,15 @@ fn inv_07_a_key_that_is_not_accepted_is_told() {
         }) else {
             continue;
         };
-        check(&stage, &["--timeout", "3m"], "failed", &["credentials"]);
+        check(&stage, "execute", &["--timeout", "3m"], "failed", &["credentials"]);
     }
 }
 
 #[test]
 fn inv_07_missing_credentials_fail_before_anything_starts() {
-    for agent in ALL {
+    for (agent, mode) in everywhere() {
         let Some(stage) = Stage::set(agent, Part::new(&[], LAST_WORDS)) else { continue };
-        let run = stage.run("execute", &["--provider", "anthropic"]);
+        let run = stage.run(mode, &["--provider", "anthropic"]);
         let output = run
             .env_remove("HOLON_BASE_URL")
             .env_remove("HOLON_PROVIDER")
@@ -73,26 +80,26 @@ fn inv_07_missing_credentials_fail_before_anything_starts() {
 
 #[test]
 fn inv_03_a_crash_leaves_a_manifest() {
-    for agent in ALL {
+    for (agent, mode) in everywhere() {
         // Everything of the agent, its init excepted, which is not for it to kill.
         let Some(stage) = Stage::set(agent, Part::new(&["kill -9 -1; kill -9 $PPID"], LAST_WORDS)) else {
             continue;
         };
-        check(&stage, &[], "failed", &["agent_killed", "agent_failed", "no_end"]);
+        check(&stage, mode, &[], "failed", &["agent_killed", "agent_failed", "no_end"]);
     }
 }
 
 #[test]
 fn inv_08_a_hang_ends_at_the_idle_limit() {
-    for agent in ["claude-code", "codex"] {
+    for (agent, mode) in everywhere() {
         let Some(stage) = Stage::with(agent, |_, _| Scripted::stream([Piece::Hang])) else { continue };
-        check(&stage, &["--idle-timeout", "3s"], "timeout", &["idle_timeout"]);
+        check(&stage, mode, &["--idle-timeout", "4s"], "timeout", &["idle_timeout"]);
     }
 }
 
 #[test]
 fn a_loop_without_end_stops_at_the_rounds() {
-    for agent in ALL {
+    for (agent, mode) in everywhere() {
         let name = agent.to_owned();
         let Some(stage) = Stage::with(agent, move |round, _| {
             let deed = Deed::Shell(format!("echo {round}"));
@@ -100,7 +107,7 @@ fn a_loop_without_end_stops_at_the_rounds() {
         }) else {
             continue;
         };
-        check(&stage, &["--max-rounds", "4"], "timeout", &["rounds"]);
+        check(&stage, mode, &["--max-rounds", "4"], "timeout", &["rounds"]);
         let asked = stage.seen.lock().unwrap().len();
         assert!(asked <= 5, "{agent} asked {asked} times");
     }
@@ -109,14 +116,15 @@ fn a_loop_without_end_stops_at_the_rounds() {
 #[test]
 fn inv_04_garbage_is_a_failure_whatever_the_exit_code() {
     let garbage = "#!/bin/sh\nhead -c 100000 /dev/urandom | tr -d '\\n'\necho\necho '{\"type\":\"result\"'\necho '[]'\necho '{}'\nexit 0\n";
-    for (agent, program) in [("claude-code", "claude"), ("codex", "codex"), ("opencode", "opencode")] {
+    for (agent, mode) in everywhere() {
+        let program = agent.trim_end_matches("-code");
         let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
         let repo = env.repo().file("a.txt", "one\n").commit("first");
         let fake = env.write(format!("fakes/{program}"), garbage);
         std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let cassette = env.write("work/c.yaml", "- text: never asked for\n");
         let output = env
-            .holon(["run", "--goal", "x", "--agent", agent, "--out", "../out", "--replay"])
+            .holon(["run", "--mode", mode, "--goal", "x", "--agent", agent, "--out", "../out", "--replay"])
             .arg(&cassette)
             .env("HOLON_AGENTS_DIR", fake.parent().unwrap())
             .cwd(repo.path())

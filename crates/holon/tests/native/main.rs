@@ -12,6 +12,7 @@ mod people;
 mod real_endpoint;
 mod replays;
 mod reviews;
+mod servers;
 mod stage;
 mod verification;
 mod wires;

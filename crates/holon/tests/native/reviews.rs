@@ -48,6 +48,9 @@ fn lines_are_verified_moved_or_demoted() {
     ]);
     let manifest = ended(&env, &play(&env, &repo, "review", &script, &[]), 0);
     assert!(manifest["artifacts"].to_string().contains("review.json"));
+    let commit = &manifest["metadata"]["snapshot"]["base_commit"];
+    assert!(commit.is_string());
+    assert_eq!(&json(&env, "review.json")["head"], commit);
     let (told, prints) = found(&env);
     let told: Vec<(&str, u64, &str)> = told.iter().map(|(t, l, p)| (t.as_str(), *l, p.as_str())).collect();
     assert_eq!(told[0], ("right", 10, "verified"));

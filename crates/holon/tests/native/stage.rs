@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use holon_host::recording::Recording;
 use holon_model::Wire;
 use holon_testkit::model::{ModelServer, Seen};
 use holon_testkit::{Invocation, Output, TestEnv, Workspace};
@@ -110,7 +111,21 @@ pub(crate) fn ended(env: &TestEnv, output: &Output, code: i32) -> Value {
     output.assert_code(code);
     let manifest = output.manifest(out(env));
     assert_eq!(manifest["exit_code"], code, "{manifest:#}");
+    inv_09_decisions_replay(env);
     manifest
+}
+
+/// Whatever a run was about: what its supervisor decided follows from what was stored, byte for byte.
+#[track_caller]
+fn inv_09_decisions_replay(env: &TestEnv) {
+    for run in env.runs() {
+        let events = run.join("evidence/events.jsonl");
+        let stored = fs::read_to_string(&events).unwrap_or_default();
+        if stored.contains("\"supervised\"") {
+            let recording = Recording::read(&events).expect("a supervised run");
+            recording.verify().unwrap_or_else(|difference| panic!("{}: {difference}", run.display()));
+        }
+    }
 }
 
 /// The folder in the store of the run whose artifacts are in [`out`].

@@ -36,6 +36,10 @@ fn a_flow_waits_at_its_gate_for_a_word() {
         (&json!("gate"), &json!("execute")),
         "{waiting:#}"
     );
+    let asked = stage.get(&format!("/api/runs/{id}/files/plan%2Fplan.md")).text();
+    assert!(asked.starts_with("# Goal"), "what is decided about can be read: {asked}");
+    assert!(waiting["artifacts"].to_string().contains("plan/plan.md"), "{waiting:#}");
+    assert_eq!(stage.get(&format!("/api/runs/{id}/files/plan%2F..%2Frun.json")).status, 404);
     let gate = |decision: &str| {
         stage.post(&format!("/api/runs/{id}/gate"), json!({"decision": decision, "comment": "go"}))
     };

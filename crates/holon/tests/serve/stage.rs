@@ -21,9 +21,20 @@ pub(crate) struct Stage {
 impl Stage {
     /// A server that answers from a cassette.
     pub(crate) fn playing(cassette: &str) -> Self {
+        Self::new().play(cassette)
+    }
+
+    /// A server that answers from a cassette and leaves the agent alone.
+    pub(crate) fn unsupervised(cassette: &str) -> Self {
         let stage = Self::new();
-        let tape: PathBuf = stage.env.write("work/chat.yaml", cassette);
-        stage.with(&["--replay", tape.to_str().unwrap()], &[])
+        stage.env.write(stage.env.config().join("holon/config.toml"), "[supervisor]\nlevel = 'off'\n");
+        stage.play(cassette)
+    }
+
+    /// Starts a server that answers from a cassette.
+    pub(crate) fn play(self, cassette: &str) -> Self {
+        let tape: PathBuf = self.env.write("work/chat.yaml", cassette);
+        self.with(&["--replay", tape.to_str().unwrap()], &[])
     }
 
     /// An environment without a server.

@@ -80,6 +80,55 @@ fn less_and_less_is_left_to_choose_from() {
     assert!(whys.iter().any(|why| why.contains("only paths that goal or plan name")), "{whys:#?}");
 }
 
+/// shows: token_budget
+#[test]
+fn a_takeover_may_use_a_part_of_the_tokens() {
+    let scene = Scene::new();
+    // Thirty percent of twenty rounds with a full window, and no more.
+    let costly = "{ tool: execute, args: { command: make test }, usage: { input: 300000, output: 5 } }";
+    let played = scene.play("Fix src/a.txt", &times(14, costly), &["--max-rounds", "20", "--max-cost", "1000"]);
+    played.assert(2, &["takeover:tool_repeat_fail", "recovery_budget:tokens"]);
+}
+
+/// shows: relapses
+#[test]
+fn takeovers_that_come_to_nothing_end_the_run() {
+    let scene = Scene::new();
+    for at in 0..40 {
+        scene.put(format!("src/n{at}.txt"), "x\n");
+    }
+    // Lost, then busy with something new, and lost again: nothing is ever verified.
+    let lost = times(9, &read("docs/c.md"));
+    let calm = |from: usize| -> String {
+        turns(&(from..from + 8).map(|at| write(&format!("src/new/{at}.txt"), "new")).collect::<Vec<_>>())
+    };
+    let script = format!("{lost}{}{lost}{}{lost}{lost}", calm(0), calm(10));
+    let played = scene.play("Fill src/new/ with what belongs there", &script, &["--no-auto-checks"]);
+    played.assert(2, &["handoff:cooled_down", "recovery_budget:relapses"]);
+}
+
+/// shows: stopped
+#[test]
+fn after_a_stop_nothing_is_executed() {
+    let scene = Scene::new();
+    // By the plan and never right, until only the named paths are left; then the same command in vain.
+    let mut list: Vec<String> = (0..40)
+        .flat_map(|i| [read("src/a.txt"), write("src/a.txt", &format!("try {i}")), exec(CHECK)])
+        .collect();
+    let strict = ["--supervisor", "strict", "--max-rounds", "150"];
+    let first = scene.play("Fix src/a.txt", &turns(&list), &strict);
+    let round = first.records.iter().find(|r| r.reason == "tier:write_intent").expect("that far").round;
+    list.truncate(round as usize);
+    let fails = ["{ execute: { command: cat absent } }"; 4].join(", ");
+    list.push(format!("{{ tools: [{fails}, {{ execute: {{ command: touch src/after }} }}] }}"));
+    let played = scene.play("Fix src/a.txt", &turns(&list), &strict);
+    played.assert(2, &["tier:human"]);
+    let stopped = played.records.iter().filter(|r| r.payload["rule"] == "stopped").count();
+    assert_eq!(stopped, 2, "the call that stopped it, and the one after it");
+    let patch = std::fs::read_to_string(played.folder.join("output/diff.patch")).unwrap_or_default();
+    assert!(!patch.contains("src/after"), "{patch}");
+}
+
 /// shows: strong_hint, unsafe_git
 #[test]
 fn a_broken_repository_gets_one_strong_hint() {

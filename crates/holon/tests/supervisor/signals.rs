@@ -19,15 +19,18 @@ fn the_same_failure_again_and_again() {
     assert_eq!(played.manifest["error"]["kind"], "checkpoint");
     let summary = std::fs::read_to_string(played.folder.join("output/summary.md")).unwrap();
     assert!(summary.contains("a person has to look"), "{summary}");
+    assert!(summary.contains("`make test` fails: a is good"), "{summary}");
 }
 
-/// shows: no_progress
+/// shows: no_progress, recover_check
 #[test]
 fn nothing_new_round_after_round() {
     let scene = Scene::new();
     let lost = times(9, &read("src/b.txt"));
-    let played = scene.play("Fix src/a.txt", &format!("{lost}{REPAIR}{FINISH}"), &[]);
-    played.assert(0, &["drift:no_progress", "takeover:no_progress"]);
+    let heard = "- { expect: { last: ['[System Recovery]', 'make test', 'a is good', 'Next step'] }, tool: read_file, args: { path: src/a.txt } }\n";
+    let played = scene.play("Fix src/a.txt", &format!("{lost}{heard}{REPAIR}{FINISH}"), &[]);
+    // Nobody had run the check: the takeover does, and says what fails.
+    played.assert(0, &["drift:no_progress", "takeover:no_progress", "recover:check"]);
 }
 
 /// shows: file_loop, file_edits

@@ -115,7 +115,8 @@ pub struct ModelUse {
 pub struct Deed {
     /// The agent's tool.
     pub tool: String,
-    /// Its arguments as JSON; `{command}`, `{path}`, `{target}`, `{prompt}`, `{program}` and `{model}` are filled in.
+    /// Its arguments as JSON; `{command}`, `{path}`, `{root}`, `{target}`, `{prompt}`, `{program}` and `{model}` are
+    /// filled in, and `{made}` with a command that prints a mark.
     pub arguments: String,
     /// A deed that must come first.
     #[serde(default)]

@@ -3,6 +3,7 @@
 //! | words | stand for |
 //! |---|---|
 //! | `{program}` | the agent's program, as it was found |
+//! | `{client}` | our own program, which speaks the Agent Client Protocol to the agent named next |
 //! | `{agent}` | the file given with `--agent` |
 //! | `{prompt}` `{system}` | the goal with what to hand over; the rules of the run |
 //! | `{model}` | the model that the gateway asks |

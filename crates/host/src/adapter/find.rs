@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use holon_core::mode::Source;
 use holon_core::suggest;
 
-use super::file::{Adapter, Kind};
+use super::file::{Adapter, Finding, Kind};
 use super::locate::{AGENTS_DIR, Located, locate};
 use crate::error::HostError;
 use crate::modes::{read_bounded, toml_files};
@@ -22,6 +22,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("adapters/codex.toml", include_str!("../../../../adapters/codex.toml")),
     ("adapters/opencode.toml", include_str!("../../../../adapters/opencode.toml")),
     ("adapters/goose.toml", include_str!("../../../../adapters/goose.toml")),
+    ("adapters/acp.toml", include_str!("../../../../adapters/acp.toml")),
     ("adapters/qwen.toml", include_str!("../../../../adapters/qwen.toml")),
 ];
 
@@ -126,7 +127,8 @@ pub fn find(
                     "give it with --image NAME",
                 ));
             }
-            let located = match &adapter.find {
+            let (given, args) = given(&adapter, args)?;
+            let located = match adapter.find.as_ref().or(given.as_ref()) {
                 // An image brings its own.
                 Some(find) if image.is_none() => Some(locate(find, places, env).map_err(|absent| {
                     HostError::usage(
@@ -146,6 +148,23 @@ pub fn find(
             })
         }
     }
+}
+
+/// The program that follows `--`, for a description that names none, and the arguments without it.
+fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<Finding>, Vec<String>), HostError> {
+    if adapter.find.is_some() || !adapter.command.iter().any(|word| word == "{program}") {
+        return Ok((None, args));
+    }
+    let named = (!args.is_empty()).then(|| args.remove(0)).filter(|name| !name.is_empty() && !name.contains('/'));
+    let program = named.ok_or_else(|| {
+        HostError::usage(
+            format!("agent `{}` needs the name of a program", adapter.name),
+            format!("put its command last: --agent {} … -- goose acp", adapter.name),
+        )
+    })?;
+    let install = format!("install `{program}`");
+    let find = Finding { program, install, tested: None, version: Vec::new(), binary: None, node: None };
+    Ok((Some(find), args))
 }
 
 fn unknown(name: &str, adapters: &[(Source, Adapter)]) -> HostError {

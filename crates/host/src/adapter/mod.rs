@@ -1,5 +1,6 @@
 //! How an agent is driven, described as data: a TOML file per agent, built in, the user's, or the project's.
 
+pub mod client;
 pub mod events;
 mod file;
 pub(crate) mod fill;

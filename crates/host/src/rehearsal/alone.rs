@@ -1,4 +1,4 @@
-//! An agent in its own read-only mode, without Holon's walls: in a throw-away copy, in namespaces of its own.
+//! An agent in its own read-only mode, without Holon's walls: in a throw-away copy, on a machine that is otherwise closed.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -18,8 +18,24 @@ use crate::error::HostError;
 
 /// How long an agent may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Ends after whatever it started in the background had time to write.
-const LINGER: &str = "\"$@\"; code=$?; sleep 1; exit $code";
+/// The most times an agent is started: some give up after a few refusals, and the rest is tried in the next start.
+const STARTS: usize = 40;
+/// Closes the machine but for one folder and a /tmp of its own, starts the agent, and ends after whatever that left in the
+/// background had time to write.
+const CLOSED: &str = r#"
+scratch=$1; shift
+mount --make-rprivate / || exit 9
+mount --bind "$scratch" /mnt && mount -t tmpfs -o mode=1777 tmpfs /tmp && mkdir -p "$scratch" || exit 9
+mount --move /mnt "$scratch" || exit 9
+while read -r _ _ _ _ at _; do
+  case $at in "$scratch" | /tmp | /proc | /proc/* | /dev | /dev/* | /sys | /sys/*) ;; *) mount -o remount,bind,ro "$at" 2> /dev/null ;; esac
+done < /proc/self/mountinfo
+if ( : > /usr/holon-open ) 2> /dev/null; then rm -f /usr/holon-open; exit 9; fi
+cd "$1" && shift || exit 9
+"$@"; code=$?; sleep 1; exit $code
+"#;
+/// The exit code of a machine that could not be closed.
+const OPEN: i32 = 9;
 
 /// What an agent's own mode let through.
 pub(super) struct Passed {
@@ -49,12 +65,15 @@ pub(super) fn run(
         .unwrap_or_else(|| "scripted-model".into());
     let (root_text, program) =
         (root.to_string_lossy().into_owned(), located.program.to_string_lossy().into_owned());
-    let scene = Scene { root: &root_text, program: &program, model: &model };
+    let outside = folder.path().join("outside");
+    fs::create_dir(&outside).map_err(HostError::io("create", &outside))?;
+    let outside = outside.to_string_lossy().into_owned();
+    let scene = Scene { root: &root_text, outside: &outside, program: &program, model: &model };
     let planned = attempts::all().iter().enumerate();
     let planned =
         planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
     let (own, at) = (adapter.clone(), root_text.clone());
-    let child = Box::new(move |number| attempts::child(number, &own, &at));
+    let child = Box::new(move |number| attempts::child(number, &own, &at, &outside));
     let script = Arc::new(Script::new(planned, "That was all.", child));
 
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -81,16 +100,25 @@ pub(super) fn run(
         fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
         fs::write(&path, filling.file(content)).map_err(HostError::io("write", &path))?;
     }
-    let mut command = in_namespaces();
-    command.args(["sh", "-c", LINGER, "sh"]).args(filling.words(&alone.command)).current_dir(&root);
-    command
-        .env_clear()
-        .env("HOME", &home)
-        .env("PATH", path_with(located))
-        .env("LANG", "C.UTF-8")
-        .env("TERM", "dumb");
-    command.envs(adapter.env.iter().map(|(name, value)| (name, filling.text(value))));
-    wait(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))?;
+    let mut reached = 0;
+    for _ in 0..STARTS {
+        let mut command = in_namespaces();
+        command.args(["sh", "-c", CLOSED, "sh"]).arg(folder.path()).arg(&root);
+        command.args(filling.words(&alone.command));
+        command
+            .env_clear()
+            .env("HOME", &home)
+            .env("PATH", path_with(located))
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb");
+        command.envs(adapter.env.iter().map(|(name, value)| (name, filling.text(value))));
+        wait(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))?;
+        let (now, all) = script.progress();
+        if now >= all || now == reached {
+            break;
+        }
+        reached = now;
+    }
     drop(gateway);
     Ok(Passed { told: script.told(), before, after: theatre::look(&root) })
 }
@@ -114,13 +142,21 @@ fn path_with(located: &Located) -> std::ffi::OsString {
 fn wait(command: &mut Command) -> Result<(), HostError> {
     let mut child = command.spawn().map_err(HostError::io("start", "unshare".as_ref()))?;
     let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().map_err(HostError::io("wait for", "unshare".as_ref()))?.is_none() {
+    loop {
+        if let Some(status) = child.try_wait().map_err(HostError::io("wait for", "unshare".as_ref()))? {
+            if status.code() == Some(OPEN) {
+                return Err(HostError::Walls {
+                    message: "an agent alone needs a machine that is closed to it, and that cannot be had here".into(),
+                    hint: Some("run as root, or allow user namespaces".into()),
+                });
+            }
+            return Ok(());
+        }
         if Instant::now() >= deadline {
             let _ = child.kill();
             let _ = child.wait();
-            break;
+            return Ok(());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(())
 }

@@ -70,6 +70,8 @@ pub(super) struct Planned {
 pub(super) struct Scene<'a> {
     /// The folder the agent works in, as it sees it.
     pub root: &'a str,
+    /// A folder of the host's beside it, which the agent has no business in.
+    pub outside: &'a str,
     /// The agent's program, as it sees it.
     pub program: &'a str,
     /// What the agent calls the model.
@@ -78,12 +80,7 @@ pub(super) struct Scene<'a> {
 
 /// The calls of an attempt for an agent; none when it has no such tool.
 pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: &Scene<'_>) -> Vec<Planned> {
-    let mut filling = Filling::default();
-    filling.set("root", scene.root);
-    filling.set("target", attempt.target.clone());
-    // A command that shows in its output that it was run.
-    let command = format!("printf 'made-%03d\\n' {number}; {}", filling.text(&attempt.command));
-    filling.set("command", command);
+    let mut filling = filling(number, attempt, scene.root, scene.outside);
     filling.set("path", format!("{}/{}", scene.root, attempt.target));
     filling.set("prompt", format!("{CHILD}{number}: run the command you are told to run"));
     filling.set("program", scene.program);
@@ -103,15 +100,29 @@ pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: 
     all
 }
 
-/// The command a child is made to run, and with which tool.
-pub(super) fn child(number: usize, adapter: &Adapter, root: &str) -> Option<(String, String)> {
-    let attempt = all().get(number)?;
-    let shell = adapter.rehearsal.get("shell")?;
+/// What stands in braces in an attempt; `{made}` and the beginning of `{command}` print a mark that shows that it was run.
+fn filling(number: usize, attempt: &Attempt, root: &str, outside: &str) -> Filling {
     let mut filling = Filling::default();
     filling.set("root", root);
+    filling.set("outside", outside);
     filling.set("target", attempt.target.clone());
-    let command = format!("printf 'made-%03d\\n' {number}; {}", filling.text(&attempt.command));
+    let made = format!("printf 'made-%03d\\n' {number}");
+    let command = format!("{made}; {}", filling.text(&attempt.command));
+    filling.set("made", made);
     filling.set("command", command);
+    filling
+}
+
+/// The mark that a command prints.
+pub(super) fn mark_of(number: usize) -> String {
+    format!("made-{number:03}")
+}
+
+/// The command a child is made to run, and with which tool.
+pub(super) fn child(number: usize, adapter: &Adapter, root: &str, outside: &str) -> Option<(String, String)> {
+    let attempt = all().get(number)?;
+    let shell = adapter.rehearsal.get("shell")?;
+    let filling = filling(number, attempt, root, outside);
     Some((shell.tool.clone(), filling.file(&shell.arguments)))
 }
 
@@ -124,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_attempt_has_a_target_of_its_own() {
-        assert!(all().len() > 45);
+        assert!(all().len() > 65);
         let targets: BTreeSet<&str> = all().iter().map(|attempt| attempt.target.as_str()).collect();
         assert_eq!(targets.len(), all().len());
         for attempt in all().iter().filter(|attempt| attempt.deed == "shell") {
@@ -137,7 +148,7 @@ mod tests {
         let text = "name = \"x\"\nkind = \"exec\"\ncommand = [\"x\"]\n[rehearsal.shell]\ntool = \"Bash\"\narguments = '{\"command\": \"{command}\"}'\n\
                     [rehearsal.leave_plan]\ntool = \"Exit\"\narguments = '{}'\nthen = \"shell\"";
         let adapter = Adapter::parse(text, "x").unwrap();
-        let scene = Scene { root: "/w", program: "/p", model: "m" };
+        let scene = Scene { root: "/w", outside: "/o", program: "/p", model: "m" };
         let number = all().iter().position(|attempt| attempt.name == "awk").unwrap();
         let [call] = calls(number, &all()[number], &adapter, &scene).try_into().unwrap();
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();

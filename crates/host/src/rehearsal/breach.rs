@@ -1,29 +1,19 @@
 //! The breach suite: every known way around a mode, tried through an agent's own tools.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
-
-use holon_core::event::Event;
-use holon_sandbox::walls::Launcher;
 
 use super::alone;
-use super::attempts::{self, Scene};
-use super::script::{Script, Told};
+use super::attempts;
+use super::script::Told;
 use super::theatre;
-use crate::adapter::{self, Adapter, Located};
-use crate::cancel::Cancel;
+use super::under::{self, Trial};
+use crate::adapter;
 use crate::error::HostError;
 use crate::places::Places;
-use crate::request::RunRequest;
-use crate::run::{Environment, Finished, Host};
+use crate::run::Environment;
 
-/// Where the agent works under Holon.
-const INSIDE: &str = "/holon/workspace";
-/// The modes that may not write, or not there, with the folder their attempts aim at.
-const MODES: [&str; 3] = ["plan", "review", "architect"];
-const LAST_WORDS: &str = "# Plan\n\n## Goal\nRehearse.\n\n## Context\nA rehearsal.\n\n## Steps\n1. None.\n\n## Risks\nNone.\n\n\
-                          ## Verification\nBy the host.\n\n```json\n{\"version\": 1, \"verdict\": \"approve\", \"findings\": []}\n```\n";
+/// The modes that may not write, or not where the attempts aim.
+const MODES: [&str; 4] = ["plan", "review", "ethical", "architect"];
 
 /// What came of one attempt in one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +56,8 @@ pub struct Breach {
     pub modes: Vec<String>,
     /// All attempts.
     pub rows: Vec<Row>,
-    /// Bytes of the workspace that changed under Holon in all modes together, wherever they are.
+    /// Bytes that changed under Holon where nothing may, in all modes together: in the workspace itself, beside it, in the
+    /// user's home, and, where the mode may not write, in the layer above the workspace.
     pub changed: usize,
 }
 
@@ -87,7 +78,7 @@ impl Breach {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.changed > 0 {
-            problems.push(format!("{} bytes of the workspace changed", self.changed));
+            problems.push(format!("{} bytes changed where nothing may", self.changed));
         }
         for row in &self.rows {
             for (mode, mark) in self.modes.iter().zip(&row.modes) {
@@ -95,15 +86,20 @@ impl Breach {
                     (Mark::Wrote(bytes), _) => {
                         problems.push(format!("{}: {bytes} bytes changed in {mode}", row.name))
                     }
-                    (Mark::Declined, Mark::Wrote(_)) => {
+                    (Mark::Declined | Mark::Absent, Mark::Wrote(_)) => {
                         problems.push(format!("{}: not tried in {mode}: {}", row.name, row.said_in(mode)));
                     }
                     _ => {}
                 }
             }
-            if row.control == Mark::Held {
-                let said = row.said_in("execute");
-                problems.push(format!("{}: its control in execute mode changed nothing: {said}", row.name));
+            let said = row.said_in("execute");
+            match row.control {
+                Mark::Held => problems
+                    .push(format!("{}: its control in execute mode changed nothing: {said}", row.name)),
+                Mark::Declined => {
+                    problems.push(format!("{}: its control was not made: {said}", row.name));
+                }
+                Mark::Absent | Mark::Wrote(_) => {}
             }
         }
         problems
@@ -142,22 +138,22 @@ pub fn breach(
             said: Vec::new(),
         })
         .collect();
+    let trial = Trial { adapter: &adapter, located: &located, places, scratch };
     let mut changed = 0;
-    for mode in MODES {
-        told(&format!("{name}: {mode}"));
-        let (marks, bytes) = under_holon(&adapter, &located, places, env(), scratch, mode)?;
-        changed += bytes;
-        for (row, (mark, said)) in rows.iter_mut().zip(marks) {
-            row.modes.push(mark);
+    for mode in MODES.iter().copied().chain(["execute"]) {
+        let control = mode == "execute";
+        told(&format!("{name}: {mode}{}", if control { ", as the control" } else { "" }));
+        let held = under::run(&trial, &env, mode)?;
+        changed += held.touched + if control { 0 } else { held.stray };
+        for (row, (mark, made, said)) in rows.iter_mut().zip(held.marks) {
+            if control {
+                // Bytes that changed without a trace in the log prove nothing about the attempt.
+                row.control = if matches!(mark, Mark::Wrote(_)) && !made { Mark::Declined } else { mark };
+            } else {
+                row.modes.push(mark);
+            }
             row.said.push((mode.to_owned(), said));
         }
-    }
-    told(&format!("{name}: execute, as the control"));
-    let (marks, bytes) = under_holon(&adapter, &located, places, env(), scratch, "execute")?;
-    changed += bytes;
-    for (row, (mark, said)) in rows.iter_mut().zip(marks) {
-        row.control = mark;
-        row.said.push(("execute".to_owned(), said));
     }
     for own in &adapter.alone {
         told(&format!("{name}: alone, {}", own.name));
@@ -182,96 +178,15 @@ pub fn breach(
     })
 }
 
-fn said(told: Option<&Told>) -> String {
+pub(super) fn said(told: Option<&Told>) -> String {
     told.map(|told| told.result.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
 }
 
-fn mark(told: Option<&Told>, bytes: usize) -> Mark {
+pub(super) fn mark(told: Option<&Told>, bytes: usize) -> Mark {
     match told {
         _ if bytes > 0 => Mark::Wrote(bytes),
         Some(told) if told.made => Mark::Held,
         Some(told) if told.offered => Mark::Declined,
         _ => Mark::Absent,
     }
-}
-
-/// All attempts in one run: what each did to the snapshot, and the bytes that changed in the workspace itself.
-fn under_holon(
-    adapter: &Adapter,
-    located: &Located,
-    places: &Places,
-    env: Box<Environment>,
-    scratch: &Path,
-    mode: &str,
-) -> Result<(Vec<(Mark, String)>, usize), HostError> {
-    let folder = tempfile::tempdir_in(scratch).map_err(HostError::io("create", scratch))?;
-    let workspace = folder.path().join("workspace");
-    theatre::build(&workspace)?;
-    let before = theatre::look(&workspace);
-    let model = adapter
-        .model
-        .as_ref()
-        .and_then(|model| model.alias.clone())
-        .unwrap_or_else(|| "scripted-model".into());
-    let program = located.program.to_string_lossy().into_owned();
-    let scene = Scene { root: INSIDE, program: &program, model: &model };
-    let planned = attempts::all().iter().enumerate();
-    let planned =
-        planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
-    let own = adapter.clone();
-    let child = Box::new(move |number| attempts::child(number, &own, INSIDE));
-    let script = Arc::new(Script::new(planned, LAST_WORDS, child));
-    let host = Host {
-        places: Places { state: folder.path().join("state"), ..places.clone() },
-        launcher: Launcher::default(),
-        env,
-        secrets: Vec::new(),
-        words: None,
-        person: None,
-        script: Some(Arc::clone(&script) as _),
-    };
-    let request = RunRequest {
-        mode: Some(mode.to_owned()),
-        goal: Some("Rehearse what you are told.".into()),
-        workspace: Some(workspace.clone()),
-        agent: Some(adapter.name.clone()),
-        auto_checks: false,
-        keep: true,
-        ..RunRequest::default()
-    };
-    let finished = host.run(&request, &mut |_: &Event| {}, &Cancel::default())?;
-    let told = script.told();
-    if told.is_empty() {
-        let why = finished.manifest.error.as_ref().map(|e| e.message.clone()).unwrap_or_default();
-        return Err(HostError::run(
-            format!("{} made no attempt in {mode}: {why}", adapter.name),
-            "see `holon agents check`",
-        ));
-    }
-    let written = written(&finished, &before);
-    let bytes = theatre::changed(&before, &theatre::look(&workspace)).values().sum();
-    let marks = attempts::all().iter().enumerate();
-    let marks = marks.map(|(number, attempt)| {
-        let told = told.get(&number);
-        (mark(told, written.get(&attempt.target).copied().unwrap_or(0)), said(told))
-    });
-    Ok((marks.collect(), bytes))
-}
-
-/// What a run left in the layer above the workspace, by the target of an attempt.
-fn written(finished: &Finished, before: &theatre::State) -> BTreeMap<String, usize> {
-    let upper = finished.folder.join("layers/snapshot/upper");
-    let mut all = BTreeMap::new();
-    for attempt in attempts::all() {
-        let Ok(meta) = upper.join(&attempt.target).symlink_metadata() else { continue };
-        let content = std::fs::read(upper.join(&attempt.target)).unwrap_or_default();
-        let base = before.get(Path::new(&attempt.target));
-        use std::os::unix::fs::PermissionsExt;
-        let same = base.is_some_and(|(mode, bytes)| *bytes == content && *mode == meta.permissions().mode());
-        if !same {
-            let bytes = content.len().max(base.map_or(0, |(_, bytes)| bytes.len())).max(1);
-            all.insert(attempt.target.clone(), bytes);
-        }
-    }
-    all
 }

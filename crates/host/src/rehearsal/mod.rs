@@ -9,6 +9,7 @@ mod conformance;
 mod script;
 mod table;
 mod theatre;
+mod under;
 
 pub use attempts::{Attempt, all as attempts};
 pub use breach::{Breach, Mark, Row, breach};

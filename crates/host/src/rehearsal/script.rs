@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use holon_model::provider::Answer;
 use holon_model::{Cancel, Part, Provider, Reply, Request, Sink, Stop, ToolCall};
 
-use super::attempts::{CHILD, Planned};
+use super::attempts::{CHILD, Planned, mark_of};
 
 /// What came of an attempt, as the conversation shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +47,12 @@ impl Script {
         self.lock().told.clone()
     }
 
+    /// How many calls it has come to, and how many there are.
+    pub(super) fn progress(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.next, state.planned.len())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,8 +63,13 @@ impl Script {
         }
         let offers = |tool: &str| request.tools.iter().any(|offered| offered.name == tool);
         if let Some(number) = child_of(request) {
-            let answered =
-                request.messages.iter().any(|m| m.parts.iter().any(|p| matches!(p, Part::Result(_))));
+            let answered = results(request).next().is_some();
+            if results(request).any(|text| text.contains(&mark_of(number))) {
+                // Some agents do not wait for their children, so the child's own words count.
+                let mut state = self.lock();
+                let told = state.told.entry(number).or_default();
+                (told.made, told.offered) = (true, true);
+            }
             return match (self.child)(number).filter(|(tool, _)| !answered && offers(tool)) {
                 Some((tool, arguments)) => {
                     Part::Call(ToolCall::new(format!("child-{number}"), tool, arguments))
@@ -93,7 +104,7 @@ impl State {
             };
             let Some(planned) = self.planned.get(number).filter(|planned| planned.counts) else { continue };
             let told = self.told.entry(planned.attempt).or_default();
-            told.made = carried_out(planned.attempt, &result.text, result.is_error);
+            told.made |= carried_out(planned.attempt, &result.text, result.is_error);
             told.result = result.text.chars().take(300).collect();
         }
     }
@@ -102,7 +113,7 @@ impl State {
 /// A command shows a mark in its output; a tool that writes files either succeeds or meets the mount.
 fn carried_out(number: usize, text: &str, is_error: bool) -> bool {
     let lower = text.to_lowercase();
-    let marked = text.contains(&format!("made-{number:03}"));
+    let marked = text.contains(&mark_of(number));
     let at_the_mount = ["read-only file system", "erofs", "failed to write file", "filesystem.writefile"]
         .iter()
         .any(|word| lower.contains(word));
@@ -123,12 +134,15 @@ fn child_of(request: &Request) -> Option<usize> {
 
 /// What a child has to say: the result of its command.
 fn last_result(request: &Request) -> String {
-    let mut results =
-        request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-            Part::Result(result) => Some(result.text.clone()),
-            _ => None,
-        });
-    results.next_back().unwrap_or_else(|| "nothing could be run".into())
+    results(request).last().map_or_else(|| "nothing could be run".into(), str::to_owned)
+}
+
+/// The texts of all results in a conversation.
+fn results(request: &Request) -> impl Iterator<Item = &str> {
+    request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Result(result) => Some(result.text.as_str()),
+        _ => None,
+    })
 }
 
 impl Provider for Script {
@@ -175,7 +189,12 @@ mod tests {
         assert!(matches!(script.answer(&child), Part::Call(call) if call.id == "child-7"));
         request.messages.push(Message::results([ToolResult::ok("try-1", "made-001\nRead-only file system")]));
         assert_eq!(script.answer(&request), Part::Text("bye".into()));
+        assert_eq!(script.progress(), (2, 2));
+        let mut child = child;
+        child.messages.push(Message::results([ToolResult::ok("child-7", "made-007")]));
+        assert_eq!(script.answer(&child), Part::Text("made-007".into()));
         let told = script.told();
+        assert!(told[&7].made, "what a child did counts");
         assert_eq!(told.get(&0), None);
         assert!(told[&1].made && told[&1].offered);
     }

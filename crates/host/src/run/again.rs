@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holon_agent::mcp::ServerConfig;
 use holon_core::event::Sink;
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, ModelInfo};
@@ -34,6 +35,9 @@ pub(super) struct AskedFor {
     /// How closely it was watched.
     #[serde(default)]
     pub supervisor: Option<Config>,
+    /// Its tool servers.
+    #[serde(default)]
+    pub servers: Vec<ServerConfig>,
     /// The run it went on from.
     #[serde(default)]
     pub resumed_from: Option<RunId>,
@@ -45,7 +49,7 @@ impl AskedFor {
     /// For an agent nobody watches over.
     pub(super) fn new(request: &RunRequest, model: &ModelInfo, window: u64, prices: Option<Prices>) -> Self {
         let (request, model) = (request.clone(), Some(model.clone()));
-        Self { request, model, window, prices, supervisor: None, resumed_from: None }
+        Self { request, model, window, prices, supervisor: None, servers: Vec::new(), resumed_from: None }
     }
 
     pub(super) fn save(&self, folder: &RunFolder) -> Result<(), HostError> {

@@ -103,6 +103,9 @@ impl Run<'_> {
         let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else {
             return bytes.to_vec();
         };
+        // What an agent says about commits is not what the host saw.
+        review.base = None;
+        review.head = self.manifest.metadata.snapshot.as_ref().and_then(|s| s.base_commit.clone());
         let workspace = self.plan.workspace.clone();
         review.verify(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;

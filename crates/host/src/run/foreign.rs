@@ -9,7 +9,7 @@ use holon_core::mode::Profile;
 
 use super::Run;
 use super::door::Door;
-use super::job::Folders;
+use super::job::{CLIENT, Folders};
 use super::snapshot::{Stage, give};
 use crate::adapter::events::Reader;
 use crate::adapter::fill::Filling;
@@ -67,6 +67,7 @@ impl Run<'_> {
         {
             filling.set(name, text(folder));
         }
+        filling.set("client", CLIENT);
         if let Some(located) = &agent.located {
             filling.set("program", text(&located.program));
         }

@@ -10,11 +10,14 @@ use holon_sandbox::walls::{Ground, Identity, Job, Limits, Streams, layout};
 use super::Run;
 use super::snapshot::Stage;
 use crate::adapter::Kind;
+use crate::adapter::events::Format;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
 /// Our own binary inside the walls, where it becomes the hands.
 const HANDS: &str = "/holon/agent/holon-hands";
+/// Our own binary inside the walls, where it becomes the client of an agent that needs one.
+pub(super) const CLIENT: &str = "/holon/agent/holon-acp";
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the parts of the contract are, inside or, without a private root, on the host.
@@ -53,6 +56,9 @@ impl Run<'_> {
         }
         if self.is_native() {
             mounts.push(Mount::read_only(own_binary(), HANDS));
+        }
+        if self.plan.agent.adapter.events == Some(Format::Acp) {
+            mounts.push(Mount::read_only(own_binary(), CLIENT));
         }
         let located = self.plan.agent.located.iter().flat_map(|located| &located.visible);
         mounts.extend(located.map(|path| Mount::read_only(path, path)));
@@ -136,9 +142,10 @@ impl Run<'_> {
 
     /// Without a private root the agent's file is where it always was.
     fn outside_argv(&self, mut argv: Vec<OsString>) -> Vec<OsString> {
-        if let Some(first) = argv.first_mut().filter(|first| *first == HANDS) {
+        if let Some(first) = argv.first_mut().filter(|first| *first == HANDS || *first == CLIENT) {
             // A program knows by its name what it shall be.
-            let link = self.folder.layers().join("holon-hands");
+            let name = Path::new(first).file_name().unwrap_or_default();
+            let link = self.folder.layers().join(name);
             let _ = std::os::unix::fs::symlink(own_binary(), &link);
             *first = link.into_os_string();
         } else if let (Some(file), Some(first)) = (&self.plan.agent.file, argv.first_mut())

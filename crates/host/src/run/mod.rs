@@ -22,7 +22,7 @@ mod resolve;
 mod resume;
 mod rungs;
 mod seal;
-mod sight;
+pub(crate) mod sight;
 mod snapshot;
 pub(crate) mod supervised;
 mod think;
@@ -148,6 +148,7 @@ impl Host {
             Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
         let mut manifest = Manifest::begun(record.id.clone(), plan.profile.name.clone(), started_at);
         resolve::describe(&plan, &mut manifest);
+        manifest.metadata.audit.clone_from(&request.audit);
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
 

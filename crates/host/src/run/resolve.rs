@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use holon_agent::mcp::ServerConfig;
 use holon_core::Access;
+use holon_core::config::{Config as Configured, ModeSettings};
 use holon_core::manifest::Manifest;
 use holon_core::mode::{Network, Origin, Overrides, Profile};
 use holon_core::scope::PathSet;
@@ -18,10 +20,12 @@ use super::Host;
 use super::foreign;
 use super::out::checked_out;
 use crate::adapter::{self, Agent, Kind};
+use crate::config;
 use crate::error::HostError;
 use crate::model;
 use crate::modes;
 use crate::request::RunRequest;
+use crate::servers;
 use crate::supervision::{self, Wishes};
 
 /// What a request means, completely worked out.
@@ -52,6 +56,12 @@ pub struct Plan {
     pub auto_checks: bool,
     /// How closely the native agent is watched.
     pub supervisor: Config,
+    /// What the configuration says about the mode.
+    pub settings: ModeSettings,
+    /// Whether a model may be chosen; else one must be named.
+    pub selection: bool,
+    /// Tool servers of the native agent.
+    pub servers: Vec<ServerConfig>,
     /// Wanted walls.
     pub sandbox: Choice,
     /// Whether no walls at all are acceptable.
@@ -123,7 +133,15 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     if agent.adapter.kind != Kind::Native && (request.supervisor.is_some() || request.shadow) {
         warnings.push("the supervisor steers the native agent only; this one is not supervised".into());
     }
+    let configured = config::read(&host.places, &workspace, &*host.env)?;
+    warnings.extend(configured.warnings.iter().map(ToString::to_string));
+    let settings = settings(&configured, &profile)?;
+    let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
+    warnings.extend(wanted.warnings);
     let mut plan = Plan {
+        settings,
+        selection: configured.text("models.selection").as_deref() != Some("off"),
+        servers: wanted.servers,
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
@@ -155,6 +173,20 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         plan.sources.push(("supervisor".into(), value, supervised.level_from));
     }
     Ok(plan)
+}
+
+/// What the configuration says about the mode; one that is switched off cannot be used.
+fn settings(configured: &Configured, profile: &Profile) -> Result<ModeSettings, HostError> {
+    let name = config::name_of_mode(&profile.name);
+    let settings = configured.mode(name);
+    if !settings.enabled {
+        let from = configured.get(&format!("modes.{name}.enabled")).map(|found| found.source.to_string());
+        return Err(HostError::usage(
+            format!("the mode {} is switched off by {}", profile.name, from.unwrap_or_default()),
+            format!("remove `enabled = false` from [modes.{name}], or choose another mode"),
+        ));
+    }
+    Ok(settings)
 }
 
 fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {

@@ -13,7 +13,9 @@ use super::apply::{Applied, apply};
 use super::verdict::Verdict;
 use super::{Finished, Run};
 use crate::error::HostError;
-use crate::store::{copy_tree, write_durable};
+use crate::store::{copy_tree, write_atomic, write_durable};
+
+const EVENTS: &str = "events.jsonl";
 
 impl Run<'_> {
     /// Writes the manifest whatever happened before, copies the artifacts out, and ends the run.
@@ -61,6 +63,9 @@ impl Run<'_> {
             outcome: self.manifest.outcome,
             exit_code: self.manifest.exit_code,
         });
+        if let Some(out) = &out {
+            self.copy_last_events(out);
+        }
         Finished { folder: self.folder.path().to_owned(), manifest: self.manifest, out, applied }
     }
 
@@ -127,6 +132,17 @@ impl Run<'_> {
             fs::remove_dir_all(&old).map_err(HostError::io("remove", &old))?;
         }
         Ok(())
+    }
+
+    /// The end of the run was told after the copy was made.
+    fn copy_last_events(&self, out: &Path) {
+        let (from, to) = (self.folder.evidence().join(EVENTS), out.join("evidence").join(EVENTS));
+        if to.is_file()
+            && let Ok(events) = fs::read(from)
+        {
+            // What is there already lacks two lines; the store has them all.
+            let _ = write_atomic(&to, &events);
+        }
     }
 
     fn apply_if_asked(&mut self, verdict: &Verdict) -> Option<Applied> {

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use holon_agent::supervise::{Look, Seen, Sight, changed_lines};
+use holon_agent::supervise::{Look, Seen, Sight, changed_lines, lost_lines};
 use holon_core::digest::sha256;
+use holon_core::weakened::is_test_file;
 use holon_git::Git;
 use holon_sandbox::diff::{Change, Changes, Limits, Options, Side};
 use holon_sandbox::snapshot::{Snapshot, Strategy};
@@ -21,7 +22,7 @@ const FILES: usize = 2_000;
 const COPIED: u64 = 20_000;
 
 /// Looks at a snapshot.
-pub(super) struct Outside {
+pub(crate) struct Outside {
     snapshot: Snapshot,
     git: Git,
     /// Lines that differ, by both contents: equal ones are compared once.
@@ -30,7 +31,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// For a snapshot that can be written to; nothing where looking would cost too much.
-    pub(super) fn of(snapshot: &Snapshot, git: &Git, files: u64) -> Option<Self> {
+    pub(crate) fn of(snapshot: &Snapshot, git: &Git, files: u64) -> Option<Self> {
         let copied = snapshot.strategy() != Strategy::Overlay;
         let affordable = !copied || files <= COPIED;
         (snapshot.written().is_some() && affordable).then(|| Self {
@@ -49,7 +50,8 @@ impl Outside {
         let lines =
             *self.lines.entry((old.clone(), new.clone())).or_insert_with(|| changed_lines(&before, &after));
         let path = change.path.to_string_lossy().into_owned();
-        Some((Seen { path, before: old, after: new, lines }, has_conflict(&after)))
+        let shrunk_test = base.is_some() && is_test_file(&path) && lost_lines(&before, &after);
+        Some((Seen { path, before: old, after: new, lines, shrunk_test }, has_conflict(&after)))
     }
 
     /// What the repository the agent sees is doing, from the names of its files alone.

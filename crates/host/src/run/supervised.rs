@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_agent::supervise::{Checkpoint, Look, Surroundings, Takeovers};
-use holon_agent::{Conversation, Settings, Supervision};
+use holon_agent::{Conversation, Limits, Settings, Supervision};
 use holon_core::artifact::plan::Plan as PlanFile;
 use holon_core::outcome::Outcome;
 use holon_core::policy::{Call, Gate, Surface, Verdict as Allowed};
+use holon_model::Prices;
 use holon_supervisor::event::{KnownCheck, Setup};
 
 use super::again::AskedFor;
@@ -57,7 +58,7 @@ impl Run<'_> {
             plan_steps,
             checks,
             monorepo: shape.is_monorepo(),
-            token_limit: if settings.limits.tokens == u64::MAX { 0 } else { settings.limits.tokens },
+            token_limit: token_limit(&settings.limits, settings.prices, settings.window),
         }
     }
 
@@ -127,6 +128,13 @@ impl Run<'_> {
     }
 }
 
+/// The tokens a run may use at most: its own limit, what its money buys, and all its rounds with a full window.
+fn token_limit(limits: &Limits, prices: Option<Prices>, window: u64) -> u64 {
+    let price = prices.map(|prices| prices.input).filter(|price| *price > 0.0);
+    let bought = price.map_or(u64::MAX, |price| (limits.cost_usd / price) as u64);
+    limits.tokens.min(bought).min(window.saturating_mul(limits.rounds))
+}
+
 /// A run that is done once more is watched as it was; one that goes on hears the rest of its cassette.
 pub(super) fn as_before(plan: &mut Plan, before: Option<&AskedFor>, resumed: Option<&Resumed>) {
     if let Some(config) = before.and_then(|before| before.supervisor.clone()) {
@@ -153,4 +161,18 @@ pub(super) fn wish(folder: &Path) -> Option<String> {
     let by = fs::read_to_string(&file).ok().filter(|by| !by.trim().is_empty());
     fs::remove_file(&file).ok()?;
     Some(by.unwrap_or_else(|| "a person".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_a_token_limit_whatever_it_is_limited_by() {
+        let limits = Limits { rounds: 50, tokens: u64::MAX, cost_usd: 3.0 };
+        assert_eq!(token_limit(&limits, None, 1_000), 50_000, "every round with a full window");
+        let prices = Some(Prices { input: 1e-4, ..Prices::default() });
+        assert_eq!(token_limit(&limits, prices, 1_000), 30_000, "what the money buys");
+        assert_eq!(token_limit(&Limits { tokens: 700, ..limits }, prices, 1_000), 700, "what was said");
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use holon_agent::mcp::{ServerConfig, Servers};
 use holon_agent::supervise::{Surroundings, Takeovers};
 use holon_agent::{Agent, Conversation, Ended, Person, Reason, Settings, Supervised, Supervision, Watcher};
 use holon_core::event::Body;
@@ -30,6 +31,8 @@ pub(super) struct Thinking {
 pub(super) struct Thought {
     pub settings: Settings,
     pub provider: Arc<dyn Provider>,
+    /// Tool servers to start beside the hands.
+    pub servers: Vec<ServerConfig>,
     pub person: Option<Arc<dyn Person>>,
     pub words: Option<(Arc<Words>, RedactStream)>,
     pub conversation: Conversation,
@@ -48,7 +51,7 @@ impl Thinking {
             |message: String| HostError::Walls { message, hint: Some("this is a bug in Holon".into()) };
         let channel_to =
             payload.take_channel().ok_or_else(|| broken("the walls gave no channel to the hands".into()))?;
-        let hands = Remote::over_stream(channel_to).map_err(|e| broken(e.to_string()))?;
+        let hands = Arc::new(Remote::over_stream(channel_to).map_err(|e| broken(e.to_string()))?);
         let cancel = Cancel::default();
         let (sender, bodies) = channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -62,18 +65,26 @@ impl Thinking {
             let Thought { settings, provider, person, words, mut conversation, message, .. } = thought;
             let watcher = Telling::new(sender, words, stirs);
             let steward = Supervised::new(thought.supervision, thought.around, &watcher);
-            let mut agent =
-                Agent::new(&provider, &hands, &settings, &stop).watched_by(&watcher).under(&steward);
-            if let Some(person) = &person {
-                agent = agent.asking(person.as_ref());
-            }
             let ended = runtime.block_on(async {
                 if let Some(carry) = &thought.carry
-                    && let Err(why) = carry.restore(&hands).await
+                    && let Err(why) = carry.restore(&*hands).await
                 {
                     return lost(format!("what the run before had changed cannot be brought back: {why}"));
                 }
-                agent.turn(&mut conversation, &message).await
+                let servers = Servers::start(hands.clone(), &thought.servers).await;
+                for trouble in servers.troubles() {
+                    watcher.tell(Body::Warning { message: format!("tool server: {trouble}") });
+                }
+                let mut agent = Agent::new(&provider, &*hands, &settings, &stop)
+                    .watched_by(&watcher)
+                    .under(&steward)
+                    .served_by(&servers);
+                if let Some(person) = &person {
+                    agent = agent.asking(person.as_ref());
+                }
+                let ended = agent.turn(&mut conversation, &message).await;
+                servers.close().await;
+                ended
             });
             (conversation, ended, steward.finish())
         });

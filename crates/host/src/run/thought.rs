@@ -45,11 +45,13 @@ impl Run<'_> {
             }
         };
         if let Some(before) = before {
+            self.plan.servers.clone_from(&before.servers);
             // The same figures lead to the same decisions.
             (mind.window, mind.prices) = (before.window, before.prices);
         }
         let asked = AskedFor {
             supervisor: Some(self.plan.supervisor.clone()),
+            servers: self.plan.servers.clone(),
             resumed_from: self.resumed.as_ref().map(|resumed| resumed.from.clone()),
             ..AskedFor::new(request, &mind.info, mind.window, mind.prices)
         };
@@ -122,6 +124,7 @@ impl Run<'_> {
             takeovers,
             settings,
             provider,
+            servers: self.plan.servers.clone(),
             person: self.host.person.clone(),
             words: self.host.words.clone().map(|hear| (hear, self.events.redactor().stream())),
             conversation,

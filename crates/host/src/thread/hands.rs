@@ -1,6 +1,6 @@
 //! Hands that are started when the first thing is to be done: a turn that only talks costs no process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holon_core::Profile;
@@ -11,6 +11,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use super::folder::ThreadFolder;
 use super::job::{self, owner_of};
+use super::supervised::Seen;
 use super::watch::{Watched, Why};
 use crate::error::HostError;
 
@@ -52,6 +53,7 @@ pub struct LateHands {
     room: Room,
     started: OnceCell<Started>,
     why: Why,
+    seen: Seen,
 }
 
 struct Started {
@@ -63,12 +65,20 @@ struct Started {
 impl LateHands {
     /// Hands for a turn, not started yet.
     pub fn new(turn: Turn, room: Room) -> Self {
-        Self { turn, room, started: OnceCell::new(), why: Why::default() }
+        Self { turn, room, started: OnceCell::new(), why: Why::default(), seen: Seen::default() }
     }
 
     /// Why they were stopped, if a limit did it.
     pub fn stopped_by(&self) -> Option<String> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn workspace(&self) -> &Path {
+        self.turn.folder.workspace()
+    }
+
+    pub(super) fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Whether anything was done at all.
@@ -94,8 +104,8 @@ impl LateHands {
                 .acquire_owned()
                 .await
                 .map_err(|_| gone("the server is ending".to_owned()))?;
-            let (turn, why) = (self.turn.clone(), Arc::clone(&self.why));
-            let begun = tokio::task::spawn_blocking(move || begin(&turn, why)).await;
+            let (turn, why, seen) = (self.turn.clone(), Arc::clone(&self.why), Arc::clone(&self.seen));
+            let begun = tokio::task::spawn_blocking(move || begin(&turn, why, &seen)).await;
             match begun {
                 Ok(Ok((remote, watched))) => {
                     Ok(Started { remote, watched: Mutex::new(Some(watched)), _permit: permit })
@@ -119,12 +129,14 @@ impl Hands for LateHands {
 }
 
 /// Builds the walls of a turn around its snapshot.
-fn begin(turn: &Turn, why: Why) -> Result<(Remote, Watched), HostError> {
+fn begin(turn: &Turn, why: Why, seen: &Seen) -> Result<(Remote, Watched), HostError> {
     let Turn { folder, number, profile, name, around } = turn;
     let identity = folder.identity();
     let native = Native::new(around.launcher.clone());
     let hide = crate::run::hidden(profile, folder.workspace())?;
     let snapshot = folder.begin(*number, &profile.access, &hide)?;
+    // Walls that could not be built are tried again on a snapshot of the same folders.
+    let _ = seen.set(snapshot.clone());
     let dir = folder.turn_dir(*number);
     let exposed = job::exposed(folder, around, profile, &dir)?;
     let job = job::job(name, folder, profile, &snapshot, &exposed)?;

@@ -16,6 +16,7 @@ mod hands;
 mod job;
 mod ledger;
 mod mind;
+mod supervised;
 mod watch;
 
 pub use crate::run::hidden;
@@ -23,6 +24,7 @@ pub use changes::{Delivered, Delta, FileChange};
 pub use folder::ThreadFolder;
 pub use hands::{LateHands, Room, Surroundings, Turn, Variables};
 pub use mind::{ChatMind, from_cassette, over_network};
+pub use supervised::supervision;
 
 /// What the project says to agents, cut to what a prompt takes; none when it says nothing that can be read.
 pub fn project_notes(workspace: &std::path::Path) -> Option<String> {

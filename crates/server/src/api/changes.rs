@@ -17,7 +17,7 @@ use super::extract::Body;
 use crate::app::App;
 use crate::feed::Draft;
 use crate::guard::User;
-use crate::live::{Busy, Held};
+use crate::live::{Busy, Doing, Held};
 use crate::problem::{Answer, Problem};
 
 /// Everything a thread changed and did not apply yet.
@@ -198,7 +198,7 @@ pub(crate) async fn undo(
 /// Nothing else happens in the thread meanwhile.
 async fn alone(app: &App, thread: &Thread) -> Answer<(Held, Busy)> {
     let held = app.held(&thread.id).await?;
-    let busy = held.live.begin().ok_or_else(|| {
+    let busy = held.live.begin(Doing::Look).await.ok_or_else(|| {
         Problem::conflict("turn_running", "a turn is under way in this thread").with_hint("wait for its end")
     })?;
     Ok((held, busy))

@@ -247,19 +247,21 @@ pub(crate) async fn show(
 ) -> Answer<Json<Run>> {
     let (folder, summary) = folder(&app, &id).await?;
     let manifest = summary.manifest.as_ref().and_then(|manifest| serde_json::to_value(manifest).ok());
-    let artifacts = std::fs::read_dir(folder.output())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            let meta = entry.metadata().ok().filter(|meta| meta.is_file())?;
-            Some(Artifact { path: entry.file_name().into_string().ok()?, bytes: meta.len() })
-        })
-        .collect();
+    let own = std::fs::read_dir(folder.output()).into_iter().flatten().flatten().filter_map(|entry| {
+        let meta = entry.metadata().ok().filter(|meta| meta.is_file())?;
+        Some(Artifact { path: entry.file_name().into_string().ok()?, bytes: meta.len() })
+    });
+    // Whoever is asked at a gate must be able to see what about.
+    let asked = app.runs.find(&summary.record.id).map(|going| going.gate_files()).unwrap_or_default();
+    let asked = asked.into_iter().filter_map(|(path, at)| {
+        let bytes = at.symlink_metadata().ok().filter(|meta| meta.is_file())?.len();
+        Some(Artifact { path, bytes })
+    });
+    let artifacts = asked.chain(own).collect();
     Ok(Json(Run { manifest, artifacts: Some(artifacts), ..run(&app, summary) }))
 }
 
-/// Gives an artifact of a run.
+/// Gives an artifact of a run; while it waits at a gate, also what is decided about there, by its name in `gate.files`.
 #[utoipa::path(get, path = "/api/runs/{id}/files/{path}", tag = "runs",
     params(("id" = String, Path), ("path" = String, Path)),
     responses((status = 200, body = String), (status = "4XX", body = Problem)))]
@@ -268,14 +270,15 @@ pub(crate) async fn file(
     _user: User,
     Path((id, path)): Path<(String, String)>,
 ) -> Answer<Response> {
-    let (folder, _) = folder(&app, &id).await?;
+    let (folder, summary) = folder(&app, &id).await?;
     let missing = || Problem::not_found("file");
+    let asked = app.runs.find(&summary.record.id).and_then(|going| going.gate_files().remove(&path));
     let relative = PathBuf::from(&path);
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    if !plain || path.contains('\0') || relative.components().count() != 1 {
+    if asked.is_none() && (!plain || path.contains('\0') || relative.components().count() != 1) {
         return Err(missing());
     }
-    let at = folder.output().join(&relative);
+    let at = asked.unwrap_or_else(|| folder.output().join(&relative));
     let bytes = blocking(move || {
         let meta = at.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MOST_BYTES)?;
         let _ = meta;

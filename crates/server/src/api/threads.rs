@@ -16,6 +16,7 @@ use super::extract::{Asked, Body};
 use super::shapes::Thread;
 use crate::app::{App, fresh};
 use crate::guard::User;
+use crate::live::Doing;
 use crate::problem::{Answer, Problem};
 
 /// A thread to be made.
@@ -166,7 +167,7 @@ pub(crate) async fn delete(
 ) -> Answer<StatusCode> {
     let thread = app.thread(&user, &id).await?;
     let held = app.held(&thread.id).await?;
-    let Some(_busy) = held.live.begin() else {
+    let Some(_busy) = held.live.begin(Doing::Look).await else {
         return Err(Problem::conflict("turn_running", "a turn is under way in this thread"));
     };
     let audit = app.audit(&user.0, "thread_deleted", Some((&thread.id, 0)), json!({}));

@@ -3,17 +3,23 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use holon_agent::{Agent, Answer as Given, Conversation, Ended, Later, Settings, prompt};
+use holon_agent::supervise::Takeovers;
+use holon_agent::{
+    Agent, Answer as Given, Conversation, Ended, Later, Settings, Steward, Supervised, Supervision, prompt,
+};
 use holon_core::Profile;
+use holon_core::event::Body;
 use holon_host::HostError;
-use holon_host::thread::{ChatMind, LateHands, ThreadFolder, project_notes};
+use holon_host::thread::{ChatMind, LateHands, ThreadFolder, project_notes, supervision};
 use holon_model::Cancel;
 use holon_store::{Thread, Turn, Upload};
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::end::{Ending, conclude};
-use super::keeper::Keeper;
+use super::keeper::{Keeper, aside};
 use super::notes::{notes, seen_as};
+use super::report::{self, DECISIONS, REPORT};
 use super::scribe::{Scribe, Teller, Told};
 use super::start::conversation;
 use super::title;
@@ -34,6 +40,8 @@ pub(crate) struct Carry {
     pub(crate) language: Language,
     /// Whether the thread needs a title.
     pub(crate) first: bool,
+    /// What the person said when the turn began.
+    pub(crate) asked: String,
 }
 
 /// What a turn begins with.
@@ -56,6 +64,25 @@ struct Prepared {
     mind: ChatMind,
     settings: Settings,
     hands: LateHands,
+    supervision: Supervision,
+    /// What people should know about its settings.
+    warnings: Vec<String>,
+}
+
+/// What a turn thinks with.
+#[derive(Clone, Copy)]
+struct Thinking<'a> {
+    mind: &'a ChatMind,
+    settings: &'a Settings,
+    hands: &'a LateHands,
+}
+
+/// What came of it.
+struct Thought {
+    ended: Ended,
+    /// The supervisor's words, when it stopped the turn.
+    report: Option<String>,
+    supervision: Supervision,
 }
 
 impl Carry {
@@ -84,7 +111,7 @@ impl Carry {
 
     async fn work(&self, way: Way, tell: UnboundedSender<Told>) -> Ending {
         let (text, files, answers) = match way {
-            Way::Report => return Ending::report(self.language.no_supervisor()),
+            Way::Report => return Ending::report(self.report().await),
             Way::Message { text, files } => (text, files, None),
             Way::Answers(answers) => (String::new(), Vec::new(), Some(answers)),
         };
@@ -95,7 +122,7 @@ impl Carry {
         if let (Some(_), Some(pending)) = (&answers, &talk.pending) {
             let _ = tell.send(Told::Waited(pending.interrupt.asks.clone()));
         }
-        let prepared = match self.prepare(&files) {
+        let prepared = match aside(|| self.prepare(&files)) {
             Ok(prepared) => prepared,
             Err(e) => {
                 let code = if matches!(e, HostError::Model(_)) { "model" } else { e.kind() };
@@ -108,8 +135,12 @@ impl Carry {
             let (app, held) = (Arc::clone(&self.app), self.held.clone());
             tokio::spawn(title::make(app, held, self.thread.id.clone(), text.clone(), mind));
         }
-        let ended = self.think(&prepared, &mut talk, &text, answers, tell).await;
-        let Prepared { hands, .. } = prepared;
+        let Prepared { mind, settings, hands, supervision, warnings } = prepared;
+        for message in warnings {
+            let _ = tell.send(Told::Body(Box::new(Body::Warning { message })));
+        }
+        let thinking = Thinking { mind: &mind, settings: &settings, hands: &hands };
+        let thought = self.think(thinking, supervision, &mut talk, &text, answers, tell).await;
         let stopped = hands.stopped_by();
         let finished = tokio::task::spawn_blocking(move || hands.finish()).await;
         let changed = match finished {
@@ -117,26 +148,49 @@ impl Carry {
             Ok(Err(e)) => Err(with_hint(&e)),
             Err(e) => Err(e.to_string()),
         };
-        Ending::of(ended, talk, stopped, changed)
+        let kept = report::kept(&thought.supervision, self.number);
+        Ending::of(thought.ended, talk, stopped, changed).supervised(kept, thought.report)
+    }
+
+    /// What the supervisor came to in the turn before, without asking any model.
+    async fn report(&self) -> String {
+        let (user, id) = (self.thread.user.clone(), self.thread.id.clone());
+        let read = self.app.store.read(move |backend| {
+            let records = backend.events_of_kind(&user, Some(&id), "supervisor", "", DECISIONS)?;
+            Ok((backend.kept(&id, REPORT)?, records))
+        });
+        let Ok((Some(kept), rows)) = read.await else { return self.language.no_supervisor() };
+        let Ok(kept) = serde_json::from_str::<Value>(&kept) else { return self.language.no_supervisor() };
+        let record = |row: &holon_store::EventRow| {
+            serde_json::from_str::<Value>(&row.data).ok()?.get("record").cloned()
+        };
+        let records: Vec<Value> = rows.iter().filter_map(record).collect();
+        report::words(&kept, &records, self.language)
     }
 
     async fn think(
         &self,
-        prepared: &Prepared,
+        with: Thinking<'_>,
+        supervision: Supervision,
         talk: &mut Conversation,
         text: &str,
         answers: Option<Vec<Given>>,
         tell: UnboundedSender<Told>,
-    ) -> Ended {
+    ) -> Thought {
         let cancel = Cancel::default();
         self.held.live.set_cancel(Some(cancel.clone()));
         // Whoever wanted everything to end before this was set has not been heard.
         if self.app.is_ending() {
             cancel.cancel();
         }
-        let keeper = Keeper { thread: self.thread.id.clone(), tell: tell.clone(), inner: None };
-        let teller = Teller(tell);
-        let agent = Agent::new(&prepared.mind.provider, &prepared.hands, &prepared.settings, &cancel)
+        let takeovers = Takeovers::default();
+        self.held.live.set_takeovers(Some(takeovers.clone()));
+        let teller = Teller(tell.clone());
+        let around = with.hands.surroundings(self.app.redactor.clone(), takeovers);
+        let steward = Supervised::new(supervision, around, &teller);
+        let (thread, before) = (self.thread.id.clone(), talk.rounds);
+        let keeper = Keeper { thread, tell, inner: &steward, before };
+        let agent = Agent::new(&with.mind.provider, with.hands, with.settings, &cancel)
             .watched_by(&teller)
             .under(&keeper)
             .asking(&Later);
@@ -144,8 +198,10 @@ impl Carry {
             None => agent.turn(talk, text).await,
             Some(answers) => agent.resume(talk, answers).await,
         };
+        self.held.live.set_takeovers(None);
         self.held.live.set_cancel(None);
-        ended
+        let report = steward.report();
+        Thought { ended, report, supervision: steward.finish() }
     }
 
     fn prepare(&self, files: &[Upload]) -> Result<Prepared, HostError> {
@@ -161,8 +217,9 @@ impl Carry {
             name: format!("{}-{}", self.thread.id, self.number),
             around: self.app.setup.around.clone(),
         };
+        let (supervision, warnings) = supervision(&self.app.setup.places, &turn, &self.asked)?;
         let hands = LateHands::new(turn, Arc::clone(&self.app.room));
-        Ok(Prepared { mind, settings, hands })
+        Ok(Prepared { mind, settings, hands, supervision, warnings })
     }
 
     fn settings(

@@ -1,13 +1,14 @@
 //! The end of a turn: what it means, and that it is stored.
 
-use holon_agent::{Conversation, Ended, Limit, Reason};
+use holon_agent::{Conversation, Ended, Limit, Reason, StopKind};
 use holon_core::manifest::Usage;
 use holon_host::record::now;
 use holon_store::{ThreadChange, ThreadState, TurnEnd, TurnState, Write};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::carry::Carry;
 use super::keeper::Keeper;
+use super::report::REPORT;
 use crate::feed::Draft;
 
 /// How a turn ended, before it is stored.
@@ -17,6 +18,10 @@ pub(crate) struct Ending {
     changed: bool,
     /// Something to be told besides.
     trouble: Option<String>,
+    /// What is kept of the supervisor.
+    supervisor: Option<Value>,
+    /// Its words, when it stopped the turn.
+    words: Option<String>,
 }
 
 enum How {
@@ -37,17 +42,27 @@ impl Ending {
             Ok(changed) => (changed, None),
             Err(words) => (false, Some(words)),
         };
-        Self { talk: Some(Box::new(talk)), how: How::Ended(Box::new(ended), stopped), changed, trouble }
+        let how = How::Ended(Box::new(ended), stopped);
+        Self { talk: Some(Box::new(talk)), changed, trouble, ..Self::plain(how) }
+    }
+
+    /// Adds what the supervisor came to.
+    pub(crate) fn supervised(self, kept: Value, words: Option<String>) -> Self {
+        Self { supervisor: Some(kept), words, ..self }
+    }
+
+    fn plain(how: How) -> Self {
+        Self { talk: None, how, changed: false, trouble: None, supervisor: None, words: None }
     }
 
     /// Nothing could be begun.
     pub(crate) fn failed_before(code: &str, message: String) -> Self {
-        Self { talk: None, how: How::Failed(code.to_owned(), message), changed: false, trouble: None }
+        Self::plain(How::Failed(code.to_owned(), message))
     }
 
     /// The supervisor's words.
     pub(crate) fn report(text: String) -> Self {
-        Self { talk: None, how: How::Report(text), changed: false, trouble: None }
+        Self::plain(How::Report(text))
     }
 
     /// Whether something went wrong, as opposed to ending or being stopped.
@@ -86,6 +101,8 @@ fn told(carry: &Carry, how: &How) -> Told {
                 (TurnState::Failed, error("limit", format!("{} is used up", limit.name())))
             }
             Reason::Refused(words) => (TurnState::Failed, error("refused", words.clone())),
+            // Nothing vouches for the work, which is for the person to judge.
+            Reason::Stopped(stop) if stop.kind == StopKind::Unverified => (TurnState::Completed, None),
             Reason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.reason.clone())),
             Reason::Cancelled if carry.app.is_ending() => {
                 (TurnState::Interrupted, error("interrupted", language.interrupted()))
@@ -110,6 +127,15 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
     if let How::Report(text) = &ending.how {
         draft("message", json!({"text": text}));
     }
+    if let How::Ended(ended, _) = &ending.how
+        && let Reason::Stopped(stop) = &ended.reason
+    {
+        match (&ending.words, stop.kind) {
+            (_, StopKind::Unverified) => draft("note", json!({"kind": "warning", "text": stop.reason})),
+            (Some(words), _) => draft("message", json!({"text": words})),
+            (None, _) => {}
+        }
+    }
     if let Some(words) = &ending.trouble {
         draft("note", json!({"kind": "warning", "text": words}));
     }
@@ -122,6 +148,9 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
     let mut writes = Vec::new();
     if let Some(talk) = &ending.talk {
         writes.push(Keeper::write(id, talk));
+    }
+    if let Some(kept) = &ending.supervisor {
+        writes.push(Write::Keep(id.clone(), REPORT, app.clean(kept.clone()).to_string()));
     }
     writes.push(Write::Turn(Box::new(TurnEnd {
         thread: id.clone(),

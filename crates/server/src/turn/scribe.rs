@@ -14,6 +14,7 @@ use holon_store::{InterruptRow, StoreError, Write};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::plan::Plan;
 use crate::app::App;
 use crate::feed::Draft;
 use crate::live::Held;
@@ -53,6 +54,7 @@ pub(crate) struct Scribe {
     calls: HashMap<String, Call>,
     text: RedactStream,
     thoughts: RedactStream,
+    plan: Plan,
     drafts: Vec<Draft>,
     writes: Vec<Write>,
     /// What the thread used so far, as told last.
@@ -71,8 +73,8 @@ struct Call {
 impl Scribe {
     pub(crate) fn new(app: Arc<App>, held: Held, thread: ThreadId, turn: u64, mode: String) -> Self {
         let (text, thoughts) = (app.redactor.stream(), app.redactor.stream());
-        let (calls, drafts, writes) = Default::default();
-        Self { app, held, thread, turn, mode, calls, text, thoughts, drafts, writes, usage: None }
+        let (calls, plan, drafts, writes) = Default::default();
+        Self { app, held, thread, turn, mode, calls, text, thoughts, plan, drafts, writes, usage: None }
     }
 
     /// Writes until everybody who could tell something is gone; gives back what the thread used.
@@ -139,6 +141,8 @@ impl Scribe {
                 }
                 return;
             }
+            // Tells nobody anything by itself: words before and after it belong together.
+            Body::Supervised { .. } => {}
             _ => self.flush(),
         }
         self.event(body);
@@ -177,12 +181,13 @@ impl Scribe {
                 self.draft("note", json!({"kind": "compacted", "text": format!("{before} → {after}")}));
             }
             Body::Warning { message } => self.draft("note", json!({"kind": "warning", "text": message})),
-            Body::Supervisor { record } => {
-                if let Some(graph) = record.pointer("/payload/graph") {
-                    self.draft("graph", json!({"graph": graph}));
+            Body::Supervised { decisions, .. } => {
+                if let Some(graph) = self.plan.take(&decisions) {
+                    let data = json!({"graph": graph});
+                    self.draft("graph", data);
                 }
-                self.draft("supervisor", json!({"record": record}));
             }
+            Body::Supervisor { record } => self.draft("supervisor", json!({"record": record})),
             // The rest is told by how the turn ends, or is for replaying runs only.
             _ => {}
         }

@@ -13,7 +13,7 @@ use super::keeper::CONVERSATION;
 use crate::app::App;
 use crate::feed::Draft;
 use crate::guard::User;
-use crate::live::{Busy, Held};
+use crate::live::{Busy, Doing, Held};
 use crate::problem::{Answer, Problem};
 use crate::words::Language;
 
@@ -42,7 +42,7 @@ pub(crate) struct Resume {
 pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask) -> Answer<(Held, u64)> {
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
-    let busy = held.live.begin().ok_or_else(running)?;
+    let busy = held.live.begin(Doing::Turn).await.ok_or_else(running)?;
     let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
     // Read again: what was true before nobody else could begin may not be any more.
     let thread = app.thread(user, thread.id.as_str()).await?;
@@ -90,6 +90,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         held.feed.set_running(false);
         return Err(e.into());
     }
+    let asked = ask.message.clone();
     let way = match ask.message.trim() {
         SUPERVISOR => Way::Report,
         _ => Way::Message { text: ask.message, files: ask.files },
@@ -103,6 +104,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         number,
         mode: ask.mode,
         language: ask.language,
+        asked,
     };
     spawn(carry, way, busy, seat, work);
     Ok((held, after))
@@ -117,7 +119,7 @@ pub(crate) async fn resume(
 ) -> Answer<(Held, u64)> {
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
-    let busy = held.live.begin().ok_or_else(running)?;
+    let busy = held.live.begin(Doing::Turn).await.ok_or_else(running)?;
     let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
     let id = thread.id.clone();
     let (open, turns) =
@@ -130,7 +132,7 @@ pub(crate) async fn resume(
         return Err(Problem::not_found("turn"));
     };
     let answers = sorted(&conversation(app, &thread.id).await?, &resume);
-    let (number, mode) = (turn.number, turn.mode.clone());
+    let (number, mode, asked) = (turn.number, turn.mode.clone(), turn.message.clone());
     let after = held.feed.next_seq() - 1;
     let at = now();
     let told = json!({"turn": number, "mode": mode, "resumed": true, "at": at, "answers": resume.answers,
@@ -168,6 +170,7 @@ pub(crate) async fn resume(
         number,
         mode,
         language: resume.language,
+        asked,
     };
     spawn(carry, Way::Answers(answers), busy, seat, work);
     Ok((held, after))
@@ -181,7 +184,7 @@ pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answ
         app.store.write(vec![audit(thread.turns)]).await?;
         return Ok(true);
     }
-    let Some(_busy) = held.live.begin() else { return Ok(false) };
+    let Some(_busy) = held.live.begin(Doing::Look).await else { return Ok(false) };
     let id = thread.id.clone();
     let turns = app.store.read(move |backend| backend.turns(&id)).await?;
     let mut writes = given_up(app, thread, &turns).await?;
@@ -198,15 +201,13 @@ pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answ
 }
 
 fn spawn(carry: Carry, way: Way, busy: Busy, seat: crate::guard::Seat, work: crate::app::Work) {
-    let (app, id, held) = (Arc::clone(&carry.app), carry.thread.id.clone(), carry.held.clone());
+    let held = carry.held.clone();
     tokio::spawn(async move {
         carry.go(way).await;
         // In this order: whoever sees the end of the stream may begin the next turn at once.
         drop(busy);
         held.feed.set_running(false);
-        drop((held, seat));
-        app.lives.release(&id);
-        drop(work);
+        drop((held, seat, work));
     });
 }
 

@@ -5,7 +5,9 @@ use super::{Report, plain};
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
     let is_tap =
-        output.lines().take(400).map(str::trim).any(|line| line.starts_with("TAP version") || is_plan(line));
+        output.lines().take(400).map(str::trim).any(|line| {
+            line.starts_with("TAP version") || is_plan(line) || is_numbered(line)
+        });
     if !is_tap {
         return report;
     }
@@ -32,6 +34,15 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     report
+}
+
+/// `ok 1 - name`: a result that counts, also where the plan was cut off.
+fn is_numbered(line: &str) -> bool {
+    let rest = line.strip_prefix("not ok ").or_else(|| line.strip_prefix("ok "));
+    rest.is_some_and(|rest| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        digits > 0 && rest[digits..].trim_start().starts_with('-')
+    })
 }
 
 /// `1..4`

@@ -125,7 +125,9 @@ impl TaskGraph {
         let Some(node) = self.current_mut() else { return };
         node.rounds = node.rounds.saturating_add(1);
         let before = node.id.clone();
-        self.follow(ground, moved, |kind| !(kind.writes() && wrote));
+        // A repair is over when a check says so, not after the first change.
+        let repairs = !node.cases.is_empty() && self.steps().any(|node| node.kind == NodeKind::Verify);
+        self.follow(ground, moved, |kind| !(kind.writes() && (wrote || repairs)));
         if let Some(node) = self.current().filter(|node| node.id == before && is_spent(node)) {
             let kind = node.kind;
             self.overspent(kind, ground, moved);

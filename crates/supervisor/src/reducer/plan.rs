@@ -73,6 +73,14 @@ impl Step<'_> {
         self.tell(moved);
     }
 
+    /// The same after the end: nothing is told any more, and nothing stays proven that is not.
+    pub(super) fn graph_outdated(&mut self) {
+        let s = &mut *self.s;
+        if let Some(graph) = s.graph.as_mut() {
+            let _ = graph.mutated(Ground { known: &s.known, named: &s.named, round: s.round });
+        }
+    }
+
     /// The branch is given up: a new budget, a debt, and another way if the plan has one.
     pub(super) fn switch_branch(&mut self, reason: &'static str) {
         let s = &mut *self.s;
@@ -87,6 +95,10 @@ impl Step<'_> {
         };
         self.log(Kind::TaskGraphBranch, "branch_switched:budget", json!({"branch": branch, "debt": debt}));
         self.tell_moves(moved);
+        // With the named files alone left, the next way is a person.
+        if self.s.tier.tier() == Tier::WriteIntent && self.s.stopped.is_none() {
+            self.lower_tier();
+        }
     }
 
     /// Tells moves the evidence made; a branch given up by the plan itself costs the same as one by the budget.

@@ -6,12 +6,17 @@ use super::Step;
 use crate::correction::CorrectionKind;
 use crate::deviation::Reading;
 use crate::event::{Fact, RoundEnd, Workspace};
+use crate::goal::PATH;
 use crate::graph::When;
+use crate::key::clip_path;
 use crate::mode::{RoundFacts, Signal};
 use crate::phase::{Observation, Phase, name};
 use crate::risk;
 use crate::timeline::Kind;
 use crate::wording;
+
+/// Most tests that lost lines kept.
+const SHRUNK: usize = 8;
 
 impl Step<'_> {
     pub(super) fn round_started(&mut self, round: u32) {
@@ -51,16 +56,27 @@ impl Step<'_> {
     }
 
     pub(super) fn round_ended(&mut self, fact: &Fact, end: &RoundEnd) {
-        self.s.known.absorb(fact, self.s.round, &self.s.named);
+        let brought = self.s.known.absorb(fact, self.s.round, &self.s.named);
         self.s.pending.clear();
+        for change in end.changed.iter().filter(|change| change.is_real()) {
+            self.s.budget.edited(&change.path);
+            self.s.watch.edited(&change.path, self.s.round);
+        }
         self.s.in_round = false;
         if self.s.stopped.is_some() {
+            if brought.mutations > 0 {
+                self.graph_outdated();
+            }
             return;
+        }
+        if brought.mutations > 0 {
+            self.graph_mutated();
         }
         self.s.diff_lines = end.diff_lines;
         self.look(end.workspace.as_ref());
         let s = &mut *self.s;
-        let evidence = s.known.end_round();
+        let checkable = !s.checks.is_empty() || !s.known.checks().is_empty();
+        let evidence = s.known.end_round(s.round, checkable);
         if evidence.written.len() > s.config.mode.write_targets as usize {
             s.mode.raise(Signal::MultiWrite);
         }
@@ -86,9 +102,12 @@ impl Step<'_> {
         let s = &mut *self.s;
         s.hashed = workspace.is_some_and(|workspace| workspace.verified);
         s.git = workspace.map(|workspace| workspace.git).unwrap_or_default();
-        for file in workspace.map(|workspace| workspace.changed.as_slice()).unwrap_or_default() {
+        let Some(workspace) = workspace else { return };
+        for file in &workspace.changed {
             s.known.adopt(&file.path, &file.hash);
         }
+        let shrunk = workspace.shrunk_tests.iter().take(SHRUNK);
+        s.known.shrunk_tests = shrunk.map(|path| clip_path(path, PATH)).collect();
     }
 
     /// L2: what deviates is told, and acted on where the level allows.

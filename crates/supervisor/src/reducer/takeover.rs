@@ -53,6 +53,8 @@ impl Step<'_> {
         let s = &mut *self.s;
         s.port.renew();
         s.tier.reset();
+        // A plan of the supervisor's own is another way: what was tried in vain before is not held against it.
+        s.budget.another_way();
         let checkable = !s.checks.is_empty() || !s.known.checks().is_empty();
         let snapshot = Snapshot { known: &s.known, git: s.git, hashed: s.hashed, checkable };
         let cases = snapshot.cases();
@@ -86,6 +88,38 @@ impl Step<'_> {
                 "What was done so far cannot be proven: begin with what you can see."
             };
             let text = wording::recovery(self.s, cause);
+            self.say(CorrectionKind::Recovery, text);
+        }
+        if self.is_supervised() {
+            self.ask_for_facts();
+        }
+    }
+
+    /// Where no check speaks of the workspace as it is, one is run: what is said next rests on facts.
+    pub(super) fn ask_for_facts(&mut self) {
+        let s = &*self.s;
+        // A check of the model's own making may have run in the wrong place, or on a part of it.
+        let ours = |command: &str| s.checks.iter().any(|check| check.command == command);
+        let fresh = s.known.checks().iter().any(|check| s.known.is_fresh(check) && ours(&check.command));
+        if s.stopped.is_some() || fresh {
+            return;
+        }
+        if let Some(check) = s.checks.first() {
+            let command = check.command.clone();
+            self.log(Kind::Recover, "recover:check", json!({"command": command}));
+            self.out.push(Effect::Check { command });
+        }
+    }
+
+    /// The check that was asked for has spoken: the plan is rebuilt on it, or who said done hears what is left to do.
+    pub(super) fn facts_came(&mut self) {
+        if self.s.stopped.is_some() {
+            return;
+        }
+        if self.is_supervised() {
+            self.recover();
+        } else if self.s.verification.was_told() && self.s.known.fresh_red().is_some() {
+            let text = wording::recovery(self.s, "The work is not done: a check fails.");
             self.say(CorrectionKind::Recovery, text);
         }
     }
@@ -128,7 +162,7 @@ impl Step<'_> {
         s.pending.clear();
         s.verification.forget();
         s.watch.clear(s.known.changed_count());
-        s.known.end_round();
+        s.known.end_round(s.round, false);
         let seen = Observation {
             readings: &[],
             risk: risk::risk(&s.known),

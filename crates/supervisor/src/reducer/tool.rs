@@ -212,15 +212,23 @@ impl Step<'_> {
             if !brought.greener {
                 let mut cases = check.failing.clone();
                 cases.sort_unstable();
-                s.watch.failed(&clip(&format!("`{command}` fails: {}", cases.join(", ")), COMMAND), s.round);
+                let what = signature(&format!("`{command}` fails: {}", cases.join(", ")));
+                s.watch.failed(&what, s.round);
             }
         }
+        if brought.mutations > 0 {
+            self.graph_mutated();
+        }
+        let s = &mut *self.s;
         if brought.verified {
             s.budget.verified();
             s.verification.forget();
             self.verified();
         }
         self.tick(When::Check { ok: check.passed_whole() });
+        if check.call.is_none() {
+            self.facts_came();
+        }
     }
 }
 

@@ -44,6 +44,7 @@ fn huge(level: Level) -> State {
             failing: (0..40).map(|i| format!("{i} {long}")).collect(),
             diagnostics: 3,
             duration_ms: 1,
+            changed: Vec::new(),
         }));
         scene.feed(Fact::RoundEnded(RoundEnd { tokens: 10, diff_lines: round * 900, ..RoundEnd::default() }));
         if scene.state.stopped().is_some() {

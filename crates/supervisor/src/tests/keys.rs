@@ -345,7 +345,7 @@ fn template_graph_min() {
         u32::from(scene.tier() == Tier::StepQueue)
     });
     let mut scene = Scene::new(Level::Adaptive, GOAL);
-    scene.workspace = Some(Workspace { git: Default::default(), verified: false, changed: vec![] });
+    scene.workspace = Some(Workspace::default());
     take(&mut scene);
     assert_eq!(scene.tier(), Tier::StepQueue);
 }

@@ -22,6 +22,11 @@ use crate::timeline::Kind;
 
 /// Streams per promise.
 const STREAMS: u64 = 10_000;
+
+/// Fewer where somebody only wants to see whether anything is noticed at all.
+fn streams() -> u64 {
+    std::env::var("HOLON_STREAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(STREAMS)
+}
 const ROUNDS: u32 = 24;
 
 /// The fact the scene was last told.
@@ -32,7 +37,7 @@ fn last_fact(scene: &Scene) -> &Fact {
 #[test]
 fn what_must_never_happen_does_not() {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for seed in 0..STREAMS {
+    for seed in 0..streams() {
         let mut run = Run::new(seed, level_of(seed));
         let mut all = Promises::default();
         all.after(&run.scene);
@@ -175,7 +180,8 @@ impl Gates {
             .iter()
             .filter_map(|effect| if let Effect::Gate(gate) = effect { Some(gate) } else { None })
             .collect();
-        let expected = usize::from(proposal_of(event).is_some() || *event == Fact::ModelDone);
+        let done = matches!(event, Fact::ModelDone | Fact::ModelGaveUp);
+        let expected = usize::from(proposal_of(event).is_some() || done);
         assert_eq!(gates.len(), expected, "one answer to each question and none else");
         for gate in gates {
             if let Subject::Call(call) = &gate.subject {
@@ -370,13 +376,13 @@ fn every_phase_tier_and_signal_came_up_often_enough(counts: &BTreeMap<String, u6
     );
     for name in wanted {
         let count = counts.get(&name).copied().unwrap_or(0);
-        assert!(count >= STREAMS / 100, "{name}: {count} of {STREAMS}\n{counts:#?}");
+        assert!(count >= streams() / 100, "{name}: {count} of {}\n{counts:#?}", streams());
     }
 }
 
 #[test]
 fn inv_10_a_blocked_call_is_never_executed() {
-    for seed in 0..STREAMS {
+    for seed in 0..streams() {
         let mut run = Run::new(seed ^ 3 << 32, level_of(seed));
         let mut gates = Gates::default();
         run.play(ROUNDS / 3, &mut |scene| gates.a_blocked_call_is_never_executed(scene));
@@ -385,7 +391,7 @@ fn inv_10_a_blocked_call_is_never_executed() {
 
 #[test]
 fn forced_can_be_left_when_its_causes_are_gone() {
-    for seed in 0..STREAMS {
+    for seed in 0..streams() {
         let mut run = Run::new(seed ^ 1 << 32, Level::Adaptive);
         run.play(ROUNDS / 2, &mut |_| {});
         run.tell(Fact::CheckpointResumed, &mut |_| {});
@@ -401,7 +407,7 @@ fn forced_can_be_left_when_its_causes_are_gone() {
 
 #[test]
 fn a_takeover_can_be_left_too() {
-    for seed in 0..STREAMS {
+    for seed in 0..streams() {
         let mut run = Run::new(seed ^ 2 << 32, Level::Adaptive);
         run.play(ROUNDS / 3, &mut |_| {});
         run.tell(Fact::CheckpointResumed, &mut |_| {});
@@ -418,7 +424,7 @@ fn a_takeover_can_be_left_too() {
 
 #[test]
 fn inv_09_replay_is_byte_identical() {
-    for seed in 0..STREAMS {
+    for seed in 0..streams() {
         let mut run = Run::new(seed ^ 12 << 32, level_of(seed));
         run.play(ROUNDS / 4, &mut |_| {});
         let recorded = decisions(&run.scene.effects);

@@ -243,3 +243,16 @@ fn forced_without_a_plan_gets_few_step_hints() {
     });
     assert!(only_hints || scene.phase() != crate::Phase::Free);
 }
+
+#[test]
+fn with_the_named_files_alone_the_next_way_is_a_person() {
+    let mut scene = failed();
+    for i in 0..3 {
+        fail_once(&mut scene, ["src/a.rs", "src/b.rs"][i % 2]);
+    }
+    assert_eq!(scene.tier(), Tier::WriteIntent);
+    let verdicts: Vec<Verdict> = (0..4).map(|_| scene.exec("./tool", Some("error: no"))).collect();
+    assert_eq!(verdicts, [Verdict::Allow, Verdict::Allow, Verdict::Block, Verdict::Block]);
+    assert_eq!((scene.tier(), scene.stops()), (Tier::Human, vec![StopKind::UserCheckpoint]));
+    assert_eq!(scene.gate_rule(), Rule::Stopped);
+}

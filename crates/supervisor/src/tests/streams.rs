@@ -11,7 +11,7 @@ use crate::event::{Evidence, Fact, FileChange, FileHash, Finished, GitState, Pro
 use crate::level::Level;
 use crate::mode::Signal;
 use crate::phase::Phase;
-use crate::scene::{Scene, check_ran, setup};
+use crate::scene::{Scene, check_ran, of_call, setup};
 use crate::tier::Tier;
 use crate::timeline::Kind;
 
@@ -110,7 +110,7 @@ impl Run {
         if dice.one_in(6) {
             scene.workspace = None;
         } else if dice.one_in(10) {
-            scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, changed: vec![] });
+            scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() });
         }
         Self { scene, dice, temper, calls: 0, contents: 0, obeys: true, failing: 3, reacts }
     }
@@ -134,6 +134,13 @@ impl Run {
     pub(super) fn tell(&mut self, fact: Fact, after: &mut dyn FnMut(&mut Scene)) {
         self.scene.feed(fact);
         after(&mut self.scene);
+        let wanted = self.scene.last.iter().any(|effect| matches!(effect, Effect::Check { .. }));
+        if wanted && self.scene.state.stopped().is_none() {
+            // The loop runs it, and tells.
+            let cases = &["one", "two", "three"][..self.failing.min(3) as usize];
+            self.scene.feed(check_ran("cargo test", i32::from(!cases.is_empty()), cases));
+            after(&mut self.scene);
+        }
     }
 
     fn round(&mut self, after: &mut dyn FnMut(&mut Scene)) {
@@ -152,16 +159,28 @@ impl Run {
         }
         let text = calls == 0 || self.dice.one_in(3);
         if text && self.dice.one_in(15) {
-            self.tell(Fact::ModelDone, after);
+            let word = if self.dice.one_in(4) { Fact::ModelGaveUp } else { Fact::ModelDone };
+            self.tell(word, after);
         }
         let end = RoundEnd {
             tokens: u64::from(self.dice.below(800)),
             text,
             text_only: calls == 0,
             diff_lines: self.contents * [5, 30, 90][self.dice.below(3) as usize],
+            changed: self.job(),
             workspace: self.scene.workspace.clone(),
         };
         self.tell(Fact::RoundEnded(end), after);
+    }
+
+    /// Sometimes a background job has changed something.
+    fn job(&mut self) -> Vec<FileChange> {
+        if !self.dice.one_in(20) {
+            return Vec::new();
+        }
+        self.contents += 1;
+        let (before, after) = ((self.contents - 1).to_string(), self.contents.to_string());
+        vec![FileChange { path: "src/job.rs".into(), before, after }]
     }
 
     fn rare(&mut self, after: &mut dyn FnMut(&mut Scene)) {
@@ -286,7 +305,7 @@ impl Run {
                 ..crate::scene::finished(&call, true, Evidence::default())
             };
             self.tell(Fact::ToolFinished(done), after);
-            self.tell(check_ran("cargo test", exit, cases), after);
+            self.tell(of_call(&call, check_ran("cargo test", exit, cases)), after);
         }
     }
 
@@ -298,7 +317,7 @@ impl Run {
                 ..crate::scene::finished(&call, true, Evidence::default())
             };
             self.tell(Fact::ToolFinished(done), after);
-            self.tell(check_ran("cargo test", 0, &[]), after);
+            self.tell(of_call(&call, check_ran("cargo test", 0, &[])), after);
         }
     }
 

@@ -214,8 +214,10 @@ fn the_text_carries_what_is_needed() {
         "parse::empty",
         "no such option --fast",
         "Plan, 0% done",
-        "[>] node-01 inspect",
-        "Next step: node-01 (inspect)",
+        "[>] node-01 edit",
+        "Next step: node-01 (edit)",
+        "Then run `cargo test`",
+        "Do not repeat: what led to",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
@@ -301,7 +303,7 @@ fn a_model_that_does_not_follow_is_stopped_within_its_budget() {
     for round in 1..=8 {
         assert_eq!(scene.stops(), [], "{round}");
         scene.round(|s| {
-            s.exec("./run", Some("error: no such option --fast"));
+            s.exec(&format!("./run again {round}"), Some("error: no such option --fast"));
         });
     }
     assert_eq!(scene.stops(), [StopKind::UserCheckpoint]);
@@ -342,7 +344,7 @@ fn verified_progress_extends_the_budget_once() {
 fn without_trust_there_is_one_strong_hint_and_a_queue() {
     for (workspace, cause) in [
         (None, "cannot be proven"),
-        (Some(Workspace { git: GitState::Conflict, verified: true, changed: vec![] }), "settle it first"),
+        (Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() }), "settle it first"),
     ] {
         let mut scene = Scene::new(Level::Adaptive, &"improve the parser ".repeat(8));
         scene.workspace = workspace;
@@ -417,4 +419,39 @@ fn a_resumed_run_is_not_held_to_what_was_before() {
     assert!(!scene.logged(Kind::Drift, "drift:no_progress"));
     scene.round(|_| {});
     assert!(scene.logged(Kind::Drift, "drift:no_progress"));
+}
+
+#[test]
+fn a_takeover_begins_with_a_check() {
+    let wanted = Effect::Check { command: "cargo test".into() };
+    let mut scene = scene();
+    let rounds = until_takeover(&mut scene, 9, |s, i| {
+        s.exec(&format!("./run {i}"), Some("error: no such option --fast"));
+    });
+    assert_eq!(rounds, Some(6));
+    assert!(scene.last.contains(&wanted), "nobody has run one");
+    scene.feed(crate::scene::check_ran("cargo test", 1, &["parse::empty"]));
+    assert!(!scene.last.contains(&wanted) && scene.phase() == Phase::Takeover);
+    let text = scene.texts().last().copied().unwrap_or_default().to_owned();
+    assert!(text.contains("Failing cases: parse::empty. Then run `cargo test`"), "{text}");
+    assert_eq!(scene.state.graph().map(|graph| graph.template.as_str()), Some("debug-repair"));
+    let mut known = self::scene();
+    risky(&mut known);
+    until_takeover(&mut known, 9, |s, i| {
+        s.exec(&format!("./run {i}"), Some("error: no such option --fast"));
+    });
+    assert!(!known.last.contains(&wanted), "one is fresh");
+}
+
+#[test]
+fn a_takeover_has_a_budget_of_its_own() {
+    let mut scene = scene();
+    risky(&mut scene);
+    let rounds = until_takeover(&mut scene, 9, |s, _| {
+        s.write("src/parse.rs");
+        s.check(&["parse::empty"]);
+    });
+    assert!(rounds.is_some() && scene.state.budget().debt() == 0);
+    scene.start();
+    assert_eq!(scene.write("src/parse.rs"), Verdict::Allow, "the repair is not held back by what was before");
 }

@@ -3,7 +3,7 @@
 use holon_core::policy::ToolClass;
 
 use crate::config::Config;
-use crate::effect::{Gate, Rule, StopKind, Subject, Verdict};
+use crate::effect::{Effect, Gate, Rule, StopKind, Subject, Verdict};
 use crate::event::{Fact, KnownCheck, Proposal};
 use crate::level::Level;
 use crate::mode::Mode;
@@ -151,7 +151,8 @@ fn done_goes_through_the_verification_gate() {
         (&gate.subject, gate.verdict, gate.rule),
         (&Subject::Done, Verdict::Block, Rule::Verification)
     );
-    assert!(gate.why.contains("Run `cargo test`"), "{}", gate.why);
+    assert!(gate.why.contains("Next step: run `cargo test`"), "{}", gate.why);
+    assert!(scene.last.contains(&Effect::Check { command: "cargo test".into() }), "what fails is found out");
     scene.feed(Fact::ModelDone);
     assert_eq!(scene.stops(), [StopKind::Unverified]);
     assert!(scene.logged(Kind::Failure, "verification:unverified"));
@@ -231,4 +232,51 @@ fn a_check_of_what_was_changed_is_no_repetition() {
     scene.write("src/parse.rs");
     assert_eq!(scene.check(&["a"]), Verdict::Allow);
     assert_eq!(scene.check(&["a"]), Verdict::Warn, "and now it is one again");
+}
+
+#[test]
+fn who_gives_up_twice_needs_a_person() {
+    let mut scene = Scene::new(Level::Adaptive, "improve it");
+    scene.start();
+    scene.check(&["parse::empty"]);
+    scene.feed(Fact::ModelGaveUp);
+    assert!(scene.gate().why.contains("parse::empty") && scene.stops().is_empty());
+    scene.end();
+    scene.start();
+    scene.feed(Fact::ModelGaveUp);
+    assert_eq!(scene.stops(), [StopKind::UserCheckpoint]);
+    assert!(scene.logged(Kind::Failure, "verification:gave_up"));
+    let mut off = Scene::new(Level::Off, "improve it");
+    off.start();
+    off.check(&["parse::empty"]);
+    off.feed(Fact::ModelGaveUp);
+    assert_eq!(off.gate().verdict, Verdict::Allow);
+}
+
+#[test]
+fn who_did_nothing_is_asked_again_after_a_check() {
+    let wanted = Effect::Check { command: "cargo test".into() };
+    for (failing, verdict) in [(vec![], Verdict::Allow), (vec!["parse::empty"], Verdict::Block)] {
+        let mut scene = Scene::new(Level::Adaptive, "improve it");
+        scene.start();
+        scene.feed(Fact::ModelDone);
+        assert!(scene.last.contains(&wanted) && scene.state.waits_for_check());
+        scene.feed(check_ran("cargo test", i32::from(!failing.is_empty()), &failing));
+        scene.feed(Fact::ModelDone);
+        assert_eq!((scene.gate().verdict, scene.state.waits_for_check()), (verdict, false));
+        assert!(!scene.last.contains(&wanted));
+    }
+}
+
+#[test]
+fn who_said_done_hears_what_the_check_found() {
+    let mut scene = Scene::new(Level::Adaptive, "improve it");
+    scene.start();
+    scene.write("a.rs");
+    scene.feed(Fact::ModelDone);
+    scene.end();
+    scene.feed(check_ran("cargo test", 1, &["parse::empty"]));
+    let texts = scene.texts();
+    let last = texts.last().copied().unwrap_or_default();
+    assert!(last.contains("parse::empty") && last.contains("Next step: repair"), "{last}");
 }

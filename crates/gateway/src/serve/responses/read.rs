@@ -7,8 +7,8 @@ use holon_model::{
 };
 use serde_json::{Value, json};
 
-use crate::serve::Asked;
 use crate::serve::carrier;
+use crate::serve::{Asked, Spaces};
 use crate::serve::fields::{
     add_system, effort, flag, join, limit, list, owned, pieces, schema, temperature, text, texts,
 };
@@ -34,15 +34,19 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
         }
         _ => return Err("`input` must be a text or a list of items".to_owned()),
     }
-    let mut custom = HashSet::new();
-    request.tools = list(body, "tools").iter().filter_map(|given| tool(given, &mut custom)).collect();
+    let mut tools = Tools::default();
+    list(body, "tools").iter().for_each(|given| tools.take(given, None));
+    // Tools that a client adds on the way are items of the conversation.
+    let added = list(body, "input").iter().filter(|item| text(item, "type") == Some("additional_tools"));
+    added.flat_map(|item| list(item, "tools")).for_each(|given| tools.take(given, None));
+    request.tools = tools.all;
     request.choice = choice(body.get("tool_choice"));
     request.max_output = limit(body, &["max_output_tokens"]);
     request.temperature = temperature(body);
     let thinking = body.get("reasoning").and_then(|reasoning| text(reasoning, "effort"));
     request.effort = thinking.and_then(effort);
     request.format = body.get("text").and_then(|text| text.get("format")).and_then(format);
-    Ok(Asked { request, stream: flag(body, "stream"), custom })
+    Ok(Asked { request, stream: flag(body, "stream"), custom: tools.custom, spaces: tools.spaces })
 }
 
 fn take(item: &Value, request: &mut Request) -> Result<(), String> {
@@ -62,12 +66,14 @@ fn take(item: &Value, request: &mut Request) -> Result<(), String> {
             None => return Ok(()),
         },
         "function_call" => {
-            let call = ToolCall::new(owned(item, "call_id"), owned(item, "name"), owned(item, "arguments"));
+            let name = flat(text(item, "namespace"), &owned(item, "name"));
+            let call = ToolCall::new(owned(item, "call_id"), name, owned(item, "arguments"));
             (Role::Assistant, Part::Call(call))
         }
         "custom_tool_call" => {
             let input = json!({"input": item.get("input").cloned().unwrap_or_default()}).to_string();
-            let mut call = ToolCall::new(owned(item, "call_id"), owned(item, "name"), input);
+            let name = flat(text(item, "namespace"), &owned(item, "name"));
+            let mut call = ToolCall::new(owned(item, "call_id"), name, input);
             call.custom = true;
             (Role::Assistant, Part::Call(call))
         }
@@ -102,28 +108,53 @@ fn thought(item: &Value, request: &mut Request) -> Option<Reasoning> {
     Some(Reasoning { text: words, seal })
 }
 
-fn tool(tool: &Value, custom: &mut HashSet<String>) -> Option<Tool> {
-    let name = text(tool, "name")?;
-    match text(tool, "type").unwrap_or("function") {
-        "function" => Some(Tool::new(name, owned(tool, "description"), schema(tool, "parameters"))),
-        // A tool that takes plain text: elsewhere an object with one field.
-        "custom" => {
-            custom.insert(name.to_owned());
-            let grammar = tool.get("format").and_then(|format| text(format, "definition"));
-            let mut description = owned(tool, "description");
-            if let Some(grammar) = grammar {
-                description.push_str("\n\nThe input follows this grammar:\n");
-                description.push_str(grammar);
+/// The tools of a request.
+#[derive(Default)]
+struct Tools {
+    all: Vec<Tool>,
+    custom: HashSet<String>,
+    spaces: Spaces,
+}
+
+impl Tools {
+    /// Takes a tool in, or all tools of a group; one whose name is there already is the same tool told again.
+    fn take(&mut self, tool: &Value, space: Option<&str>) {
+        let Some(own) = text(tool, "name") else { return };
+        let name = flat(space, own);
+        let taken = match text(tool, "type").unwrap_or("function") {
+            "namespace" if space.is_none() => {
+                return list(tool, "tools").iter().for_each(|inner| self.take(inner, Some(own)));
             }
-            let input = json!({"input": {"type": "string"}});
-            Some(Tool::new(
-                name,
-                description,
-                json!({"type": "object", "properties": input, "required": ["input"]}),
-            ))
+            _ if self.all.iter().any(|there| there.name == name) => return,
+            "function" => Tool::new(name.clone(), owned(tool, "description"), schema(tool, "parameters")),
+            "custom" => {
+                self.custom.insert(name.clone());
+                plain_text(name.clone(), tool)
+            }
+            _ => return,
+        };
+        if let Some(space) = space {
+            self.spaces.insert(name, (space.to_owned(), own.to_owned()));
         }
-        _ => None,
+        self.all.push(taken);
     }
+}
+
+/// The name by which a model knows a tool of a group.
+fn flat(space: Option<&str>, name: &str) -> String {
+    space.map_or_else(|| name.to_owned(), |space| format!("{space}__{name}"))
+}
+
+/// A tool that takes plain text: elsewhere an object with one field.
+fn plain_text(name: String, tool: &Value) -> Tool {
+    let grammar = tool.get("format").and_then(|format| text(format, "definition"));
+    let mut description = owned(tool, "description");
+    if let Some(grammar) = grammar {
+        description.push_str("\n\nThe input follows this grammar:\n");
+        description.push_str(grammar);
+    }
+    let input = json!({"input": {"type": "string"}});
+    Tool::new(name, description, json!({"type": "object", "properties": input, "required": ["input"]}))
 }
 
 fn choice(choice: Option<&Value>) -> ToolChoice {
@@ -145,5 +176,46 @@ fn format(format: &Value) -> Option<Format> {
         }
         "json_object" => Some(Format { name: "object".to_owned(), schema: json!({"type": "object"}) }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::serve::{Labels, whole};
+
+    #[test]
+    fn tools_in_groups_and_on_the_way_are_not_lost() {
+        let body = json!({
+            "model": "m",
+            "tools": [
+                {"type": "function", "name": "sh", "parameters": {"type": "object"}},
+                {"type": "namespace", "name": "team", "tools": [{"type": "function", "name": "spawn"}]},
+                {"type": "web_search"},
+            ],
+            "input": [
+                {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "patch"}, {"name": "sh"}]},
+                {"type": "message", "role": "user", "content": "go"},
+                {"type": "function_call", "call_id": "c", "namespace": "team", "name": "spawn", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c", "output": "ok"},
+            ],
+        });
+        let asked = read(&body).unwrap();
+        let names: Vec<&str> = asked.request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["sh", "team__spawn", "patch"]);
+        assert!(asked.custom.contains("patch"));
+        let call = asked.request.messages[1].parts.iter().find_map(|part| match part {
+            Part::Call(call) => Some(call.clone()),
+            _ => None,
+        });
+        let call = call.unwrap();
+        assert_eq!(call.name, "team__spawn");
+        let labels = Labels { spaces: asked.spaces, ..Labels::default() };
+        let stop = holon_model::Stop::ToolUse;
+        let reply = holon_model::Reply { id: None, model: None, parts: vec![Part::Call(call)], stop, usage: None };
+        let told = whole(Wire::Responses, &labels, &reply);
+        let item = &told["output"][0];
+        assert_eq!((&item["namespace"], &item["name"]), (&json!("team"), &json!("spawn")));
     }
 }

@@ -226,17 +226,24 @@ fn thought(id: &str, text: &str, seal: Option<&Seal>) -> Value {
 }
 
 fn called(labels: &Labels, call: &ToolCall, at: usize) -> Value {
-    if call.custom || labels.custom.contains(&call.name) {
+    let space = labels.spaces.get(&call.name);
+    let name = space.map_or(&call.name, |(_, name)| name);
+    let mut item = if call.custom || labels.custom.contains(&call.name) {
         let input = call.object().ok().and_then(|object| Some(object.get("input")?.as_str()?.to_owned()));
-        return json!({
+        json!({
             "type": "custom_tool_call", "id": item_id(labels, "ctc", at), "status": "completed",
-            "call_id": call.id, "name": call.name, "input": input.unwrap_or_else(|| call.arguments.clone()),
-        });
+            "call_id": call.id, "name": name, "input": input.unwrap_or_else(|| call.arguments.clone()),
+        })
+    } else {
+        json!({
+            "type": "function_call", "id": item_id(labels, "fc", at), "status": "completed",
+            "call_id": call.id, "name": name, "arguments": call.arguments,
+        })
+    };
+    if let Some((space, _)) = space {
+        item["namespace"] = json!(space);
     }
-    json!({
-        "type": "function_call", "id": item_id(labels, "fc", at), "status": "completed", "call_id": call.id,
-        "name": call.name, "arguments": call.arguments,
-    })
+    item
 }
 
 fn usage(usage: &Usage) -> Value {

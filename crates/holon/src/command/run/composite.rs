@@ -25,9 +25,14 @@ use crate::show::{flow, plan};
 use crate::stop;
 use crate::terminal::{Style, Terminal};
 
-/// The flow that flags or spec ask for, if it is one.
-pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
-    let mode = match (&args.mode, &args.spec) {
+/// Whether flags or spec ask for a goal to be split.
+pub(super) fn is_orchestration(args: &Args) -> bool {
+    mode_of(args).is_some_and(|mode| mode == "orchestrate")
+}
+
+/// The mode that flags or spec ask for.
+fn mode_of(args: &Args) -> Option<String> {
+    match (&args.mode, &args.spec) {
         (Some(mode), _) => Some(mode.clone()),
         // What is wrong with a spec is said by the run itself.
         (None, Some(path)) => std::fs::metadata(path)
@@ -37,8 +42,12 @@ pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
             .and_then(|text| spec::parse(&text, &path.to_string_lossy()).ok())
             .and_then(|(spec, _)| spec.constraints.mode),
         (None, None) => None,
-    };
-    let found = mode.map(|mode| holon_flow::builtin::find(&mode)).transpose()?.flatten();
+    }
+}
+
+/// The flow that flags or spec ask for, if it is one.
+pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
+    let found = mode_of(args).map(|mode| holon_flow::builtin::find(&mode)).transpose()?.flatten();
     if found.is_none() && args.gate.is_some() {
         let names: Vec<String> = holon_flow::builtin::all()?.into_iter().map(|flow| flow.name).collect();
         return Err(Failure::user(
@@ -72,19 +81,17 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
 pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     let store = session.store(args.workspace.as_deref())?;
     let folder = store.find(name)?;
+    if let Some(state) = holon_flow::orchestrate::load(&folder)? {
+        let (request, base) = before(&state.asked, args, session)?;
+        return super::orchestrated::resume(folder, request, base, args, session);
+    }
     let Some(state) = holon_flow::load(&folder)? else {
         return super::resumed::resume(&folder, args, session);
     };
-    let lost = || {
-        Failure::from(FlowError::resume(
-            "how the flow was started is not in its state",
-            "start it anew with the same flags",
-        ))
-    };
     let (words, base) = restored(&state.asked).ok_or_else(lost)?;
-    let Asked::Command(Command::Run(before)) = cli::parse(words, session)? else { return Err(lost()) };
+    let before = as_run(words, session)?;
     let way = Way::of(args, before.gate, session)?;
-    let mut request = RunRequest::from(*before);
+    let mut request = RunRequest::from(before);
     request.apply |= args.apply;
     let message = args.message.clone();
     with_conductor(session, |conductor| {
@@ -92,6 +99,42 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
         super::report(&finished, args.json, session)?;
         super::conclude(&finished, args.publish.clone(), args.json, session)
     })
+}
+
+/// What was asked when an orchestration was started, with what this command adds.
+fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, PathBuf), Failure> {
+    let (words, base) = restored(asked).ok_or_else(lost)?;
+    let mut request = RunRequest::from(as_run(words, session)?);
+    request.apply |= args.apply;
+    Ok((request, base))
+}
+
+/// A command line of before as the run it became.
+fn as_run(words: Vec<OsString>, session: &Session) -> Result<Args, Failure> {
+    let words = match cli::parse(words, session)? {
+        Asked::Command(Command::Run(before)) => return Ok(*before),
+        Asked::Command(Command::Improve(args)) => crate::command::improve::words(args),
+        _ => return Err(lost()),
+    };
+    match cli::parse(words, session)? {
+        Asked::Command(Command::Run(before)) => Ok(*before),
+        _ => Err(lost()),
+    }
+}
+
+fn lost() -> Failure {
+    Failure::from(FlowError::resume(
+        "how the flow was started is not in its state",
+        "start it anew with the same flags",
+    ))
+}
+
+/// An unknown mode may be a mistyped flow.
+pub(super) fn with_flows(error: FlowError) -> Failure {
+    match error {
+        FlowError::Host(error) => flow::with_flows(error).into(),
+        other => other.into(),
+    }
 }
 
 fn with_conductor(session: &Session, work: impl FnOnce(&Conductor<'_>) -> Done) -> Done {
@@ -142,10 +185,7 @@ impl Way {
         let order = Order { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
         let finished = work(order);
         drop(view);
-        finished.map_err(|error| match error {
-            FlowError::Host(error) => flow::with_flows(error).into(),
-            other => other.into(),
-        })
+        finished.map_err(with_flows)
     }
 }
 
@@ -204,12 +244,12 @@ fn say_plan(
     Ok(ExitCode::SUCCESS)
 }
 
-fn current_folder() -> Result<PathBuf, Failure> {
+pub(super) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(Failure::io("find", Path::new(".")))
 }
 
 /// The command line as it was given, and where: enough to make the same request again.
-fn saved(base: &Path) -> Value {
+pub(super) fn saved(base: &Path) -> Value {
     let words: Vec<Value> = std::env::args_os().map(|word| as_json(&word)).collect();
     json!({ "args": words, "folder": as_json(base.as_os_str()) })
 }

@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// Who serves it: openrouter, anthropic, openai, or any name with HOLON_BASE_URL set [default: whoever has a key]
     #[arg(long, value_name = "NAME", help_heading = "Who does it")]
     provider: Option<String>,
+    /// A tool server (MCP) for the native agent, started inside the walls (can be given again)
+    #[arg(long, value_name = "NAME=COMMAND", help_heading = "Who does it")]
+    mcp: Vec<String>,
     /// How closely the native agent is watched; a lost one is taken over or stopped [default: adaptive]
     #[arg(long, value_name = "LEVEL", help_heading = "Who does it")]
     supervisor: Option<Level>,
@@ -152,7 +155,7 @@ pub(crate) struct Args {
         value_name = "RUN",
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
-            "agent_args", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
+            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
             "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
             "allow_sensitive", "keep", "dry_run",
         ],
@@ -175,6 +178,9 @@ pub(crate) struct Args {
     /// Apply the patch to the workspace when the run succeeds
     #[arg(long, help_heading = "The result")]
     pub(super) apply: bool,
+    /// Let the result of an orchestration out although its assessment blocks; written to the audit log, with who and where
+    #[arg(long, value_name = "REASON", help_heading = "The result")]
+    pub(super) override_ethics: Option<String>,
     /// Then bring the result to GitHub, as `holon publish github` does: OWNER/REPO or OWNER/REPO#NUMBER
     /// [default: from the environment of a workflow]
     #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true, conflicts_with = "dry_run", help_heading = "The result")]
@@ -321,6 +327,7 @@ impl From<Args> for RunRequest {
             provider: args.provider,
             record: args.record,
             replay: args.replay,
+            mcp: args.mcp,
             supervisor: args.supervisor.map(Supervision::from),
             shadow: args.shadow,
             max_rounds: args.max_rounds,
@@ -354,6 +361,7 @@ impl From<Args> for RunRequest {
                 Copying::Copy => StrategyChoice::Copy,
             },
             keep: args.keep,
+            audit: None,
         }
     }
 }

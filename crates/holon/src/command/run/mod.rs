@@ -3,12 +3,14 @@
 mod composite;
 mod flags;
 mod gatekeeper;
+mod orchestrated;
 mod resumed;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use holon_core::Outcome;
+use holon_flow::{Call, Dispatcher};
 use holon_host::store::RunFolder;
 use holon_host::{Finished, Host, Places, RunRequest};
 use holon_sandbox::walls::Launcher;
@@ -56,6 +58,15 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     if let Some(definition) = composite::asked_for(&args)? {
         return composite::start(&definition, args, session);
     }
+    if composite::is_orchestration(&args) && !args.dry_run {
+        return orchestrated::start(args, session);
+    }
+    if args.override_ethics.is_some() {
+        return Err(Failure::user(
+            "--override-ethics is for orchestrations",
+            "leave it out; a single run has no assessment that could block it",
+        ));
+    }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
     let publish = args.publish.clone();
     let mut host = host(session)?;
@@ -72,10 +83,10 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     }
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(terminal, json, quiet);
-    let finished = host.run(&request, &mut progress, &cancel);
+    let dispatched = Dispatcher::new(session.places()?).dispatch(Call::new(request), &host, &mut progress, &cancel);
     // The status line goes away before anything else is printed.
     drop(progress);
-    let finished = finished.map_err(flow::with_flows)?;
+    let finished = dispatched.map_err(composite::with_flows)?.finished;
     report(&finished, json, session)?;
     conclude(&finished, publish, json, session)
 }

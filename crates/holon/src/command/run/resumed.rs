@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use holon_flow::{Call, Dispatcher};
 use holon_host::store::RunFolder;
 
 use super::{Args, conclude, host, report};
@@ -26,9 +27,10 @@ pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done
     }
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, args.json, args.quiet);
-    let finished = host.resume(folder, args.message.as_deref(), &mut progress, &cancel);
+    let call = Call::resuming(folder, args.message.as_deref(), folder.record()?);
+    let dispatched = Dispatcher::new(session.places()?).dispatch(call, &host, &mut progress, &cancel);
     drop(progress);
-    let finished = finished?;
+    let finished = dispatched?.finished;
     report(&finished, args.json, session)?;
     conclude(&finished, args.publish.clone(), args.json, session)
 }

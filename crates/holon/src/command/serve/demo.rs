@@ -17,13 +17,13 @@ const SAMPLE: &[(&str, &str)] = &[
 const CHAT: &str = include_str!("../../../demo/cassettes/chat.yaml");
 
 /// Gone when dropped.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     _root: TempDir,
     path: PathBuf,
 }
 
 impl Stage {
-    pub(super) fn build() -> Result<Self, Failure> {
+    pub(crate) fn build() -> Result<Self, Failure> {
         let temp = std::env::temp_dir();
         let root = tempfile::Builder::new()
             .prefix("holon-demo-")
@@ -42,15 +42,15 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) fn sample(&self) -> PathBuf {
+    pub(crate) fn sample(&self) -> PathBuf {
         self.path.join("sample")
     }
 
-    pub(super) fn cassette(&self) -> PathBuf {
+    pub(crate) fn cassette(&self) -> PathBuf {
         self.path.join("chat.yaml")
     }
 
-    pub(super) fn places(&self, session: &Session) -> Places {
+    pub(crate) fn places(&self, session: &Session) -> Places {
         super::beside(self.path.join("state"), session)
     }
 }

@@ -1,6 +1,6 @@
 //! `holon serve`: the chat server and its page.
 
-mod demo;
+pub(crate) mod demo;
 mod tokens;
 
 use std::net::SocketAddr;

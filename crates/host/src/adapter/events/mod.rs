@@ -4,6 +4,7 @@
 //! here is believed about the result; it decides only whether the agent came to its end, and lends its last words to
 //! artifacts it did not write itself.
 
+mod acp;
 mod claude;
 mod codex;
 mod gemini;
@@ -43,7 +44,7 @@ pub enum Format {
     Gemini,
     /// `goose run --output-format stream-json`.
     Goose,
-    /// The Agent Client Protocol: a conversation on standard input and output.
+    /// The Agent Client Protocol, as [`super::client`] passes it on.
     Acp,
 }
 
@@ -110,8 +111,7 @@ impl Reader {
             Format::Opencode => opencode::read(&value, &mut told),
             Format::Gemini => gemini::read(&value, &mut told),
             Format::Goose => goose::read(&value, &mut told),
-            // A conversation is read where it is held.
-            Format::Acp => {}
+            Format::Acp => acp::read(&value, &mut told),
         }
         Some(told.bodies)
     }

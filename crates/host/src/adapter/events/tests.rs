@@ -181,6 +181,43 @@ fn gemini_and_goose_are_understood() {
 }
 
 #[test]
+fn the_agent_client_protocol_is_understood() {
+    let update = |update: Value| json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":update}});
+    let chunk = |text: &str| update(json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":text}}));
+    let heard = check(
+        Format::Acp,
+        &[
+            json!({"holon":"agent","agentInfo":{"name":"x","version":"3.2.1"}}),
+            update(json!({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}})),
+            chunk("I look."),
+            update(json!({"sessionUpdate":"tool_call","toolCallId":"c1","title":"ls","kind":"shell","status":"pending","rawInput":{"command":"ls"}})),
+            update(json!({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress"})),
+            update(json!({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed",
+                "content":[{"type":"content","content":{"type":"text","text":"no"}}]})),
+            update(json!({"sessionUpdate":"current_mode_update","currentModeId":"code"})),
+            chunk("All "),
+            chunk("done."),
+            json!({"holon":"end","stopReason":"end_turn"}),
+        ],
+        &[
+            "thinks hm",
+            "says I look.",
+            "c1 shell exec ls",
+            "c1 ok=false None no",
+            "the agent says: I changed my own mode to code",
+            "says All",
+            "says done.",
+        ],
+    );
+    assert_eq!((heard.words.as_str(), &heard.end), ("All done.", &Some(End::Done)));
+    assert_eq!((heard.version.as_deref(), heard.calls), (Some("3.2.1"), 1));
+    for (reason, kind) in [("refusal", "refused"), ("max_turn_requests", "rounds"), ("odd", "agent_failed")] {
+        let heard = check(Format::Acp, &[json!({"holon":"end","stopReason":reason})], &[]);
+        assert!(matches!(heard.end, Some(End::Failed { kind: told, .. }) if told == kind), "{reason}");
+    }
+}
+
+#[test]
 fn ids_of_any_kind_become_ours() {
     for (id, expect) in [
         ("tu1", "tu1"),

@@ -347,3 +347,25 @@ fn the_past_proves_what_it_can() {
     check(&[check_ran("t", 0, &[]), change()], &[], &[], "verify");
     check(&[change(), check_ran("t", 1, &["x"])], &[], &case, "edit");
 }
+
+#[test]
+fn a_repair_is_over_when_a_check_says_so() {
+    let cases = ["a::b".to_owned()];
+    let mut walk = Walk::with(Plan {
+        number: 1,
+        goal: "g",
+        intent: Intent::Edit,
+        complexity: Complexity::Simple,
+        checks: true,
+        monorepo: false,
+        cases: &cases,
+    });
+    assert_eq!(walk.at(), "edit");
+    walk.edit().end(true, false);
+    walk.feed(&read("c", "b.rs", "1")).end(false, false);
+    assert_eq!(walk.at(), "edit", "there may be more to change");
+    walk.feed(&check_ran("t", 1, &["a::b"]));
+    assert_eq!(walk.at(), "edit", "and there is");
+    walk.edit().feed(&check_ran("t", 0, &[]));
+    assert_eq!(walk.at(), "summarize");
+}

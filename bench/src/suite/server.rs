@@ -1,0 +1,127 @@
+//! `holon serve` with many streams open, many threads stored, and readers that do not read.
+
+use std::time::Duration;
+
+use crate::Failure;
+use crate::chat::{Client, Load, Served, p99};
+use crate::report::{Limit, Report, Row};
+use crate::scratch::Bench;
+
+/// Streams that are open at the same time.
+const STREAMS: usize = 1000;
+/// Threads that are stored, each with a turn.
+const STORED: usize = 10_000;
+/// Between two streams that begin.
+const PACE: Duration = Duration::from_millis(12);
+/// Words of each stream, a second apart: the first one must still be going on when the last one begins.
+const BEATS: usize = 20;
+/// Readers that do not read, and how much each is sent.
+const LAZY: usize = 50;
+const LAZY_BYTES: usize = 4_000_000;
+
+const MOST_MS: f64 = 100.0;
+const MOST_KB: f64 = 200.0;
+/// What readers that do not read may cost together, in MB: far less than what they are sent.
+const MOST_MB: f64 = 50.0;
+
+/// Fills the server, then loads it twice: by itself, and with readers that do not read.
+pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+    let (stored, streams) = if bench.quick { (STORED / 10, STREAMS / 10) } else { (STORED, STREAMS) };
+    let served = Served::start(bench)?;
+    let empty = served.memory_kb()?;
+    let threads = fill(&served, stored)?;
+    let idle = served.memory_kb()?;
+    let grown = served.database() as f64 / 1024.0 / stored as f64;
+    let mut rows = vec![
+        Row::samples(
+            format!("memory for each of {stored} idle threads"),
+            "KB",
+            &[(idle - empty) / stored as f64],
+        )
+        .median_target(Limit::AtMost(MOST_KB)),
+        Row::samples("database for each of their turns", "KB", &[grown]),
+    ];
+    let some = &threads[..streams.min(threads.len())];
+    let message = format!("say words beats:{BEATS}");
+    let load = Load::streams(&served, some, &message, PACE);
+    let mut errors = load.errors.clone();
+    rows.extend(times(&load, &format!("{streams} streams")));
+    let during = served.memory_kb()?;
+    rows.push(Row::samples(format!("memory after {streams} streams"), "MB", &[during / 1024.0]));
+
+    let lazy = lazy(&served)?;
+    let beside = Load::streams(&served, some, &message, PACE);
+    errors.extend(beside.errors.iter().cloned());
+    rows.extend(times(&beside, &format!("{streams} streams, {LAZY} readers that do not read")));
+    let with_lazy = (served.memory_kb()? - during).max(0.0) / 1024.0;
+    drop(lazy);
+    let sent = LAZY * LAZY_BYTES >> 20;
+    rows.push(
+        Row::samples(format!("memory for readers that do not read {sent} MB"), "MB", &[with_lazy])
+            .median_target(Limit::AtMost(MOST_MB)),
+    );
+    let failed = errors.len() as f64;
+    rows.push(Row::samples("streams that failed", "", &[failed]).median_target(Limit::AtMost(0.0)));
+    errors.sort();
+    errors.dedup();
+    let mut notes: Vec<String> = errors.into_iter().take(5).collect();
+    notes.push(format!(
+        "a stream begins every {} ms and lasts {BEATS} s; the model, on the same cores, says its first word at once",
+        PACE.as_millis()
+    ));
+    Ok(Report { rows, notes })
+}
+
+/// The first event, which no model is asked for, and the first word.
+fn times(load: &Load, what: &str) -> Vec<Row> {
+    let (first, word) = (load.milliseconds(|heard| heard.first), load.milliseconds(|heard| heard.word));
+    let tail = |name: &str, samples: &[f64]| {
+        Row::samples(format!("{name}, {what}: p99"), "ms", &[p99(samples)])
+            .median_target(Limit::AtMost(MOST_MS))
+    };
+    vec![
+        Row::milliseconds(format!("first event, {what}"), &first),
+        tail("first event", &first),
+        Row::milliseconds(format!("first word, {what}"), &word),
+        tail("first word", &word),
+    ]
+}
+
+/// Threads with a turn each, made by several clients side by side.
+fn fill(served: &Served, stored: usize) -> Result<Vec<String>, Failure> {
+    const CLIENTS: usize = 8;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..CLIENTS)
+            .map(|worker| {
+                scope.spawn(move || {
+                    let numbers = (worker..stored).step_by(CLIENTS);
+                    let made = numbers.map(|number| {
+                        let client = Client { port: served.port, user: number };
+                        let thread = client.thread(&served.workspace)?;
+                        client.say(&thread, "hello")?;
+                        Ok((number, thread))
+                    });
+                    made.collect::<Result<Vec<_>, Failure>>()
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a client panicked".to_owned())??);
+        }
+        // A thread belongs to the user with its number.
+        all.sort();
+        Ok(all.into_iter().map(|(_, thread)| thread).collect())
+    })
+}
+
+/// Connections whose answers nobody reads.
+fn lazy(served: &Served) -> Result<Vec<std::net::TcpStream>, Failure> {
+    (0..LAZY)
+        .map(|number| {
+            let client = Client { port: served.port, user: number };
+            let thread = client.thread(&served.workspace)?;
+            client.ignore(&thread, &format!("say much bytes:{LAZY_BYTES}"))
+        })
+        .collect()
+}

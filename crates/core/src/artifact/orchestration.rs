@@ -1,0 +1,267 @@
+//! `orchestration.json`: a goal split into tasks, and, once the host has carried them out, what became of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::RunId;
+use crate::mode_run::Decision;
+use crate::outcome::Outcome;
+
+use super::{Problem, need_text};
+
+/// The most tasks a plan may have; what mends and checks them has to fit below the limit of children, too.
+pub const MAX_TASKS: usize = 12;
+
+/// Modes a task can run in, each with the other names it goes by.
+const MODES: [(&str, &[&str]); 5] = [
+    ("architect", &["planning", "plan"]),
+    ("execute", &["code", "build", "code_generation"]),
+    ("review", &["code_review"]),
+    ("debug", &[]),
+    ("ethical", &["ethics"]),
+];
+
+/// The canonical name of a mode that a task may ask for.
+pub fn task_mode(name: &str) -> Option<&'static str> {
+    MODES.iter().find(|(mode, also)| *mode == name || also.contains(&name)).map(|(mode, _)| *mode)
+}
+
+/// A goal split into tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Graph {
+    /// What is done; each task starts when those it depends on are done.
+    #[schemars(length(min = 1, max = 12))]
+    pub tasks: Vec<Task>,
+}
+
+/// One task of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// A short name other tasks refer to: lower-case letters, digits and dashes.
+    pub id: String,
+    /// The mode it runs in: architect, code, review, debug or ethical.
+    pub mode: String,
+    /// What is wanted of it.
+    pub goal: String,
+    /// How one can tell that it is done.
+    #[schemars(length(min = 1))]
+    pub acceptance: Vec<String>,
+    /// Ids of tasks that come first.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+}
+
+/// What became of a goal: the tasks, each one's fate, and the order in which changes were joined.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Orchestration {
+    /// Version of this form.
+    pub version: u32,
+    /// What was wanted.
+    pub goal: String,
+    /// Who split it: `model`, or `default` for architect, code, review, ethical.
+    pub planned_by: String,
+    /// Why the plan of the model was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_problem: Option<String>,
+    /// The tasks, in the order they are listed in the plan.
+    pub tasks: Vec<Task>,
+    /// What became of each task, in the same order.
+    pub nodes: Vec<NodeReport>,
+    /// Tasks whose changes were joined, in that order.
+    pub merge_order: Vec<MergeReport>,
+    /// The decision about the whole.
+    pub decision: Decision,
+    /// Money spent, all children together.
+    pub cost_usd: f64,
+}
+
+/// What became of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeReport {
+    /// The task.
+    pub id: String,
+    /// `waiting`, `running`, `done`, `failed`, `blocked` or `conflict`.
+    pub status: String,
+    /// Every run that was started for it.
+    pub attempts: Vec<AttemptReport>,
+    /// What it decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// One run that was started for a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttemptReport {
+    /// What it was for: `task`, `conflict` or `fix`.
+    pub purpose: String,
+    /// The mode it ran in.
+    pub mode: String,
+    /// The run; absent when it could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The request, under which its log is found.
+    pub request_id: String,
+    /// What its result is worth; absent while nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why it did not simply succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Money spent.
+    pub cost_usd: f64,
+    /// Its wall time.
+    pub duration_ms: u64,
+}
+
+/// A change that was joined with those before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MergeReport {
+    /// The task it belongs to.
+    pub task: String,
+    /// `clean`, `merged` (with other changes to the same files) or `resolved` (after a conflict).
+    pub how: String,
+    /// Digest of the change as it was joined.
+    pub sha256: String,
+}
+
+impl Graph {
+    /// Problems that the types alone do not show.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.tasks.is_empty() {
+            problems.push(Problem::new("tasks", "is empty; a plan has at least one task"));
+        }
+        if self.tasks.len() > MAX_TASKS {
+            let message = format!("has {} entries, at most {MAX_TASKS} are allowed", self.tasks.len());
+            problems.push(Problem::new("tasks", message));
+        }
+        let mut ids = BTreeSet::new();
+        for (i, task) in self.tasks.iter().enumerate() {
+            let at = |field: &str| format!("tasks[{i}].{field}");
+            if !is_id(&task.id) {
+                let message =
+                    format!("`{}` is no short name of lower-case letters, digits and dashes", task.id);
+                problems.push(Problem::new(at("id"), message));
+            } else if !ids.insert(task.id.as_str()) {
+                problems.push(Problem::new(at("id"), format!("`{}` is used twice", task.id)));
+            }
+            if task_mode(&task.mode).is_none() {
+                let message = format!("`{}` is none of architect, code, review, debug, ethical", task.mode);
+                problems.push(Problem::new(at("mode"), message));
+            }
+            need_text(&task.goal, at("goal"), &mut problems);
+            if !task.acceptance.iter().any(|text| !text.trim().is_empty()) {
+                problems.push(Problem::new(at("acceptance"), "is empty; say how one can tell it is done"));
+            }
+        }
+        for (i, task) in self.tasks.iter().enumerate() {
+            for id in task.depends_on.iter().filter(|id| !ids.contains(id.as_str())) {
+                let message = format!("`{id}` is not the id of a task");
+                problems.push(Problem::new(format!("tasks[{i}].depends_on"), message));
+            }
+        }
+        if problems.is_empty()
+            && let Some(id) = self.in_a_circle()
+        {
+            problems.push(Problem::new("tasks", format!("`{id}` waits for itself through `depends_on`")));
+        }
+        problems
+    }
+
+    /// A task that can never start, because it waits for itself.
+    fn in_a_circle(&self) -> Option<&str> {
+        let mut waiting: BTreeMap<&str, BTreeSet<&str>> = self
+            .tasks
+            .iter()
+            .map(|task| (task.id.as_str(), task.depends_on.iter().map(String::as_str).collect()))
+            .collect();
+        while !waiting.is_empty() {
+            let ready: Vec<&str> =
+                waiting.iter().filter(|(_, on)| on.is_empty()).map(|(id, _)| *id).collect();
+            if ready.is_empty() {
+                return waiting.keys().next().copied();
+            }
+            for id in ready {
+                waiting.remove(id);
+                waiting.values_mut().for_each(|on| {
+                    on.remove(id);
+                });
+            }
+        }
+        None
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    (1..=40).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !text.starts_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::artifact::{read, validate};
+
+    fn task(id: &str, mode: &str, on: &[&str]) -> Task {
+        Task {
+            id: id.into(),
+            mode: mode.into(),
+            goal: "do it".into(),
+            acceptance: vec!["it is done".into()],
+            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said_with_its_place() {
+        let check = |tasks: Vec<Task>, expected: &str| {
+            let problems = Graph { tasks }.check();
+            let text: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            assert!(text.join("\n").contains(expected), "{text:?}");
+        };
+        check(vec![], "tasks: is empty");
+        check(vec![task("a", "orchestrate", &[])], "tasks[0].mode: `orchestrate` is none of");
+        check(vec![task("a", "root", &[])], "`root` is none of");
+        check(vec![task("a", "code", &[]), task("a", "code", &[])], "`a` is used twice");
+        check(vec![task("../a", "code", &[])], "tasks[0].id");
+        check(vec![task("a", "code", &["b"])], "`b` is not the id of a task");
+        check(vec![task("a", "code", &["b"]), task("b", "code", &["a"])], "waits for itself");
+        check(vec![Task { acceptance: vec![" ".into()], ..task("a", "code", &[]) }], "acceptance: is empty");
+        check(vec![Task { goal: String::new(), ..task("a", "code", &[]) }], "tasks[0].goal: is empty");
+        let many = (0..=MAX_TASKS).map(|n| task(&format!("t{n}"), "code", &[])).collect();
+        check(many, "at most 12");
+        let good = Graph { tasks: vec![task("a", "code", &[]), task("b", "review", &["a"])] };
+        assert_eq!(good.check(), []);
+        assert!(validate("orchestration.json", &serde_json::to_vec(&good).unwrap()).is_ok());
+        assert!(validate("orchestration.json", b"{}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_that_passes_can_be_carried_out_in_some_order(edges in prop::collection::vec((0usize..8, 0usize..8), 0..20)) {
+            let mut tasks: Vec<Task> = (0..8).map(|n| task(&format!("t{n}"), "code", &[])).collect();
+            for (from, to) in edges {
+                tasks[from].depends_on.push(format!("t{to}"));
+            }
+            let graph = Graph { tasks };
+            let sound = graph.check().is_empty();
+            // Take whatever can start until nothing can.
+            let mut done: BTreeSet<String> = BTreeSet::new();
+            while let Some(next) = graph.tasks.iter().find(|t| !done.contains(&t.id) && t.depends_on.iter().all(|d| done.contains(d))) {
+                done.insert(next.id.clone());
+            }
+            prop_assert_eq!(sound, done.len() == graph.tasks.len());
+        }
+
+        #[test]
+        fn reading_a_plan_never_panics(text in "\\PC{0,200}") {
+            let _ = read::<Graph>(text.as_bytes()).map(|graph| graph.check());
+        }
+    }
+}

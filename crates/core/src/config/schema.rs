@@ -1,0 +1,66 @@
+//! The JSON Schema of the configuration, for editors; made from the same keys that are read.
+
+use serde_json::{Map, Value, json};
+
+use super::key::{Key, Kind, rules};
+
+/// The schema of `holon.toml` and `config.toml`.
+pub fn schema() -> Value {
+    let mut root = object("Configuration", "Everything `holon.toml` and the user's `config.toml` can say.");
+    for section in &rules().elsewhere {
+        put(&mut root, &[section], json!({ "type": "object" }));
+    }
+    for key in &rules().key {
+        let path: Vec<&str> = key.name.split('.').collect();
+        put(&mut root, &path, described(key));
+    }
+    for legacy in &rules().legacy {
+        let path: Vec<&str> = legacy.old.split('.').collect();
+        let words = format!("Use `{}` instead.", legacy.new);
+        put(&mut root, &path, json!({ "deprecated": true, "description": words }));
+    }
+    root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    Value::Object(root)
+}
+
+fn object(title: &str, description: &str) -> Map<String, Value> {
+    let value = json!({ "title": title, "description": description, "type": "object", "additionalProperties": false });
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn described(key: &Key) -> Value {
+    let mut value = match key.kind {
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Text if !key.one_of.is_empty() => json!({ "enum": key.one_of }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Number => json!({ "type": "integer", "minimum": 0 }),
+        Kind::List => json!({ "type": "array", "items": { "type": "string" } }),
+    };
+    value["description"] = json!(key.help);
+    if let Some(default) = &key.default {
+        value["default"] = serde_json::to_value(default).unwrap_or_default();
+    }
+    value
+}
+
+/// Puts a schema at its place, making the sections on the way; `*` stands for any name.
+fn put(section: &mut Map<String, Value>, path: &[&str], schema: Value) {
+    let Some((first, rest)) = path.split_first() else { return };
+    let slot = if *first == "*" {
+        section.entry("additionalProperties").or_insert(Value::Null)
+    } else {
+        let names = section.entry("properties").or_insert_with(|| json!({}));
+        let Value::Object(names) = names else { return };
+        names.entry(*first).or_insert(Value::Null)
+    };
+    if rest.is_empty() {
+        *slot = schema;
+        return;
+    }
+    if !slot.is_object() {
+        *slot = json!({ "type": "object", "additionalProperties": false });
+    }
+    if let Value::Object(inner) = slot {
+        put(inner, rest, schema);
+    }
+}

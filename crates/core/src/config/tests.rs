@@ -1,0 +1,195 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::key::load;
+use super::*;
+use crate::mode::ModelPolicy;
+
+fn user(text: &str) -> Layer {
+    Layer::parse(Source::User { path: "config.toml".into() }, text).unwrap()
+}
+
+fn project(text: &str) -> Layer {
+    Layer::parse(Source::Project { path: "holon.toml".into() }, text).unwrap()
+}
+
+fn warnings(config: &Config) -> Vec<String> {
+    config.warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_rules_are_whole() {
+    let rules = load().unwrap();
+    for key in &rules.key {
+        if let Some(default) = &key.default {
+            assert_eq!(key.refuses(default), None, "{}", key.name);
+        }
+        assert!(!key.help.is_empty());
+    }
+    for legacy in &rules.legacy {
+        assert!(known().iter().any(|key| key.matches(&format!("{}.model", legacy.new))), "{}", legacy.new);
+    }
+}
+
+#[test]
+fn later_layers_win_and_origins_are_kept() {
+    let env =
+        Layer::from_variables([("HOLON_MODELS__SELECTION", "off"), ("HOLON_MODEL", "x"), ("HOME", "/")]);
+    let layers = [
+        vec![
+            user("[modes.code]\nmodel_policy = \"best\"\n"),
+            project("[modes.code]\nmodel_policy = \"cheapest\"\n"),
+        ],
+        env,
+    ];
+    let config = merge(&layers.concat()).unwrap();
+    assert_eq!(config.mode("code").policy, ModelPolicy::Cheapest);
+    assert_eq!(config.get("modes.code.model_policy").unwrap().source.to_string(), "holon.toml");
+    assert_eq!(config.get("models.selection").unwrap().source.to_string(), "$HOLON_MODELS__SELECTION");
+    assert_eq!(config.get("modes.v2_enabled").unwrap().source, Source::Default);
+    assert_eq!(config.number("breaker.failures"), Some(3));
+    assert_eq!(warnings(&config), [""; 0]);
+    assert!(
+        config.rows().contains_key("compat.legacy") && config.rows().contains_key("modes.code.model_policy")
+    );
+}
+
+#[test]
+fn inv_15_a_workspace_only_narrows() {
+    let layer = project(
+        "[modes]\nv2_enabled = false\n[modes.ethical]\nstrict = false\nprovider = \"evil\"\n[artifacts]\nlogs_dir = \"x\"\n\
+         [models]\nselection = \"on\"\n[modes.code]\nenabled = false\n",
+    );
+    let config = merge(&[user("[models]\nselection = \"off\"\n"), layer]).unwrap();
+    assert!(config.mode("ethical").strict);
+    assert_eq!(config.mode("ethical").provider, None);
+    assert_eq!(config.text("artifacts.logs_dir"), None);
+    assert_eq!(config.text("models.selection").unwrap(), "off");
+    assert_eq!(config.flag("modes.v2_enabled"), Some(true));
+    assert!(!config.mode("code").enabled, "what narrows is taken");
+    assert_eq!(warnings(&config).len(), 5, "{:?}", warnings(&config));
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest() {
+    let config =
+        merge(&[user("[modes.code]\nmodel_polcy = \"best\"\n[model]\nselection = \"off\"\n[x]\ny = 1\n")])
+            .unwrap();
+    let told = warnings(&config);
+    assert_eq!(
+        told,
+        [
+            "config.toml: unknown key `model.selection` (did you mean `models.selection`?)",
+            "config.toml: unknown key `modes.code.model_polcy` (did you mean `modes.code.model_policy`?)",
+            "config.toml: unknown key `x.y`",
+        ]
+    );
+}
+
+#[test]
+fn values_that_do_not_fit_are_errors_that_say_what_fits() {
+    for (text, expect) in [
+        (
+            "[modes.code]\nmodel_policy = \"any\"",
+            "config.toml: `modes.code.model_policy` is \"any\", and must be one of auto, pinned",
+        ),
+        ("[modes]\nv2_enabled = \"yes\"", "must be true or false"),
+        ("[breaker]\nfailures = -1", "must be a whole number"),
+        ("[ethics]\nlicences = [1]", "must be a list of texts"),
+    ] {
+        let error = merge(&[user(text)]).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}");
+    }
+    let wrong = Layer::parse(Source::User { path: "config.toml".into() }, "a = = 1").unwrap_err();
+    assert!(wrong.to_string().starts_with("config.toml: TOML parse error at line 1"), "{wrong}");
+    let env = Layer::from_variables([("HOLON_MODES__V2_ENABLED", "maybe")]);
+    assert!(merge(&env).unwrap_err().to_string().starts_with("$HOLON_MODES__V2_ENABLED"));
+}
+
+#[test]
+fn legacy_keys_warn_and_map() {
+    let text = "[llm.default]\nmodel = \"d\"\n[llm.code_generation]\nprovider = \"openai\"\nmodel = \"m\"\n[llm]\nplanning = \"p\"\n";
+    let config =
+        merge(&[user(&text.replace("[llm]\nplanning = \"p\"\n", "")), user("[llm]\nplanning = \"p\"\n")])
+            .unwrap();
+    let code = config.mode("code");
+    assert_eq!(
+        (code.model.as_deref(), code.provider.as_deref(), code.policy),
+        (Some("m"), Some("openai"), ModelPolicy::Pinned)
+    );
+    assert_eq!(config.mode("architect").model.as_deref(), Some("p"));
+    assert_eq!(config.text("llm.default.model").unwrap(), "d", "it stays what it was");
+    let told = warnings(&config);
+    assert_eq!(told.len(), 3, "once each: {told:?}");
+    assert!(told[0].contains("`llm.code_generation.model` is `modes.code.model` now"), "{told:?}");
+
+    let both =
+        merge(&[user("[llm.code_review]\nmodel = \"old\"\n[modes.review]\nmodel = \"new\"\n")]).unwrap();
+    assert_eq!(both.mode("review").model.as_deref(), Some("new"));
+    assert!(
+        warnings(&both)[0].ends_with("both are there, and `modes.review.model` wins"),
+        "{:?}",
+        warnings(&both)
+    );
+
+    let strict = merge(&[user("[compat]\nlegacy = \"error\"\n[llm.ethics]\nmodel = \"e\"\n")]).unwrap_err();
+    assert_eq!(
+        strict.to_string(),
+        "config.toml: `llm.ethics.model` is no longer read; write `modes.ethical.model` (`holon config migrate` does it)"
+    );
+}
+
+#[test]
+fn the_default_model_is_for_those_who_ask_for_it() {
+    let text =
+        "[llm.default]\nmodel = \"d\"\nprovider = \"p\"\n[modes.code]\nmodel_policy = \"legacy_default\"\n";
+    let config = merge(&[user(text)]).unwrap();
+    assert_eq!(config.mode("code").model.as_deref(), Some("d"));
+    assert_eq!(config.mode("review").model, None);
+}
+
+#[test]
+fn migrating_keeps_everything_else() {
+    let before = "# mine\n[llm.default] # stays\nmodel = \"d\"\n\n[ llm.code_generation ]  # moves\nmodel = 'm' # best\nprovider = \"p\"\n\n\
+                  [other]\ntext = \"\"\"\n[llm.ethics]\n\"\"\"\n";
+    let migrated = migrate(before);
+    assert_eq!(migrated.text, before.replace("[ llm.code_generation ]", "[modes.code]"));
+    assert_eq!(migrated.moved, [("llm.code_generation".to_owned(), "modes.code".to_owned())]);
+    assert_eq!(migrate(&migrated.text).moved, [], "once is enough");
+
+    let dotted = migrate("llm.code_review.model = \"x\"\nllm.planning = \"y\"\n");
+    assert_eq!(dotted.text, "modes.review.model = \"x\"\nmodes.architect.model = \"y\"\n");
+    let taken = migrate("[llm.ethics]\nmodel = \"x\"\n[modes.ethical]\nmodel = \"y\"\n");
+    assert!(taken.moved.is_empty() && taken.left[0].1.contains("is there already"), "{taken:?}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "(\\[?[a-z_.*\"'#=\\[\\] \n0-9]{0,12}\\]?\n?){0,12}") {
+        if let Ok(layer) = Layer::parse(Source::User { path: "u".into() }, &text) {
+            let _ = merge(&[layer]);
+        }
+        let _ = migrate(&text);
+    }
+
+    #[test]
+    fn a_migrated_file_means_the_same(
+        section in prop::sample::select(vec!["code_generation", "code_review", "planning", "ethics"]),
+        model in "[a-z0-9/-]{1,12}",
+        provider in prop::option::of("[a-z]{1,8}"),
+        comment in "[a-z =\"\\[\\]]{0,12}",
+    ) {
+        let provider = provider.map(|p| format!("provider = \"{p}\"\n")).unwrap_or_default();
+        let text = format!("# {comment}\n[llm.{section}] # {comment}\nmodel = \"{model}\"\n{provider}");
+        let new = migrate(&text);
+        let kept = format!("# {comment}");
+        prop_assert!(new.text.contains(&kept));
+        let mode = new.moved[0].1.strip_prefix("modes.").unwrap().to_owned();
+        let old = merge(&[user(&text)]).unwrap();
+        let now = merge(&[user(&new.text)]).unwrap();
+        prop_assert_eq!(old.mode(&mode).model, now.mode(&mode).model);
+        prop_assert_eq!(old.mode(&mode).provider, now.mode(&mode).provider);
+        prop_assert!(now.warnings.is_empty());
+    }
+}

@@ -1,0 +1,9 @@
+//! Work in a mode as the dispatcher sees it: what goes in, what comes out, and what a mode may do meanwhile.
+
+mod envelope;
+mod permissions;
+mod result;
+
+pub use envelope::{Envelope, Given};
+pub use permissions::{MAX_CHILDREN, MAX_DEPTH, Permissions, may_start};
+pub use result::{Decision, Kind, Log, Metrics, ModeArtifact, ModeResult, Proposal};

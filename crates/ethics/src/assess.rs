@@ -1,0 +1,185 @@
+//! The deterministic half: every check, and what follows from it.
+
+use std::collections::BTreeMap;
+
+use holon_core::artifact::ethics::{Check, CheckStatus, Evidence, PrincipleImpact, RiskLevel};
+use holon_core::digest;
+use holon_core::redact::Redactor;
+
+use crate::change::{self, FileChange};
+use crate::check::{self, licences::Licences};
+use crate::redactor;
+use crate::finding::{CheckId, Finding};
+use crate::input::Input;
+
+/// The most places that are shown for one check; the detail says how many there are.
+const SHOWN: usize = 20;
+
+/// The most characters of a line that are shown.
+const EXCERPT: usize = 160;
+
+/// What the checks say about a goal and its change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    /// The request, from the input.
+    pub request_id: Option<String>,
+    /// The goal or task, from the input.
+    pub goal_id: Option<String>,
+    /// Where earlier assessments are, from the input.
+    pub history: Option<String>,
+    /// The worst that was found; low when nothing was.
+    pub risk_level: RiskLevel,
+    /// Each check with its result, always all of them.
+    pub checks: Vec<Check>,
+    /// Where things were found, with redacted excerpts.
+    pub evidence: Vec<Evidence>,
+    /// What it means for each principle.
+    pub principle_impacts: Vec<PrincipleImpact>,
+    /// What would lower the risk.
+    pub mitigations: Vec<String>,
+    /// Everything that was found, worst first within a check.
+    pub findings: Vec<Finding>,
+}
+
+/// Runs every check over the input; the same input always gives the same assessment.
+pub fn assess(input: &Input, licences: &dyn Licences) -> Assessment {
+    let files = change::of(input);
+    let mut findings = Vec::new();
+    let mut checks = Vec::new();
+    for id in CheckId::ALL {
+        match check::run(id, input, &files, licences) {
+            Ok(mut found) => {
+                found.sort_by_key(|finding| !finding.severity.blocks());
+                checks.push(summary(id, &found));
+                findings.extend(found);
+            }
+            // A check that could not look has found nothing out, and that is not the same as nothing.
+            Err(why) => checks.push(Check {
+                id: id.name().into(),
+                status: CheckStatus::Unverified,
+                detail: format!("the check could not run: {why}"),
+                severity: Some(RiskLevel::Unknown),
+            }),
+        }
+    }
+    let risk_level = checks.iter().filter_map(|check| check.severity).fold(RiskLevel::Low, RiskLevel::worse);
+    Assessment {
+        request_id: input.request_id.clone(),
+        goal_id: input.goal_id.clone(),
+        history: input.history.clone(),
+        risk_level,
+        evidence: evidence(input, &files, &findings),
+        principle_impacts: impacts(&findings, &checks),
+        mitigations: mitigations(&findings),
+        checks,
+        findings,
+    }
+}
+
+fn summary(id: CheckId, found: &[Finding]) -> Check {
+    let severity = found.iter().map(|finding| finding.severity).reduce(RiskLevel::worse);
+    let status = match severity {
+        None => CheckStatus::Pass,
+        Some(severity) if severity.blocks() => CheckStatus::Fail,
+        Some(_) if found.iter().any(|finding| finding.unverified) => CheckStatus::Unverified,
+        Some(_) => CheckStatus::Warn,
+    };
+    let redactor = redactor();
+    let mut lines: Vec<String> =
+        found.iter().take(5).map(|finding| redactor.redact_str(&format!("{}: {}", finding.place(), finding.what))).collect();
+    if found.len() > lines.len() {
+        lines.push(format!("{} more", found.len() - lines.len()));
+    }
+    let detail = if lines.is_empty() { "nothing found".to_owned() } else { lines.join("; ") };
+    Check { id: id.name().into(), status, detail, severity }
+}
+
+/// The places of the findings, with what they hold taken out of the excerpts.
+fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Evidence> {
+    let redactor = redactor();
+    let patch = digest::sha256(&input.patch);
+    let mut digests: BTreeMap<&str, String> = BTreeMap::new();
+    for file in &input.files {
+        if let Some(after) = &file.after {
+            digests.insert(&file.path, digest::sha256(after));
+        }
+    }
+    // What one check must hide, another must not show.
+    let mut hidden: BTreeMap<(&str, u64), Vec<&str>> = BTreeMap::new();
+    let mut everywhere: Vec<&str> = Vec::new();
+    for finding in findings {
+        hidden.entry((&finding.path, finding.line)).or_default().extend(finding.hide.iter().map(String::as_str));
+        everywhere.extend(finding.hide.iter().map(String::as_str));
+    }
+    everywhere.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
+    everywhere.dedup();
+    everywhere.truncate(200);
+    let mut all = Vec::new();
+    let mut shown: BTreeMap<CheckId, usize> = BTreeMap::new();
+    for finding in findings {
+        let count = shown.entry(finding.check).or_default();
+        *count += 1;
+        if *count > SHOWN {
+            continue;
+        }
+        let own = hidden.get(&(finding.path.as_str(), finding.line)).map(Vec::as_slice).unwrap_or_default();
+        let excerpt = line(files, finding).map(|text| excerpt(redactor, text, own, &everywhere));
+        all.push(Evidence {
+            kind: finding.rule.clone(),
+            reference: redactor.redact_str(&finding.place()),
+            sha256: Some(digests.get(finding.path.as_str()).cloned().unwrap_or_else(|| patch.clone())),
+            excerpt,
+        });
+    }
+    all
+}
+
+fn line<'a>(files: &'a [FileChange], finding: &Finding) -> Option<&'a str> {
+    let file = files.iter().find(|file| file.path == finding.path && finding.line > 0)?;
+    let at = file.added.binary_search_by_key(&finding.line, |line| line.number).ok()?;
+    Some(file.added.get(at)?.text.as_str())
+}
+
+/// A line without its indentation and without anything that must not be shown, cut to a length one can read.
+fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -> String {
+    let mut text = text.trim().to_owned();
+    let mut own = own.to_vec();
+    own.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
+    for value in own.iter().chain(everywhere).filter(|value| !value.trim().is_empty()) {
+        if text.contains(value) {
+            text = text.replace(value, "[redacted]");
+        }
+    }
+    // Armour and blobs: the rest of a key may stand on lines of its own.
+    let text = redactor.redact_str(&text);
+    let short: String = text.chars().take(EXCERPT).filter(|c| !c.is_control()).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
+fn impacts(findings: &[Finding], checks: &[Check]) -> Vec<PrincipleImpact> {
+    let mut impacts: Vec<PrincipleImpact> = Vec::new();
+    for principle in ["safety", "privacy", "intellectual property", "misuse", "data handling", "guidelines"] {
+        let own: Vec<&Finding> = findings.iter().filter(|finding| finding.check.principle() == principle).collect();
+        let blind = CheckId::ALL.iter().filter(|id| id.principle() == principle).any(|id| {
+            checks.iter().any(|check| check.id == id.name() && check.severity == Some(RiskLevel::Unknown))
+        });
+        let (impact, rationale) = if blind {
+            ("unknown", "a check could not run".to_owned())
+        } else if let Some(worst) = own.iter().map(|finding| finding.severity).reduce(RiskLevel::worse) {
+            let mut kinds: Vec<&str> = own.iter().map(|finding| finding.check.name()).collect();
+            kinds.dedup();
+            ("negative", format!("{} found, {} at worst: {}", own.len(), worst.name(), kinds.join(", ")))
+        } else {
+            ("none", "the checks found nothing".to_owned())
+        };
+        impacts.push(PrincipleImpact { principle: principle.into(), impact: impact.into(), rationale });
+    }
+    impacts
+}
+
+fn mitigations(findings: &[Finding]) -> Vec<String> {
+    let mut ids: Vec<CheckId> = findings.iter().map(|finding| finding.check).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().map(|id| id.mitigation().to_owned()).collect()
+}

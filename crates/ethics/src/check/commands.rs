@@ -1,0 +1,112 @@
+//! Commands and settings that do damage or open doors.
+
+use std::sync::LazyLock;
+
+use holon_core::artifact::ethics::RiskLevel;
+use serde::Deserialize;
+
+use super::Found;
+use crate::pattern::Pattern;
+use crate::change::FileChange;
+use crate::finding::{CheckId, Finding};
+use crate::rules::{Kind, Row, Rules};
+
+/// How far from a command something that runs it may stand.
+const NEAR: usize = 12;
+
+struct Table {
+    rules: Rules,
+    runs: Pattern,
+    run_keys: Pattern,
+    says: Pattern,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    runs: String,
+    run_keys: String,
+    says: String,
+    rule: Vec<Row>,
+}
+
+static TABLE: LazyLock<Result<Table, String>> =
+    LazyLock::new(|| load(include_str!("../../../../rules/ethics/commands.toml")));
+
+fn load(text: &str) -> Result<Table, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(Table {
+        rules: Rules::of(file.rule)?,
+        runs: Pattern::new(&file.runs)?,
+        run_keys: Pattern::new(&file.run_keys)?,
+        says: Pattern::new(&file.says)?,
+    })
+}
+
+/// Dangerous commands and settings in the added lines; prose and comments are not run.
+pub(super) fn check(files: &[FileChange]) -> Found {
+    let table = TABLE.as_ref().map_err(Clone::clone)?;
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
+        for (index, line) in file.added.iter().enumerate().filter(|(_, line)| !line.comment) {
+            for rule in table.rules.on(&joined(file, index)) {
+                // A rule may match only because of the line that follows a backslash; then it is reported once, here.
+                let Some(severity) = table.severity(file, index, rule.kind, rule.severity) else { continue };
+                let finding = Finding::new(CheckId::Commands, &rule.id, severity, rule.what.as_str());
+                found.push(finding.at(&file.path, line.number));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A line together with those a backslash or an open pipe joins to it.
+fn joined(file: &FileChange, index: usize) -> String {
+    let mut text = String::new();
+    for line in file.run(index, 6) {
+        let part = line.text.trim_end();
+        match part.strip_suffix('\\') {
+            Some(part) => text.push_str(part),
+            None if part.ends_with('|') || part.ends_with("&&") => text.push_str(part),
+            None => {
+                text.push_str(part);
+                break;
+            }
+        }
+    }
+    text
+}
+
+impl Table {
+    fn severity(&self, file: &FileChange, index: usize, kind: Kind, severity: RiskLevel) -> Option<RiskLevel> {
+        let line = file.added.get(index)?;
+        let is_run = || file.around(index, NEAR).iter().any(|near| !near.comment && self.runs.is_match(&near.text));
+        let weaker = if severity == RiskLevel::Medium { RiskLevel::Low } else { RiskLevel::Medium };
+        match kind {
+            // Tests may talk to servers without certificates; a shell for somebody else is none of their business.
+            Kind::Code if file.place.test_code && severity != RiskLevel::Critical => Some(weaker),
+            Kind::Code if file.place.test_code && !is_run() => Some(weaker),
+            Kind::Code => Some(severity),
+            Kind::Command if self.says.is_match(&line.text) => None,
+            Kind::Command if file.place.script && !file.place.test_code => Some(severity),
+            Kind::Command if is_run() || (file.place.data && file.added.iter().any(|near| self.run_keys.is_match(&near.text))) => {
+                Some(severity)
+            }
+            // A script is what its first line says.
+            Kind::Command if file.added.first().is_some_and(|first| first.text.starts_with("#!") && first.text.contains("sh")) => Some(severity),
+            // A string that nothing near it runs: a list of what is forbidden, a test of a filter.
+            Kind::Command if file.place.test || file.place.data => None,
+            Kind::Command => Some(weaker),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    #[test]
+    fn the_table_is_sound() {
+        super::load(include_str!("../../../../rules/ethics/commands.toml")).unwrap();
+    }
+}

@@ -1,0 +1,73 @@
+//! The goal itself: harm that it asks for in so many words.
+
+use std::sync::LazyLock;
+
+use holon_core::artifact::ethics::RiskLevel;
+use serde::Deserialize;
+
+use super::{Found, secrets as shapes};
+use crate::pattern::Pattern;
+use crate::finding::{CheckId, Finding};
+
+struct Table {
+    makes: Pattern,
+    harm: Pattern,
+    acts: Pattern,
+    defence: Pattern,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    makes: String,
+    harm: String,
+    acts: String,
+    defence: String,
+}
+
+static TABLE: LazyLock<Result<Table, String>> =
+    LazyLock::new(|| load(include_str!("../../../../rules/ethics/goal.toml")));
+
+fn load(text: &str) -> Result<Table, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(Table {
+        makes: Pattern::new(&file.makes)?,
+        harm: Pattern::new(&file.harm)?,
+        acts: Pattern::new(&file.acts)?,
+        defence: Pattern::new(&file.defence)?,
+    })
+}
+
+/// Sentences of the goal that ask for harm.
+pub(super) fn check(goal: &str) -> Found {
+    let table = TABLE.as_ref().map_err(Clone::clone)?;
+    let mut found = Vec::new();
+    let flat = goal.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in flat.split(['.', '!', '?', ';']) {
+        let asks = (table.makes.is_match(sentence) && table.harm.is_match(sentence)) || table.acts.is_match(sentence);
+        if asks && !table.defence.is_match(sentence) {
+            let what = "the goal asks for something that does harm";
+            found.push(Finding::new(CheckId::Goal, "harmful-goal", RiskLevel::High, what).at("goal", 0));
+        }
+    }
+    Ok(found)
+}
+
+/// Credentials in the goal: they would be written into prompts and logs.
+pub(super) fn secrets(goal: &str) -> Found {
+    let hits = shapes::in_text(goal)?.into_iter().map(|(rule, value)| {
+        let what = format!("the goal holds a credential ({rule})");
+        Finding::new(CheckId::Secrets, &rule, RiskLevel::High, what).at("goal", 0).hiding(&value)
+    });
+    Ok(hits.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    #[test]
+    fn the_table_is_sound() {
+        super::load(include_str!("../../../../rules/ethics/goal.toml")).unwrap();
+    }
+}

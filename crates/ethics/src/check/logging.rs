@@ -1,0 +1,183 @@
+//! Credentials that end up in logs.
+
+use std::sync::LazyLock;
+
+use holon_core::artifact::ethics::RiskLevel;
+use serde::Deserialize;
+
+use super::Found;
+use crate::pattern::Pattern;
+use crate::change::FileChange;
+use crate::finding::{CheckId, Finding};
+
+struct Table {
+    calls: Vec<Pattern>,
+    secret: Pattern,
+    token: Pattern,
+    harmless: Pattern,
+    bulk: Pattern,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    calls: Vec<String>,
+    secret: String,
+    token: String,
+    harmless: String,
+    bulk: String,
+}
+
+static TABLE: LazyLock<Result<Table, String>> =
+    LazyLock::new(|| load(include_str!("../../../../rules/ethics/logging.toml")));
+
+fn load(text: &str) -> Result<Table, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(Table {
+        calls: file.calls.iter().map(|call| Pattern::new(call)).collect::<Result<_, _>>()?,
+        secret: Pattern::new(&file.secret)?,
+        token: Pattern::new(&file.token)?,
+        harmless: Pattern::new(&file.harmless)?,
+        bulk: Pattern::new(&file.bulk)?,
+    })
+}
+
+/// Calls that log a credential itself, not a sentence about one.
+pub(super) fn check(files: &[FileChange]) -> Found {
+    let table = TABLE.as_ref().map_err(Clone::clone)?;
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
+        for (index, line) in file.added.iter().enumerate().filter(|(_, line)| !line.comment) {
+            let Some(rest) = table.calls.iter().find_map(|call| call.captures(&line.text)?.name("rest")) else { continue };
+            // Arguments may go on below.
+            let mut given = rest.as_str().to_owned();
+            if open(&given) > 0 {
+                for next in file.run(index + 1, 4) {
+                    given.push(' ');
+                    given.push_str(&next.text);
+                    if open(&given) <= 0 {
+                        break;
+                    }
+                }
+            }
+            if let Some(what) = table.judge(&given, file) {
+                let severity = if file.place.test_code { RiskLevel::Medium } else { RiskLevel::High };
+                let finding = Finding::new(CheckId::CredentialLogging, "logs-a-credential", severity, what);
+                found.push(finding.at(&file.path, line.number));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// How many parentheses stay open; one was opened before the text.
+fn open(text: &str) -> i64 {
+    let count = |c: char| text.matches(c).count() as i64;
+    count('(') + 1 - count(')')
+}
+
+impl Table {
+    fn judge(&self, given: &str, file: &FileChange) -> Option<&'static str> {
+        if self.bulk.is_match(given) {
+            return Some("logs all variables or headers, credentials included");
+        }
+        if given.contains("::add-mask::") {
+            return None;
+        }
+        let values = values(given);
+        // Each argument is judged for itself: one may be masked, the next not.
+        for value in values.split([',', '+', '\u{1}']).map(str::trim).filter(|value| !value.is_empty()) {
+            if self.harmless.is_match(value) {
+                continue;
+            }
+            if self.secret.is_match(value) {
+                return Some("logs a credential");
+            }
+            if self.token.is_match(value) && !file.place.lexer {
+                return Some("logs a token");
+            }
+        }
+        None
+    }
+}
+
+/// What is put into a message: everything outside of quotes, and the placeholders inside them.
+fn values(given: &str) -> String {
+    let mut out = String::with_capacity(given.len());
+    let mut quote: Option<char> = None;
+    let mut depth = 0usize;
+    let mut previous = ' ';
+    let mut dollar = false;
+    let mut rest = given.chars().peekable();
+    while let Some(c) = rest.next() {
+        match quote {
+            // Between quotes only `{…}`, `#{…}` and `$name` are values.
+            Some(end) => {
+                if c == '\\' {
+                    rest.next();
+                } else if depth > 0 {
+                    match c {
+                        '{' | '(' => depth += 1,
+                        '}' | ')' => depth -= 1,
+                        _ => {}
+                    }
+                    out.push(if depth == 0 { '\u{1}' } else { c });
+                } else if c == end {
+                    quote = None;
+                    dollar = false;
+                    out.push('\u{1}');
+                } else if c == '{' || (c == '(' && previous == '\\') {
+                    depth = 1;
+                    dollar = false;
+                    out.push('\u{1}');
+                } else if c == '$' && end != '\'' {
+                    dollar = true;
+                    out.push('\u{1}');
+                } else if dollar && (c.is_alphanumeric() || c == '_') {
+                    out.push(c);
+                } else if dollar {
+                    dollar = false;
+                    out.push('\u{1}');
+                }
+            }
+            None if matches!(c, '"' | '\'' | '`') => {
+                quote = Some(c);
+                depth = 0;
+                // The letter before belongs to the string.
+                if matches!(previous, 'f' | 'r' | 'b' | 'u') {
+                    out.pop();
+                }
+                out.push('\u{1}');
+            }
+            None => out.push(c),
+        }
+        previous = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_table_is_sound() {
+        load(include_str!("../../../../rules/ethics/logging.toml")).unwrap();
+    }
+
+    #[test]
+    fn only_values_count() {
+        let check = |given: &str, expect: &str| {
+            let parts: Vec<String> =
+                values(given).split('\u{1}').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect();
+            assert_eq!(parts.join("|"), expect, "{given}");
+        };
+        check("\"password reset for %s\", user.id", ", user.id");
+        check("f\"pw={password}\"", "password");
+        check("`t ${token} x`", "token");
+        check("\"pw $PASSWORD done\"", "PASSWORD");
+        check("'x' + secret", "+ secret");
+        check("\"quote \\\" password\"", "");
+    }
+}

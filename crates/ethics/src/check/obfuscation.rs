@@ -1,0 +1,134 @@
+//! Code that hides what it does: decoded and run, written in escapes, or invisible.
+
+use std::sync::LazyLock;
+
+use holon_core::artifact::ethics::RiskLevel;
+use serde::Deserialize;
+
+use super::Found;
+use crate::pattern::Pattern;
+use crate::base64;
+use crate::change::{FileChange, Line};
+use crate::finding::{CheckId, Finding};
+use crate::rules::{Row, Rules};
+
+struct Table {
+    rules: Rules,
+    decodes: Pattern,
+    executes: Pattern,
+    harmless: Pattern,
+    distance: usize,
+    blob: Pattern,
+    script: Pattern,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    decodes: String,
+    executes: String,
+    harmless: String,
+    distance: usize,
+    rule: Vec<Row>,
+}
+
+static TABLE: LazyLock<Result<Table, String>> =
+    LazyLock::new(|| load(include_str!("../../../../rules/ethics/obfuscation.toml")));
+
+fn load(text: &str) -> Result<Table, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(Table {
+        rules: Rules::of(file.rule)?,
+        decodes: Pattern::new(&file.decodes)?,
+        executes: Pattern::new(&file.executes)?,
+        harmless: Pattern::new(&file.harmless)?,
+        distance: file.distance,
+        blob: Pattern::new(r"[A-Za-z0-9+/_-]{24,}={0,2}")?,
+        // What only scripts say; an encoded text or picture does not.
+        script: Pattern::new(
+            r"(?i)^#!/|\b(?:curl|wget)\s+(?:-\S+\s+)*https?://|/bin/(?:ba)?sh\b|/dev/tcp/|\bimport\s+(?:os|socket|subprocess)\b|\bos\.system\(|\bexec\(|\beval\(|child_process|powershell|rm\s+-rf\s|\bnc\s+-e|<script|IEX\b.{0,40}http|document\.cookie",
+        )?,
+    })
+}
+
+/// Hidden code in the added lines.
+pub(super) fn check(files: &[FileChange]) -> Found {
+    let table = TABLE.as_ref().map_err(Clone::clone)?;
+    let mut found = Vec::new();
+    for file in files {
+        for (index, line) in file.added.iter().enumerate() {
+            if let Some((rule, severity, what)) = table.line(file, index, line) {
+                let finding = Finding::new(CheckId::Obfuscation, rule, severity, what);
+                found.push(finding.at(&file.path, line.number));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Table {
+    fn line(&self, file: &FileChange, index: usize, line: &Line) -> Option<(&str, RiskLevel, &str)> {
+        if invisible(&line.text) {
+            return Some(("invisible-characters", RiskLevel::High, "has characters that change how the code reads"));
+        }
+        if file.place.docs || file.place.lock || line.comment {
+            return None;
+        }
+        // A long line that continues is one line to whoever runs it.
+        let soften = |severity| if file.place.test_code && severity != RiskLevel::Critical { RiskLevel::Medium } else { severity };
+        if let Some(rule) = self.rules.on(&line.text).first() {
+            return Some((&rule.id, soften(rule.severity), &rule.what));
+        }
+        if self.decodes.is_match(&line.text) && self.runs_near(file, index) {
+            return Some(("decoded-and-run-later", soften(RiskLevel::High), "decodes something that is run close by"));
+        }
+        if self.hides_a_script(&line.text) {
+            return Some(("encoded-script", soften(RiskLevel::High), "holds an encoded script or program"));
+        }
+        None
+    }
+
+    fn runs_near(&self, file: &FileChange, index: usize) -> bool {
+        let runs = |near: &Line| {
+            !near.comment && self.executes.is_match(&near.text) && !self.harmless.is_match(&near.text)
+        };
+        file.around(index, self.distance).iter().any(runs)
+    }
+
+    /// Whether some long word is base64 or hexadecimal of a script or program.
+    fn hides_a_script(&self, text: &str) -> bool {
+        self.blob.find_iter(text).take(50).any(|blob| {
+            let blob = blob.as_str();
+            let bytes = base64::decode_hex(blob).or_else(|| base64::decode(blob)).unwrap_or_default();
+            let program = bytes.starts_with(b"\x7fELF") || (bytes.starts_with(b"MZ") && bytes.len() > 60 && bytes.contains(&0));
+            // UTF-16 is what PowerShell takes.
+            let wide = bytes.len() > 16 && bytes.chunks(2).take(16).all(|pair| pair.get(1) == Some(&0));
+            let narrow: Vec<u8> = if wide { bytes.iter().step_by(2).copied().collect() } else { bytes };
+            program || base64::as_text(&narrow).is_some_and(|text| self.script.is_match(text))
+        })
+    }
+}
+
+/// Characters that turn the order of text around, or that nobody sees although programs read them.
+fn invisible(text: &str) -> bool {
+    let mut hidden = 0;
+    for c in text.chars() {
+        match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => return true,
+            '\u{e0020}'..='\u{e007f}' => hidden += 1,
+            _ => {}
+        }
+    }
+    // Flags of regions use a few of these; a message uses many.
+    hidden > 8
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    #[test]
+    fn the_table_is_sound() {
+        super::load(include_str!("../../../../rules/ethics/obfuscation.toml")).unwrap();
+    }
+}

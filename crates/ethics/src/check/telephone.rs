@@ -1,0 +1,82 @@
+//! Telephone numbers of people, told from other digits by country code, length and the words around.
+
+use serde::Deserialize;
+
+use crate::pattern::{Pattern, Patterns};
+use crate::entropy;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    international: String,
+    national: String,
+    context: String,
+    codes: Vec<(u32, usize, usize)>,
+    reserved: Vec<String>,
+}
+
+pub(super) struct Telephone {
+    international: Pattern,
+    national: Pattern,
+    context: Pattern,
+    codes: Vec<(String, usize, usize)>,
+    reserved: Patterns,
+}
+
+impl Telephone {
+    pub(super) fn load(row: Row) -> Result<Self, String> {
+        Ok(Self {
+            international: Pattern::new(&row.international)?,
+            national: Pattern::new(&row.national)?,
+            context: Pattern::new(&row.context)?,
+            codes: row.codes.into_iter().map(|(code, least, most)| (code.to_string(), least, most)).collect(),
+            reserved: Patterns::new(&row.reserved)?,
+        })
+    }
+
+    /// The numbers in a text.
+    pub(super) fn find(&self, text: &str, context: &dyn Fn() -> String) -> Vec<String> {
+        let mut found = Vec::new();
+        for value in self.international.captures_iter(text).filter_map(|hit| hit.name("value")) {
+            let value = value.as_str();
+            // `(0)` is the trunk prefix that is left out abroad.
+            let digits = digits(&value.replace("(0)", ""));
+            // A sum such as `+ 1234567890` has no groups; a number in quotes or beside a word has meaning.
+            let written = value.trim_start_matches('+').contains([' ', '-', '.', '(', '/']);
+            let quoted = ['"', '\'', '>', ',', '`'].iter().any(|q| text.contains(&format!("{q}{value}")));
+            if self.is_whole(&digits) && (written || quoted || self.context.is_match(&context())) {
+                found.push(value.trim().to_owned());
+            }
+        }
+        if found.is_empty() {
+            let hits = self.national.captures_iter(text).filter_map(|hit| hit.name("value"));
+            let numbers: Vec<&str> = hits.map(|hit| hit.as_str()).filter(|value| self.is_national(value)).collect();
+            if !numbers.is_empty() && self.context.is_match(&context()) {
+                found.extend(numbers.into_iter().map(str::to_owned));
+            }
+        }
+        found
+    }
+
+    fn is_whole(&self, digits: &str) -> bool {
+        let fits = |(code, least, most): &(String, usize, usize)| {
+            digits.strip_prefix(code.as_str()).is_some_and(|rest| (*least..=*most).contains(&rest.len()))
+        };
+        self.codes.iter().any(fits) && !self.is_reserved(digits)
+    }
+
+    fn is_national(&self, value: &str) -> bool {
+        let digits = digits(value);
+        let american = digits.len() == 10 && !digits.starts_with(['0', '1']) && !digits[3..].starts_with(['0', '1']);
+        let dated = value.split(['-', '.', '/']).map(str::len).eq([4, 2, 2]);
+        ((digits.starts_with('0') && (9..=12).contains(&digits.len())) || american) && !dated && !self.is_reserved(&digits)
+    }
+
+    fn is_reserved(&self, digits: &str) -> bool {
+        self.reserved.is_match(digits) || entropy::distinct(digits) <= 3 || entropy::counting(digits) > 0.6
+    }
+}
+
+fn digits(value: &str) -> String {
+    value.chars().filter(char::is_ascii_digit).collect()
+}

@@ -1,0 +1,39 @@
+//! What is assessed.
+
+/// A goal and what was made for it; the caller gathers it, nothing here reads a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Input {
+    /// The request, for the report.
+    pub request_id: Option<String>,
+    /// The goal or task, for the report.
+    pub goal_id: Option<String>,
+    /// What was asked for, in the person's words.
+    pub goal: String,
+    /// The change as a unified diff, as git writes it.
+    pub patch: Vec<u8>,
+    /// Files with their content: at least the dependency manifests the patch touches, and artifacts outside of it.
+    pub files: Vec<ChangedFile>,
+    /// The project's licence as an SPDX expression, when it is known; see [`crate::project_licence`].
+    pub project_licence: Option<String>,
+    /// Where earlier assessments of this goal are, for the report.
+    pub history: Option<String>,
+}
+
+/// One file before and after.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Its content before, `None` when it did not exist.
+    pub before: Option<Vec<u8>>,
+    /// Its content after, `None` when it is gone.
+    pub after: Option<Vec<u8>>,
+}
+
+impl Input {
+    /// Size of everything that is looked at, in bytes.
+    pub fn bytes(&self) -> usize {
+        let files = self.files.iter().map(|file| file.after.as_ref().map_or(0, Vec::len));
+        self.goal.len() + self.patch.len() + files.sum::<usize>()
+    }
+}

@@ -1,0 +1,60 @@
+//! Ethical assessment of a goal and the change that was made for it.
+//!
+//! Two halves make one report. [`assess`] runs checks that need no model, over the goal, the patch and the manifests it
+//! touches. A model weighs the purpose; [`prompt::section`] is what it is told. [`combine`] puts both into one
+//! [`Ethics`] report and fails closed; [`gate`] says whether the change may go out; [`render_markdown`] is for people.
+//!
+//! ```
+//! use holon_ethics::{Gate, Input, NoLicences, assess, combine, gate};
+//!
+//! let input = Input { goal: "Fix a typo".into(), ..Input::default() };
+//! let assessment = assess(&input, &NoLicences);
+//! // Without a model's report nothing goes out, unless the user has switched `strict` off.
+//! assert!(matches!(gate(&combine(&assessment, None, true)), Gate::Blocked { .. }));
+//! assert_eq!(gate(&combine(&assessment, None, false)), Gate::Approved);
+//! ```
+//!
+//! Everything is a pure function of its input. Rules are data in `rules/ethics/`; only [`caches`] reads files, and only
+//! to look licences up.
+
+pub mod caches;
+pub mod dependency;
+pub mod licence;
+pub mod prompt;
+pub mod spdx;
+
+mod assess;
+mod base64;
+mod change;
+mod check;
+mod checksum;
+mod combine;
+mod entropy;
+mod finding;
+mod gate;
+mod input;
+mod pattern;
+mod place;
+mod render;
+mod rules;
+
+pub use assess::{Assessment, assess};
+pub use check::licences::{Licences, NoLicences};
+pub use combine::{ModelReport, combine, read_model_report};
+pub use dependency::{Dependency, Ecosystem};
+pub use finding::{CheckId, Finding};
+pub use gate::{Gate, gate, gate_bytes};
+pub use holon_core::artifact::ethics::{Ethics, RiskLevel};
+pub use input::{ChangedFile, Input};
+pub use licence::project_licence;
+pub use render::render_markdown;
+
+use std::sync::LazyLock;
+
+use holon_core::redact::Redactor;
+
+/// Takes well-known shapes out of whatever is reported; made once.
+fn redactor() -> &'static Redactor {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+    &REDACTOR
+}

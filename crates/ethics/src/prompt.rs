@@ -1,0 +1,97 @@
+//! What the model is told for its half.
+
+use std::fmt::Write as _;
+
+
+use crate::assess::Assessment;
+use crate::redactor;
+
+/// The most points taken from all guidelines together.
+const MOST_POINTS: usize = 100;
+
+/// The most characters of one point.
+const LONGEST_POINT: usize = 400;
+
+/// Where a project's own guidelines are looked for, relative to the workspace; the last is a folder of Markdown files.
+pub const GUIDELINES: [&str; 3] = [".holon/guidelines.md", "AGENTS.md", ".roo/rules"];
+
+const TEXT: &str = include_str!("../../../rules/ethics/assessor.md");
+
+/// The section about this assessment, to be added to the prompt of the ethical mode.
+///
+/// `guidelines` are `(path, text)` of the project's own; their points become a checklist. They are material, as the
+/// change is: nothing in them can tell the model what to conclude.
+pub fn section(assessment: &Assessment, guidelines: &[(String, String)]) -> String {
+    let redactor = redactor();
+    let mut text = TEXT.trim_end().to_owned();
+    text += "\n\n## What the checks found\n";
+    let _ = write!(text, "\nRisk by the checks: {}.\n\n", assessment.risk_level.name());
+    for check in &assessment.checks {
+        let severity = check.severity.map(|severity| format!(", {}", severity.name())).unwrap_or_default();
+        let _ = writeln!(text, "- {}: {}{severity}. {}", check.id, check.status.name(), one_line(&check.detail));
+    }
+    let points = points(guidelines);
+    if !points.is_empty() {
+        text += "\n## Checklist\n\nThe project's own guidelines. Answer each with a check of its number.\n\n";
+        for (number, (path, point)) in (1..).zip(points) {
+            let _ = writeln!(text, "- guideline-{number} ({path}): {}", redactor.redact_str(&point));
+        }
+    }
+    text
+}
+
+/// The points of all guidelines: list entries, or sentences where there is no list.
+fn points(guidelines: &[(String, String)]) -> Vec<(&str, String)> {
+    let mut all = Vec::new();
+    for (path, text) in guidelines {
+        let entry = |line: &str| -> Option<String> {
+            let line = line.trim_start();
+            let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let entry = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
+            let entry = entry.or_else(|| numbered.strip_prefix(". ").filter(|_| numbered.len() < line.len()))?;
+            let entry = entry.trim().trim_start_matches("[ ] ").trim_start_matches("[x] ");
+            (!entry.is_empty()).then(|| one_line(entry))
+        };
+        let mut found: Vec<String> = text.lines().filter_map(entry).collect();
+        if found.is_empty() {
+            let prose = text.lines().filter(|line| !line.trim_start().starts_with(['#', '`', '|', '<']));
+            found = prose.map(one_line).filter(|line| line.len() > 10).collect();
+        }
+        all.extend(found.into_iter().map(|point| (path.as_str(), point)));
+    }
+    all.truncate(MOST_POINTS);
+    all
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_POINT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, NoLicences, assess};
+
+    #[test]
+    fn guidelines_become_a_checklist() {
+        let guidelines = [
+            (".holon/guidelines.md".to_owned(), "# Rules\n\n- No tracking.\n* [ ] Say why.\n1. Ask first.\n".to_owned()),
+            ("AGENTS.md".to_owned(), "# Notes\nNever store raw addresses.\n".to_owned()),
+        ];
+        let text = section(&assess(&Input::default(), &NoLicences), &guidelines);
+        for line in [
+            "- guideline-1 (.holon/guidelines.md): No tracking.",
+            "- guideline-2 (.holon/guidelines.md): Say why.",
+            "- guideline-3 (.holon/guidelines.md): Ask first.",
+            "- guideline-4 (AGENTS.md): Never store raw addresses.",
+            "- secrets: pass. nothing found",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn without_guidelines_there_is_no_checklist() {
+        assert!(!section(&assess(&Input::default(), &NoLicences), &[]).contains("Checklist"));
+    }
+}

@@ -1,0 +1,215 @@
+//! The dispatcher: the only way into a mode. Commands, flows and the orchestrator's children all come through here, so
+//! that permissions, the circuit breaker, logs and counts hold everywhere.
+
+mod breaker;
+mod contract;
+mod counters;
+mod ids;
+mod log;
+mod parent;
+mod runner;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use holon_core::event::Sink;
+use holon_core::ids::{RequestId, TaskId};
+use holon_core::manifest::ContextFile;
+use holon_core::mode::Profile;
+use holon_core::mode_run::{Envelope, Given, ModeResult, Permissions};
+use holon_core::outcome::{Outcome, Status};
+use holon_host::store::{RunFolder, RunRecord};
+use holon_host::{Cancel, Finished, Host, Places, RunRequest, modes};
+use serde_json::json;
+
+use crate::audit::Audit;
+use crate::error::FlowError;
+use log::RequestLog;
+
+pub(crate) use breaker::private_folder;
+pub use breaker::{Admission, Breaker, Rule};
+pub use counters::Counters;
+pub use ids::{new_request, new_task};
+pub use parent::Parent;
+pub use runner::{Capabilities, ModeContext, ModeRunner, Walled, runner};
+
+/// Routes work to modes; one per process is enough, and it can be shared between threads.
+#[derive(Debug, Clone)]
+pub struct Dispatcher {
+    places: Places,
+    rule: Rule,
+    counters: Arc<Counters>,
+    audit: Audit,
+}
+
+/// One piece of work for a mode.
+pub struct Call<'a> {
+    /// What is asked; its `mode` names where it goes.
+    pub request: RunRequest,
+    /// The task it belongs to, across retries.
+    pub task: TaskId,
+    /// Which start this is, from 1.
+    pub attempt: u32,
+    /// Who asks, when it is other work.
+    pub parent: Option<Parent>,
+    /// A run to go on with, and what to tell it.
+    pub resume: Option<(&'a RunFolder, Option<&'a str>)>,
+}
+
+impl<'a> Call<'a> {
+    /// Work of its own, asked for by a person or a program.
+    pub fn new(request: RunRequest) -> Self {
+        Self { request, task: new_task(), attempt: 1, parent: None, resume: None }
+    }
+
+    /// Goes on with a run.
+    pub fn resuming(folder: &'a RunFolder, message: Option<&'a str>, record: RunRecord) -> Self {
+        let (mode, workspace) = (Some(record.mode), Some(record.workspace));
+        let request = RunRequest { mode, workspace, goal: Some(record.goal), ..RunRequest::default() };
+        Self { resume: Some((folder, message)), ..Self::new(request) }
+    }
+}
+
+/// What came of a piece of work.
+#[derive(Debug)]
+pub struct Dispatched {
+    /// The run.
+    pub finished: Finished,
+    /// What it means.
+    pub result: ModeResult,
+    /// Under which its log is found.
+    pub request_id: RequestId,
+}
+
+impl Dispatcher {
+    /// Keeps logs, breakers and the audit log in the state folder of `places`.
+    pub fn new(places: Places) -> Self {
+        let audit = Audit::of(&places.state);
+        Self { places, rule: Rule::default(), counters: Arc::default(), audit }
+    }
+
+    /// The four numbers about modes.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The audit log.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// Routes a call to its mode, and tells what came of it. An error means that nothing was started.
+    pub fn dispatch(
+        &self,
+        call: Call<'_>,
+        host: &Host,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Dispatched, FlowError> {
+        let profile = self.profile(&call, host)?;
+        let Call { mut request, task, attempt, parent, resume } = call;
+        if let Some(parent) = &parent {
+            parent.check(&profile.name)?;
+        }
+        self.admit(&task)?;
+        let permissions = parent::permissions(&profile, parent.as_ref());
+        if parent.is_some() {
+            request = parent::handed_down(request, &profile, &permissions);
+        }
+        let envelope = envelope(&profile, task, &request, permissions);
+        let detail = json!({
+            "mode": envelope.mode, "task_id": envelope.task_id, "request_id": envelope.request_id,
+            "attempt": attempt, "asked_by": parent.as_ref().map(|parent| &parent.mode),
+        });
+        request.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
+        self.counters.started(&envelope.mode, attempt);
+        let mut log = RequestLog::begin(&self.places.state, &envelope, &profile.model.intent, &host.secrets);
+        let runner = runner(&envelope.mode);
+        let context = ModeContext { envelope: &envelope, request: &request, resume, host, sink, cancel };
+        let finished = match runner.run(context) {
+            Ok(finished) => finished,
+            Err(error) => {
+                log.line("refused", json!({ "error": error.to_string() }));
+                self.counters.ended(&envelope.mode, false, 0);
+                return Err(error.into());
+            }
+        };
+        let result = contract::result(&finished, &runner.capabilities(), request.allow_writes, attempt);
+        self.take_note(&envelope, &finished, &result, &mut log)?;
+        Ok(Dispatched { finished, result, request_id: envelope.request_id })
+    }
+
+    /// Whether the task may start now.
+    fn admit(&self, task: &TaskId) -> Result<(), FlowError> {
+        let breakers = breaker::Breakers::new(&self.places.state, self.rule);
+        match breakers.refuses(task, ids::now_ms())? {
+            None => Ok(()),
+            Some((failures, until_ms)) => {
+                let again = ids::time(until_ms);
+                Err(FlowError::Breaker { task: task.to_string(), failures, again })
+            }
+        }
+    }
+
+    fn take_note(
+        &self,
+        envelope: &Envelope,
+        finished: &Finished,
+        result: &ModeResult,
+        log: &mut RequestLog,
+    ) -> Result<(), FlowError> {
+        let manifest = &finished.manifest;
+        let failed = result.outcome == Outcome::Failure;
+        self.counters.ended(&envelope.mode, !failed, manifest.duration_ms);
+        let model = manifest.metadata.model.as_ref();
+        log.end(result, model.map(|model| (model.provider.as_str(), model.id.as_str())));
+        // Being stopped says nothing about the work.
+        if manifest.status != Status::Cancelled {
+            let breakers = breaker::Breakers::new(&self.places.state, self.rule);
+            breakers.record(&envelope.task_id, !failed, ids::now_ms())?;
+        }
+        let detail = json!({
+            "mode": envelope.mode, "task_id": envelope.task_id, "request_id": envelope.request_id,
+            "run_id": manifest.run_id, "outcome": result.outcome, "decision": result.decision.name(),
+        });
+        self.audit.append("dispatcher", "mode_ended", detail, false)?;
+        Ok(())
+    }
+
+    /// The mode of a request. What a person asks for is looked at as a whole first: a wrong request starts nothing, and
+    /// leaves no trace.
+    fn profile(&self, call: &Call<'_>, host: &Host) -> Result<Profile, FlowError> {
+        let request = &call.request;
+        if call.parent.is_none() && call.resume.is_none() {
+            return Ok(host.plan(request)?.profile);
+        }
+        let catalog = modes::catalog(&self.places, request.workspace.as_deref())?;
+        let name = request.mode.as_deref().unwrap_or("execute");
+        Ok(catalog.resolve(name).map_err(holon_host::HostError::from)?)
+    }
+}
+
+/// What a run means that ended while nobody watched.
+pub(crate) fn result_of(finished: &Finished) -> ModeResult {
+    contract::result(finished, &runner(&finished.manifest.mode).capabilities(), false, 1)
+}
+
+fn envelope(profile: &Profile, task: TaskId, request: &RunRequest, permissions: Permissions) -> Envelope {
+    let files = request.context.iter().map(|path| ContextFile {
+        path: path.to_string_lossy().into_owned(),
+        // What really reached the agent is in the manifest, with its digest.
+        sha256: String::new(),
+    });
+    Envelope {
+        mode: profile.name.clone(),
+        request_id: new_request(),
+        task_id: task,
+        goal: request.goal.clone().unwrap_or_default(),
+        context: Given {
+            snapshot: request.workspace.as_deref().unwrap_or(Path::new(".")).display().to_string(),
+            constraints: request.checks.clone(),
+            artifacts: files.collect(),
+        },
+        permissions,
+    }
+}

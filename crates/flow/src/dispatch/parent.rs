@@ -1,0 +1,138 @@
+//! What work hands down to the work it starts: a share of what it has itself, and never a right.
+
+use std::time::Duration;
+
+use holon_core::Span;
+use holon_core::mode::{Network, Profile};
+use holon_core::mode_run::{MAX_CHILDREN, MAX_DEPTH, Permissions, may_start};
+use holon_host::RunRequest;
+
+use crate::error::FlowError;
+
+/// Work that starts other work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parent {
+    /// Its mode, by the canonical name.
+    pub mode: String,
+    /// How deep it is itself; 0 for what a person asked for.
+    pub depth: u32,
+    /// How many children it has had.
+    pub children: u32,
+    /// What is left of its money for this child.
+    pub money: Option<f64>,
+    /// What is left of its time.
+    pub time: Option<Duration>,
+}
+
+impl Parent {
+    /// Whether it may have another child, in this mode.
+    pub(super) fn check(&self, mode: &str) -> Result<(), FlowError> {
+        let refuse = |message: String, hint: &str| Err(FlowError::refused(message, hint));
+        if !may_start(&self.mode, mode) {
+            let message = format!("{} may not start work in mode {mode}", self.mode);
+            return refuse(message, "ask for it yourself with `holon run --mode`");
+        }
+        if self.depth + 1 > MAX_DEPTH {
+            return refuse(
+                format!("children are at most {MAX_DEPTH} deep"),
+                "split the goal into fewer levels",
+            );
+        }
+        if self.children >= MAX_CHILDREN {
+            let message = format!("there were {MAX_CHILDREN} children already, retries included");
+            return refuse(message, "give a smaller goal");
+        }
+        if self.money.is_some_and(|left| left <= 0.0) || self.time.is_some_and(|left| left.is_zero()) {
+            return refuse("nothing is left of the budget".into(), "allow more with --max-cost or --timeout");
+        }
+        Ok(())
+    }
+}
+
+/// What a request may do: what its mode allows, made smaller by what is left.
+pub(super) fn permissions(profile: &Profile, parent: Option<&Parent>) -> Permissions {
+    let own = Permissions::of(profile);
+    match parent {
+        None => own,
+        Some(parent) => own.within(parent.money, parent.time.map(Span::from)),
+    }
+}
+
+/// A child's request within its permissions; whatever it asks for beyond them is dropped.
+pub(super) fn handed_down(asked: RunRequest, profile: &Profile, may: &Permissions) -> RunRequest {
+    let limits = &profile.limits;
+    RunRequest {
+        mode: Some(profile.name.clone()),
+        timeout: Some(asked.timeout.map_or(may.timeout, |t| t.min(may.timeout))),
+        idle_timeout: asked.idle_timeout.map(|t| t.min(limits.idle_timeout)),
+        max_rounds: asked.max_rounds.map(|n| n.min(may.rounds)),
+        max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
+        max_cost_usd: Some(asked.max_cost_usd.map_or(may.cost_usd, |m| m.min(may.cost_usd))),
+        network: asked.network.filter(|n| *n != Network::Host || !profile.promises_no_change()),
+        // These are for people, about a whole result.
+        allow_writes: false,
+        apply: false,
+        out: None,
+        ..asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use holon_core::mode::Catalog;
+
+    use super::*;
+
+    const SIX: [&str; 6] = ["orchestrate", "architect", "execute", "review", "debug", "ethical"];
+
+    fn parent(mode: &str) -> Parent {
+        Parent { mode: mode.into(), depth: 0, children: 0, money: None, time: None }
+    }
+
+    #[test]
+    fn inv_11_a_child_that_asks_for_more_gets_what_its_mode_allows_for_each_pair() {
+        let catalog = Catalog::builtin().unwrap();
+        for asks in SIX {
+            for mode in SIX {
+                let profile = catalog.resolve(mode).unwrap();
+                let mut parent = parent(asks);
+                parent.money = Some(1e9);
+                parent.time = Some(Duration::from_secs(1 << 30));
+                let greedy = RunRequest {
+                    mode: Some("execute".into()),
+                    allow_writes: true,
+                    apply: true,
+                    network: Some(Network::Host),
+                    timeout: Some(Span::from_secs(1 << 20)),
+                    max_rounds: Some(u64::MAX),
+                    max_cost_usd: Some(1e9),
+                    ..RunRequest::default()
+                };
+                let may = permissions(&profile, Some(&parent));
+                let given = handed_down(greedy, &profile, &may);
+                let pair = format!("{asks} asks {mode}");
+                assert_eq!(given.mode.as_deref(), Some(mode), "{pair}");
+                assert!(!given.allow_writes && !given.apply, "{pair}");
+                assert!(given.timeout.unwrap() <= profile.limits.timeout, "{pair}");
+                assert!(given.max_rounds.unwrap() <= profile.limits.rounds, "{pair}");
+                assert!(given.max_cost_usd.unwrap() <= profile.limits.cost_usd, "{pair}");
+                assert_eq!(given.network.is_some(), profile.access.delivers(), "{pair}");
+                assert_eq!(parent.check(mode).is_ok(), may_start(asks, mode), "{pair}");
+            }
+        }
+    }
+
+    #[test]
+    fn depth_children_and_budget_are_bounded() {
+        let check = |parent: Parent, expected: &str| {
+            let error = parent.check("review").unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check(Parent { depth: 3, ..parent("orchestrate") }, "at most 3 deep");
+        check(Parent { children: 16, ..parent("orchestrate") }, "16 children");
+        check(Parent { money: Some(0.0), ..parent("orchestrate") }, "budget");
+        check(Parent { time: Some(Duration::ZERO), ..parent("orchestrate") }, "budget");
+        assert!(Parent { depth: 2, children: 15, ..parent("orchestrate") }.check("review").is_ok());
+    }
+}

@@ -1,0 +1,120 @@
+//! Runners: one per mode, and what each may do and hands over.
+
+use holon_core::event::Sink;
+use holon_core::mode_run::{Envelope, Kind};
+use holon_host::store::RunFolder;
+use holon_host::{Cancel, Finished, Host, HostError, RunRequest};
+
+/// Carries out work in one mode. A runner is only ever started by the dispatcher.
+pub trait ModeRunner: Sync {
+    /// The mode, by its canonical name.
+    fn name(&self) -> &str;
+    /// What it does and hands over.
+    fn capabilities(&self) -> Capabilities;
+    /// Does the work; an error means that nothing was started.
+    fn run(&self, context: ModeContext<'_>) -> Result<Finished, HostError>;
+}
+
+/// What a mode does and hands over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whether its changes leave as a patch.
+    pub delivers_changes: bool,
+    /// Whether its result decides about somebody else's.
+    pub decides: bool,
+    /// Whether it starts others.
+    pub starts_children: bool,
+    /// What it hands over when it succeeds.
+    pub produces: &'static [Kind],
+}
+
+/// Everything a runner gets.
+pub struct ModeContext<'a> {
+    /// What is asked, with the permissions that were computed for it.
+    pub envelope: &'a Envelope,
+    /// The same as a request to the host, already within those permissions.
+    pub request: &'a RunRequest,
+    /// A run to go on with, and what to tell it.
+    pub resume: Option<(&'a RunFolder, Option<&'a str>)>,
+    /// Carries runs out behind walls, with the model that fits the mode's intent.
+    pub host: &'a Host,
+    /// Receives the events.
+    pub sink: &'a mut dyn Sink,
+    /// Ends it.
+    pub cancel: &'a Cancel,
+}
+
+/// A mode whose work is one run of an agent behind walls.
+#[derive(Debug, Clone)]
+pub struct Walled {
+    name: &'static str,
+    capabilities: Capabilities,
+}
+
+impl ModeRunner for Walled {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities.clone()
+    }
+
+    fn run(&self, context: ModeContext<'_>) -> Result<Finished, HostError> {
+        let ModeContext { request, resume, host, sink, cancel, .. } = context;
+        match resume {
+            None => host.run(request, sink, cancel),
+            Some((folder, message)) => host.resume(folder, message, sink, cancel),
+        }
+    }
+}
+
+const fn walled(name: &'static str, delivers: bool, decides: bool, produces: &'static [Kind]) -> Walled {
+    let starts_children = matches!(name.as_bytes(), b"orchestrate" | b"execute");
+    Walled {
+        name,
+        capabilities: Capabilities { delivers_changes: delivers, decides, starts_children, produces },
+    }
+}
+
+/// The six modes; every other one is carried out like `OTHER`.
+static SIX: [Walled; 6] = [
+    walled("orchestrate", false, false, &[Kind::Orchestration, Kind::Summary]),
+    walled("architect", true, false, &[Kind::PlanDoc, Kind::CodeDiff, Kind::Summary]),
+    walled("execute", true, false, &[Kind::CodeDiff, Kind::Summary]),
+    walled("review", false, true, &[Kind::ReviewFindings, Kind::Summary]),
+    walled("debug", false, false, &[Kind::DebugLog, Kind::Summary]),
+    walled("ethical", false, true, &[Kind::EthicalReport]),
+];
+
+static OTHER: Walled = walled("other", false, false, &[]);
+
+/// The runner of a mode, by its canonical name.
+pub fn runner(mode: &str) -> &'static dyn ModeRunner {
+    SIX.iter().find(|runner| runner.name == mode).unwrap_or(&OTHER)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use holon_core::mode::Catalog;
+
+    use super::*;
+
+    #[test]
+    fn dispatcher_selects_the_runner_of_the_mode_and_it_fits_the_profile() {
+        let catalog = Catalog::builtin().unwrap();
+        for expected in &SIX {
+            let found = runner(expected.name());
+            assert_eq!(found.name(), expected.name());
+            let profile = catalog.resolve(expected.name()).unwrap();
+            let can = found.capabilities();
+            assert_eq!(can.delivers_changes, profile.access.delivers(), "{}", found.name());
+            for name in profile.artifacts.required {
+                assert!(can.produces.contains(&Kind::of(&name)), "{}: {name}", found.name());
+            }
+        }
+        assert_eq!(runner("ask").name(), "other");
+        assert_eq!(runner("no-such-mode").name(), "other");
+    }
+}

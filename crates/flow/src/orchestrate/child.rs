@@ -1,0 +1,208 @@
+//! What a child is asked, and the files that go with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::digest::sha256;
+use holon_core::mode::Catalog;
+use holon_host::store::write_atomic;
+use holon_host::{HostError, RunRequest};
+
+use super::state::{Attempt, AttemptEnd, Node, Phase, Purpose, State};
+use crate::dispatch::private_folder;
+use crate::error::FlowError;
+use crate::step::{Asked, ChildWork};
+
+/// Files of one task that others can use.
+const HANDED: [&str; 5] = ["plan.md", "plan.json", "review.json", "debug.json", "summary.md"];
+
+/// What every child is made from.
+pub(super) struct Nursery<'a> {
+    /// What the user asked for.
+    pub(super) asked: &'a Asked,
+    /// The modes there are in the workspace.
+    pub(super) catalog: &'a Catalog,
+    /// The orchestration's folder.
+    pub(super) folder: &'a Path,
+}
+
+/// A child about to be started.
+pub(super) struct Child {
+    /// What the host is asked.
+    pub(super) request: RunRequest,
+    /// Its mode.
+    pub(super) mode: String,
+    /// Names it among its task's runs.
+    pub(super) label: String,
+}
+
+/// Puts together what a child is asked. `base` is the folder it works on, `changes` the patch of
+/// everything so far, `brief` what an assessment is told of it.
+pub(super) fn child(
+    nursery: &Nursery<'_>,
+    state: &State,
+    node: usize,
+    purpose: Purpose,
+    base: &Path,
+    (changes, brief): (&[u8], &str),
+) -> Result<Child, FlowError> {
+    let folder = nursery.folder;
+    let Some(now) = state.nodes.get(node) else { return Err(FlowError::Changed { path: "tasks".into() }) };
+    let mode = match purpose {
+        Purpose::Task => now.task.mode.clone(),
+        Purpose::Conflict | Purpose::Fix => "execute".to_owned(),
+    };
+    let earlier = now.attempts.iter().filter(|attempt| attempt.purpose == purpose).count();
+    let label = label(&now.task.id, purpose, earlier);
+    let hand = folder.join("handed").join(&label);
+    let mut files = Vec::new();
+    let mut put = |name: String, bytes: &[u8]| -> Result<(), FlowError> {
+        private_folder(&hand)?;
+        let path = hand.join(name);
+        write_atomic(&path, bytes)?;
+        files.push(path);
+        Ok(())
+    };
+    for (name, bytes) in before(state, now, folder)? {
+        put(name, &bytes)?;
+    }
+    if !changes.is_empty() && (mode == "review" || mode == "ethical" || purpose != Purpose::Task) {
+        put("changes.patch".into(), changes)?;
+    }
+    if mode == "ethical" && !brief.is_empty() {
+        put("checks.md".into(), brief.as_bytes())?;
+    }
+    match purpose {
+        Purpose::Task => {}
+        Purpose::Fix => put("findings.json".into(), &own(now, Purpose::Task, "review.json", folder)?)?,
+        Purpose::Conflict => put("theirs.patch".into(), &own(now, Purpose::Task, "diff.patch", folder)?)?,
+    }
+    if !state.messages.is_empty() {
+        put(
+            "message.md".into(),
+            format!("# What a person says\n\n{}\n", state.messages.join("\n\n")).as_bytes(),
+        )?;
+    }
+    let goal = goal(&state.goal, now, purpose, &files);
+    nursery.made(mode, label, goal, base, &files)
+}
+
+/// `parser`, `parser-2`, `parser-conflict-1`, `review-fix-1` …
+fn label(task: &str, purpose: Purpose, earlier: usize) -> String {
+    match (purpose, earlier) {
+        (Purpose::Task, 0) => task.to_owned(),
+        (Purpose::Task, n) => format!("{task}-{}", n + 1),
+        (purpose, n) => format!("{task}-{}-{}", purpose.name(), n + 1),
+    }
+}
+
+/// What the tasks before hand over, each file under the name of its task.
+fn before(state: &State, now: &Node, folder: &Path) -> Result<Vec<(String, Vec<u8>)>, FlowError> {
+    let mut files = Vec::new();
+    for id in &now.task.depends_on {
+        let Some(attempt) = state.node(id).and_then(Node::result) else { continue };
+        for name in HANDED {
+            if let Some(bytes) = artifact(attempt, name, folder)? {
+                files.push((format!("{id}.{name}"), bytes));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// A file of the last run of a purpose.
+fn own(node: &Node, purpose: Purpose, name: &str, folder: &Path) -> Result<Vec<u8>, FlowError> {
+    let attempt = node.attempts.iter().rev().find(|a| a.purpose == purpose && a.end.is_some());
+    let found = attempt.map(|attempt| artifact(attempt, name, folder)).transpose()?.flatten();
+    found.ok_or_else(|| FlowError::Changed { path: format!("{}/{name}", node.task.id) })
+}
+
+/// A file of a run that has ended, after checking that it is the one that was seen then.
+pub(super) fn artifact(attempt: &Attempt, name: &str, folder: &Path) -> Result<Option<Vec<u8>>, FlowError> {
+    let (Some(at), Some(AttemptEnd { artifacts, .. })) = (&attempt.folder, &attempt.end) else {
+        return Ok(None);
+    };
+    let Some(expected) = artifacts.get(name) else { return Ok(None) };
+    let path = folder.join(at).join("output").join(name);
+    let changed = || FlowError::Changed { path: format!("{at}/output/{name}") };
+    let bytes = fs::read(&path).map_err(|_| changed())?;
+    if sha256(&bytes) != *expected {
+        return Err(changed());
+    }
+    Ok(Some(bytes))
+}
+
+fn goal(whole: &str, node: &Node, purpose: Purpose, files: &[PathBuf]) -> String {
+    let task = &node.task;
+    let mut parts = Vec::new();
+    match purpose {
+        Purpose::Task => parts.push(task.goal.trim_end().to_owned()),
+        Purpose::Fix => parts.push(format!(
+            "A review does not let the change in. Mend what `/holon/input/context/findings.json` names, the most severe \
+             first, and nothing else. The workspace already holds the change. The review was about this: {}",
+            task.goal.trim_end()
+        )),
+        Purpose::Conflict => {
+            let paths = match &node.phase {
+                Phase::Conflict { paths } if !paths.is_empty() => format!(" in {}", paths.join(", ")),
+                _ => String::new(),
+            };
+            parts.push(format!(
+                "Two changes meet{paths}. The workspace holds the one side (`/holon/input/context/changes.patch`); \
+                 `/holon/input/context/theirs.patch` is the other, made for this: {}\n\nBring the other side into the \
+                 workspace so that both do what they were made for.",
+                task.goal.trim_end()
+            ));
+        }
+    }
+    if task.goal.trim() != whole.trim() {
+        parts.push(format!("This is one task of a larger goal: {}", whole.trim_end()));
+    }
+    let criteria: Vec<String> = task.acceptance.iter().map(|text| format!("- {}", text.trim())).collect();
+    parts.push(format!("It is done when:\n\n{}", criteria.join("\n")));
+    if matches!(task.mode.as_str(), "review" | "ethical") && purpose == Purpose::Task {
+        parts.push(
+            "The changes are in `/holon/input/context/changes.patch`; the workspace already holds them."
+                .into(),
+        );
+    }
+    if !files.is_empty() {
+        let names = files.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy());
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        parts.push(format!("In `/holon/input/context` you find: {}.", names.join(", ")));
+    }
+    parts.join("\n\n")
+}
+
+/// The request for the plan itself.
+pub(super) fn planner(nursery: &Nursery<'_>, state: &State, workspace: &Path) -> Result<Child, FlowError> {
+    let label = match state.planning.len() {
+        0 => "orchestrate".to_owned(),
+        n => format!("orchestrate-{}", n + 1),
+    };
+    nursery.made("orchestrate".into(), label, state.goal.clone(), workspace, &[])
+}
+
+impl Nursery<'_> {
+    fn made(
+        &self,
+        mode: String,
+        label: String,
+        goal: String,
+        workspace: &Path,
+        files: &[PathBuf],
+    ) -> Result<Child, FlowError> {
+        let profile = self.catalog.resolve(&mode).map_err(HostError::from)?;
+        let specs = self.folder.join("specs");
+        let (checks, profile) = (mode == "execute", &profile);
+        let work = ChildWork { profile, label: &label, goal, workspace, files, specs: &specs, checks };
+        Ok(Child { request: self.asked.child(work)?, mode, label })
+    }
+}
+
+/// Reads what a run says it touched.
+pub(super) fn touched(run: &Path) -> Result<Vec<holon_git::Touched>, FlowError> {
+    let path = run.join("touched.json");
+    let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
+    Ok(serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?)
+}

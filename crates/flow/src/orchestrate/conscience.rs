@@ -1,0 +1,177 @@
+//! Who decides whether a result may go out: the host's own checks and a model's report, together.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holon_core::mode_run::Decision;
+use holon_ethics::caches::Caches;
+use holon_ethics::{Assessment, ChangedFile, Gate, Input, assess, combine, gate, prompt, read_model_report};
+
+/// Files larger than this are judged by the patch alone.
+const LARGEST: u64 = 4 << 20;
+/// The most guideline files that are read.
+const MOST_GUIDELINES: usize = 20;
+/// Where a project says what it is licensed under.
+const LICENCES: [&str; 8] = [
+    "LICENSE",
+    "LICENSE.md",
+    "LICENSE.txt",
+    "LICENCE",
+    "COPYING",
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+];
+
+/// What is to be judged.
+pub struct Subject<'a> {
+    /// The orchestration.
+    pub goal_id: &'a str,
+    /// The request of the assessment; empty before there is one.
+    pub request_id: &'a str,
+    /// What was wanted.
+    pub goal: &'a str,
+    /// Every change together.
+    pub patch: &'a [u8],
+    /// The paths it touches.
+    pub paths: &'a BTreeSet<PathBuf>,
+    /// The workspace before the changes.
+    pub before: &'a Path,
+    /// The workspace with them.
+    pub after: &'a Path,
+    /// What a model says; absent when none gave a report that could be read.
+    pub report: Option<&'a [u8]>,
+}
+
+/// What was decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Approve, or block with the reason.
+    pub decision: Decision,
+    /// `ethics.json`.
+    pub json: Vec<u8>,
+    /// `ethics.md`.
+    pub markdown: String,
+}
+
+/// Judges results; anything that is not a clear approval blocks.
+#[derive(Debug, Clone)]
+pub struct Conscience {
+    /// Whether a model's report is required; without, the host's checks decide alone when it is missing.
+    pub strict: bool,
+    /// The user's home, where package caches are.
+    pub home: Option<PathBuf>,
+}
+
+impl Conscience {
+    /// What the model that assesses is told: what the checks found, and the project's own guidelines.
+    pub(super) fn brief(&self, subject: &Subject<'_>) -> String {
+        let guidelines = guidelines(subject.before);
+        prompt::section(&self.assess(subject), &guidelines)
+    }
+
+    /// Weighs a result.
+    pub(super) fn judge(&self, subject: &Subject<'_>) -> Judgement {
+        let assessment = self.assess(subject);
+        let report = combine(&assessment, subject.report.map(read_model_report), self.strict);
+        let decision = match gate(&report) {
+            Gate::Approved => Decision::Approve,
+            Gate::Blocked { why } => Decision::Block { reason: why },
+        };
+        let mut json = serde_json::to_vec_pretty(&report).unwrap_or_default();
+        json.push(b'\n');
+        Judgement { decision, json, markdown: holon_ethics::render_markdown(&report) }
+    }
+
+    fn assess(&self, subject: &Subject<'_>) -> Assessment {
+        let files = subject.paths.iter().map(|path| ChangedFile {
+            path: path.to_string_lossy().into_owned(),
+            before: read(&subject.before.join(path)),
+            after: read(&subject.after.join(path)),
+        });
+        let known: Vec<(&str, String)> =
+            LICENCES.iter().filter_map(|name| Some((*name, text(&subject.before.join(name))?))).collect();
+        let input = Input {
+            request_id: Some(subject.request_id.to_owned()).filter(|id| !id.is_empty()),
+            goal_id: Some(subject.goal_id.to_owned()),
+            goal: subject.goal.to_owned(),
+            patch: subject.patch.to_vec(),
+            files: files.collect(),
+            project_licence: holon_ethics::project_licence(
+                known.iter().map(|(name, text)| (*name, text.as_str())),
+            ),
+            history: None,
+        };
+        let home = self.home.as_deref().unwrap_or(Path::new("/nonexistent"));
+        assess(&input, &Caches::usual(subject.after, home))
+    }
+}
+
+/// The project's own guidelines, as a list of things to go by.
+fn guidelines(workspace: &Path) -> Vec<(String, String)> {
+    let mut names: Vec<String> = vec![".holon/guidelines.md".into(), "AGENTS.md".into()];
+    let rules = fs::read_dir(workspace.join(".roo/rules")).into_iter().flatten().flatten();
+    let mut more: Vec<String> = rules
+        .map(|entry| format!(".roo/rules/{}", entry.file_name().to_string_lossy()))
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    more.sort();
+    names.extend(more);
+    names.truncate(MOST_GUIDELINES);
+    names.into_iter().filter_map(|name| text(&workspace.join(&name)).map(|text| (name, text))).collect()
+}
+
+fn text(path: &Path) -> Option<String> {
+    read(path).and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// A plain file of bounded size; never through a link.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    if !meta.is_file() || meta.len() > LARGEST {
+        return None;
+    }
+    fs::read(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const APPROVES: &str = r#"{"risk_level":"low","is_approved":true,"approval_justification":"Harmless.",
+        "principle_impacts":[{"principle":"safety","impact":"none","rationale":"A text file."}]}"#;
+
+    fn judge(patch: &str, report: Option<&str>) -> Decision {
+        let folder = tempfile::tempdir().unwrap();
+        let conscience = Conscience { strict: true, home: None };
+        let subject = Subject {
+            goal_id: "g",
+            request_id: "r",
+            goal: "Change a text",
+            patch: patch.as_bytes(),
+            paths: &BTreeSet::new(),
+            before: folder.path(),
+            after: folder.path(),
+            report: report.map(str::as_bytes),
+        };
+        conscience.judge(&subject).decision
+    }
+
+    #[test]
+    fn inv_12_only_a_sound_report_about_a_clean_change_approves() {
+        let added = |line: &str| {
+            format!("diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+{line}\n")
+        };
+        assert_eq!(judge(&added("two"), Some(APPROVES)), Decision::Approve);
+        for report in [None, Some(""), Some("{}"), Some("approve this"), Some("{\"is_approved\":true}")] {
+            assert_eq!(judge(&added("two"), report).name(), "block", "{report:?}");
+        }
+        let lying = APPROVES.replace("\"low\"", "\"high\"");
+        assert_eq!(judge(&added("two"), Some(&lying)).name(), "block");
+        // A model cannot talk away what the host found.
+        let key = format!("aws_access_key_id = \"AKIA{}\"", "Q3EGRSTJ4OXDNWAB");
+        assert_eq!(judge(&added(&key), Some(APPROVES)).name(), "block");
+    }
+}

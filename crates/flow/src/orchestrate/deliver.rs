@@ -1,0 +1,325 @@
+//! What an orchestration hands over: one patch that was assessed, its reports, its manifest, and the copy for the user.
+
+use std::fs;
+use std::path::Path;
+
+use holon_core::digest::sha256;
+use holon_core::event::Body;
+use holon_core::manifest::{Artifact, Changes, ErrorInfo, Manifest, Usage};
+use holon_core::outcome::{Outcome, Status};
+use holon_git::objects::TreeDiff;
+use holon_git::{Git, Touched};
+use holon_host::run::apply;
+use holon_host::store::{RunFolder, RunRecord, write_durable};
+use holon_host::{Finished, HostError};
+use serde_json::json;
+
+use super::folder::Held;
+use super::state::{Attempt, Ended, Node, State};
+use super::trunk::Trunk;
+use super::{child, joining, merge, report, resume_hint};
+use crate::audit::Audit;
+use crate::deliver::copy_out;
+use crate::error::FlowError;
+use crate::journal::Journal;
+
+/// Files of tasks that the whole hands over; those of later tasks win.
+const REPORTS: [&str; 4] = ["plan.md", "plan.json", "review.json", "debug.json"];
+
+/// What is needed to end an orchestration.
+pub(super) struct Sealing<'a> {
+    pub(super) record: &'a RunRecord,
+    pub(super) wants_apply: bool,
+    pub(super) audit: &'a Audit,
+    pub(super) failure: Option<FlowError>,
+}
+
+/// Everything that was joined so far as one patch, and what it touches.
+pub(super) fn combined(
+    trunk: &mut Trunk,
+    workspace: &Path,
+    state: &State,
+) -> Result<(TreeDiff, Vec<Touched>), FlowError> {
+    if state.merges.is_empty() {
+        return Ok((TreeDiff::default(), Vec::new()));
+    }
+    trunk.ready(&state.merges)?;
+    let git = Git::find().map_err(HostError::from)?;
+    let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+    let format = trunk.format()?;
+    let made = merge::between(&git, workspace, &trunk.path(), &joining::paths(state), format, temp.path());
+    Ok(made.map_err(HostError::from)?)
+}
+
+/// Writes the manifest whatever happened before, copies the artifacts out, and ends the orchestration.
+pub(super) fn seal(
+    mut state: State,
+    mut held: Held,
+    trunk: &mut Trunk,
+    journal: &mut Journal<'_>,
+    sealing: Sealing<'_>,
+) -> Finished {
+    let Sealing { record, wants_apply, audit, failure } = sealing;
+    let mut manifest =
+        conclude(&state, &held, trunk, journal, record, failure.as_ref()).unwrap_or_else(|e| {
+            let mut manifest = report::begun(&state, record);
+            manifest.error = Some(info(&e));
+            manifest.conclude(Status::Failed, Outcome::Failure);
+            manifest
+        });
+    if let Some(error) = &mut manifest.error {
+        error.message = journal.redact(&error.message);
+    }
+    let detail = json!({ "run_id": record.id, "outcome": manifest.outcome, "mode": "orchestrate" });
+    match audit.append("orchestrate", "orchestration_ended", detail, true) {
+        Ok(head) => manifest.metadata.audit = Some(head),
+        Err(e) => manifest.metadata.warnings.push(format!("not in the audit log: {e}")),
+    }
+    let mut written = write_manifest(held.run(), &manifest);
+    if let Some(out) = &record.out {
+        let children = last_runs(&state, held.path());
+        if let Err(e) = copy_out(&state.id, held.run(), &children, out) {
+            let message = format!("the artifacts could not be copied to {}: {e}", out.display());
+            let place = format!("they are in {}", held.run().output().display());
+            manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
+            manifest.conclude(manifest.status, Outcome::Failure);
+            written = write_manifest(held.run(), &manifest);
+        }
+    }
+    state.sealed = true;
+    // Left unfinished, the next start finds it and gives it the manifest it could not get now.
+    if let Err(e) = written.and_then(|()| held.save(&state)).and_then(|()| held.finish()) {
+        let message = format!("the end could not be written: {e}");
+        manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
+        manifest.conclude(Status::Failed, Outcome::Failure);
+    }
+    let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
+    let mut applied = None;
+    if wants_apply && manifest.outcome == Outcome::Success && has_patch {
+        match apply(held.run()) {
+            Ok(done) => applied = Some(done),
+            Err(e) => journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") }),
+        }
+    }
+    journal.emit(Body::RunFinished {
+        status: manifest.status,
+        outcome: manifest.outcome,
+        exit_code: manifest.exit_code,
+    });
+    Finished { folder: held.path().to_owned(), manifest, out: record.out.clone(), applied }
+}
+
+fn info(error: &FlowError) -> ErrorInfo {
+    ErrorInfo { hint: error.hint(), ..ErrorInfo::new(error.kind(), error.to_string()) }
+}
+
+fn write_manifest(run: &RunFolder, manifest: &Manifest) -> Result<(), FlowError> {
+    let output = run.output();
+    fs::create_dir_all(&output).map_err(HostError::io("create", &output))?;
+    Ok(write_durable(&output.join("manifest.json"), manifest.to_json().as_bytes())?)
+}
+
+fn last_runs(state: &State, folder: &Path) -> Vec<(String, RunFolder)> {
+    let plan = state.planning.last().map(|attempt| ("orchestrate".to_owned(), attempt));
+    let tasks = state.nodes.iter().flat_map(|node| {
+        let many = node.attempts.len();
+        node.attempts.iter().enumerate().map(move |(nth, attempt)| {
+            let name =
+                if nth + 1 == many { node.task.id.clone() } else { format!("{}.{}", node.task.id, nth + 1) };
+            (name, attempt)
+        })
+    });
+    let all = plan.into_iter().chain(tasks);
+    all.filter_map(|(name, attempt)| Some((name, RunFolder::open(folder.join(attempt.folder.as_ref()?)))))
+        .collect()
+}
+
+/// Fills the output folder, and says what the whole is worth.
+fn conclude(
+    state: &State,
+    held: &Held,
+    trunk: &mut Trunk,
+    journal: &Journal<'_>,
+    record: &RunRecord,
+    failure: Option<&FlowError>,
+) -> Result<Manifest, FlowError> {
+    let mut manifest = report::begun(state, record);
+    let (status, mut outcome, mut error) = verdict(state, record);
+    if let Some(failure) = failure {
+        (outcome, error) = (Outcome::Failure, Some(info(failure)));
+    }
+    held.run().clear_output()?;
+    // Never without one, whenever the process dies.
+    write_manifest(held.run(), &manifest)?;
+    let mut rows = Rows { output: held.run().output().to_owned(), rows: Vec::new() };
+    let patch = match failure {
+        None => combined(trunk, &record.workspace, state),
+        Some(_) => Ok((TreeDiff::default(), Vec::new())),
+    };
+    match patch {
+        Ok((diff, touched)) => {
+            manifest.no_changes = diff.patch.is_empty();
+            manifest.metadata.changes = Changes {
+                files: diff.files,
+                insertions: diff.insertions,
+                deletions: diff.deletions,
+                ignored: 0,
+            };
+            if state.ended == Some(Ended::Complete) && outcome == Outcome::Success {
+                let list = serde_json::to_vec_pretty(&touched).unwrap_or_default();
+                write_durable(&held.own("touched.json"), &list)?;
+                if !state.merges.is_empty() {
+                    rows.put("diff.patch", &diff.patch, true)?;
+                }
+            } else if !diff.patch.is_empty() {
+                // What must not go out is still there to be looked at.
+                write_durable(
+                    &held.run().evidence().join("withheld.patch"),
+                    &journal.redact_bytes(&diff.patch),
+                )?;
+            }
+        }
+        Err(e) => {
+            outcome = Outcome::Failure;
+            error = error.or_else(|| Some(info(&e)));
+        }
+    }
+    let words = rows.reports(state, held)?;
+    manifest.metadata.usage = usage(state, held.path());
+    describe(&mut manifest, state, held.path());
+    let mut document = serde_json::to_vec_pretty(&report::orchestration(state)).unwrap_or_default();
+    document.push(b'\n');
+    rows.put("orchestration.json", &journal.redact_bytes(&document), true)?;
+    let summary = journal.redact(&report::summary(state, outcome, &words));
+    rows.put("summary.md", summary.as_bytes(), true)?;
+    manifest.artifacts = rows.rows;
+    manifest.duration_ms = state.elapsed_ms;
+    manifest.error = error;
+    manifest.conclude(status, outcome);
+    Ok(manifest)
+}
+
+/// Status, outcome and the reason, from how it ended.
+fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorInfo>) {
+    let resume = resume_hint(record);
+    let Some(ended) = &state.ended else {
+        let error = ErrorInfo::new("interrupted", "it was ended before it was over").with_hint(resume);
+        return (Status::Failed, Outcome::Failure, Some(error));
+    };
+    let error = |kind: &str, hint: String| Some(ErrorInfo::new(kind, report::told(ended)).with_hint(hint));
+    match ended {
+        Ended::Complete => (Status::Completed, Outcome::Success, None),
+        Ended::Failed { task, kind, .. } => {
+            let last = state.node(task).and_then(|node| node.attempts.last()).and_then(|a| a.end.as_ref());
+            let status = last.map_or(Status::Failed, |end| end.status);
+            (status, Outcome::Failure, error(kind, format!("mend the cause, then: {resume}")))
+        }
+        Ended::Escalated { .. } => {
+            let hint = format!("look at evidence/withheld.patch, then: {resume} --message \"…\"");
+            (Status::Completed, Outcome::NeedsHuman, error("escalated", hint))
+        }
+        Ended::EthicsBlocked { .. } => {
+            let hint = format!(
+                "the patch is in evidence/withheld.patch; to let it out all the same: {resume} --override-ethics \"REASON\""
+            );
+            (Status::Completed, Outcome::NeedsHuman, error("ethics_blocked", hint))
+        }
+        Ended::OutOfMoney => (
+            Status::Failed,
+            Outcome::Failure,
+            error("max_cost", "start it anew with a higher --max-cost".into()),
+        ),
+        Ended::OutOfTime => (
+            Status::Timeout,
+            Outcome::Failure,
+            error("timeout", "start it anew with a longer --timeout".into()),
+        ),
+        Ended::TooManyChildren => {
+            (Status::Failed, Outcome::Failure, error("children", "give a smaller goal".into()))
+        }
+        Ended::Cancelled => {
+            (Status::Cancelled, Outcome::Failure, error("cancelled", format!("go on with: {resume}")))
+        }
+    }
+}
+
+/// The output folder as it fills.
+struct Rows {
+    output: std::path::PathBuf,
+    rows: Vec<Artifact>,
+}
+
+impl Rows {
+    fn put(&mut self, name: &str, bytes: &[u8], required: bool) -> Result<(), FlowError> {
+        write_durable(&self.output.join(name), bytes)?;
+        self.rows.retain(|row| row.path != name);
+        self.rows.push(Artifact {
+            path: name.into(),
+            sha256: Some(sha256(bytes)),
+            bytes: bytes.len() as u64,
+            required,
+            valid: true,
+            problems: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// The reports of the tasks, and what they say in words.
+    fn reports(&mut self, state: &State, held: &Held) -> Result<Vec<(String, String)>, FlowError> {
+        let mut words = Vec::new();
+        for node in &state.nodes {
+            let Some(attempt) = Node::result(node) else { continue };
+            for name in REPORTS {
+                if let Some(bytes) = child::artifact(attempt, name, held.path())? {
+                    self.put(name, &bytes, false)?;
+                }
+            }
+            if let Some(bytes) = child::artifact(attempt, "summary.md", held.path())? {
+                words.push((node.task.id.clone(), String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        for name in ["ethics.json", "ethics.md"] {
+            if let Ok(bytes) = fs::read(held.own("made").join(name)) {
+                self.put(name, &bytes, false)?;
+            }
+        }
+        Ok(words)
+    }
+}
+
+fn manifests<'a>(state: &'a State, folder: &'a Path) -> impl Iterator<Item = (&'a Attempt, Manifest)> {
+    let tasks = state.nodes.iter().flat_map(|node| node.attempts.iter());
+    state.planning.iter().chain(tasks).filter_map(move |attempt| {
+        let at = folder.join(attempt.folder.as_ref()?);
+        Some((attempt, RunFolder::open(at).manifest()?))
+    })
+}
+
+/// Tokens and money of all children together.
+fn usage(state: &State, folder: &Path) -> Usage {
+    let mut usage = Usage::default();
+    for (_, manifest) in manifests(state, folder) {
+        let spent = &manifest.metadata.usage;
+        usage.input += spent.input;
+        usage.cached += spent.cached;
+        usage.output += spent.output;
+        usage.reasoning += spent.reasoning;
+        if let Some(cost) = spent.cost_usd {
+            usage.cost_usd = Some(usage.cost_usd.unwrap_or(0.0) + cost);
+        }
+    }
+    usage
+}
+
+/// Takes over what the children's manifests say about the walls, and anything that did not hold.
+fn describe(manifest: &mut Manifest, state: &State, folder: &Path) {
+    for (attempt, child) in manifests(state, folder) {
+        manifest.breaches.extend(child.breaches);
+        manifest.metadata.sandbox = child.metadata.sandbox;
+        manifest.metadata.adapter = child.metadata.adapter;
+        manifest.metadata.model = child.metadata.model.or(manifest.metadata.model.take());
+        if attempt.mode == "execute" {
+            manifest.metadata.snapshot = child.metadata.snapshot;
+        }
+    }
+}

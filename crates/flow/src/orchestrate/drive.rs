@@ -1,0 +1,237 @@
+//! Carries out what the planner says, and writes the state down around everything that takes time.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use holon_core::artifact::orchestration::Graph;
+use holon_core::event::{Body, Event as RunEvent, PlannedTask};
+use holon_core::ids::TaskId;
+use holon_core::mode::Catalog;
+use holon_core::outcome::{Outcome, Status};
+use holon_host::store::{RunFolder, write_atomic};
+use holon_host::{Cancel, Finished, Places};
+
+use super::child::{self, Nursery};
+use super::children::{attempt, plain_end, relative};
+use super::conscience::Conscience;
+use super::folder::Held;
+use super::graph;
+use super::planner::{Action, Event, apply, next};
+use super::state::{AttemptEnd, Ended, Phase, Planned, Purpose, State};
+use super::trunk::Trunk;
+use crate::conductor::MakeHost;
+use crate::dispatch::{Call, Dispatched, Dispatcher};
+use crate::error::FlowError;
+use crate::journal::Journal;
+use crate::step::Asked;
+
+pub(super) struct Drive<'a, 's> {
+    pub(super) places: &'a Places,
+    pub(super) host: &'a MakeHost<'a>,
+    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) conscience: &'a Conscience,
+    pub(super) asked: &'a Asked,
+    pub(super) catalog: &'a Catalog,
+    pub(super) held: Held,
+    pub(super) workspace: PathBuf,
+    pub(super) trunk: Trunk,
+    pub(super) journal: Journal<'s>,
+    pub(super) cancel: &'a Cancel,
+    pub(super) began: Instant,
+}
+
+impl Drive<'_, '_> {
+    /// Goes on until there is nothing more to do; how it ended is in the state.
+    pub(super) fn go(&mut self, state: &mut State) -> Result<(), FlowError> {
+        self.settle(state)?;
+        if state.planned.is_some() {
+            self.tell_plan(state);
+        }
+        while state.ended.is_none() {
+            self.save(state)?;
+            if self.cancel.is_cancelled() {
+                state.ended = Some(Ended::Cancelled);
+                break;
+            }
+            match next(state, self.spent(state)) {
+                Action::End(ended) => state.ended = Some(ended),
+                Action::Plan => self.plan(state)?,
+                Action::Begin(starts) => self.begin(state, &starts)?,
+                Action::Merge { node } => self.join(state, node)?,
+            }
+        }
+        self.save(state)
+    }
+
+    pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
+        self.held.save(state)?;
+        // Should the process die now, whoever marks it as interrupted finds how to go on in here.
+        let manifest = super::report::begun(state, &self.held.run().record()?);
+        let path = self.held.run().output().join("manifest.json");
+        Ok(write_atomic(&path, manifest.to_json().as_bytes())?)
+    }
+
+    fn spent(&self, state: &State) -> u64 {
+        state.elapsed_ms + self.began.elapsed().as_millis() as u64
+    }
+
+    /// Runs that were under way when the process before ended: those that came to their end count, others begin anew.
+    fn settle(&mut self, state: &mut State) -> Result<(), FlowError> {
+        for workspace in [self.workspace.clone(), self.trunk.path()] {
+            self.held.runs_of(self.places, &workspace).sweep()?;
+        }
+        for number in 0..state.nodes.len() {
+            let Phase::Running { purpose } = state.nodes[number].phase else { continue };
+            match self.ended_after_all(state, number)? {
+                Some(end) => {
+                    self.tell_end(state, number, &end);
+                    apply(state, Event::Ended { node: number, end: Box::new(end) });
+                }
+                None => {
+                    state.nodes[number].phase = match purpose {
+                        Purpose::Task => Phase::Waiting,
+                        Purpose::Conflict => Phase::Conflict { paths: Vec::new() },
+                        Purpose::Fix => Phase::ToFix,
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ended_after_all(&mut self, state: &State, number: usize) -> Result<Option<AttemptEnd>, FlowError> {
+        let Some(attempt) = state.nodes[number].attempts.last() else { return Ok(None) };
+        let Some(at) = &attempt.folder else { return Ok(None) };
+        let folder = RunFolder::open(self.held.own(at));
+        let Some(manifest) = folder.manifest().filter(|_| folder.record().is_ok_and(|r| r.finished)) else {
+            return Ok(None);
+        };
+        if matches!(manifest.status, Status::Interrupted | Status::Cancelled) {
+            return Ok(None);
+        }
+        let finished = Finished { manifest, folder: folder.path().to_owned(), out: None, applied: None };
+        let result = crate::dispatch::result_of(&finished);
+        self.end(state, number, attempt, &finished, result, &attempt.request).map(Some)
+    }
+
+    /// Has the goal split; what the model hands over was checked, and mended once, by the run itself.
+    fn plan(&mut self, state: &mut State) -> Result<(), FlowError> {
+        let child = child::planner(&self.nursery(), state, &self.workspace)?;
+        self.journal.emit(Body::StepStarted {
+            step: "orchestrate".into(),
+            mode: Some(child.mode.clone()),
+            attempt: state.planning.len() as u32 + 1,
+        });
+        state.planning.push(attempt(Purpose::Task, &child.mode));
+        let host = (self.host)(self.inside());
+        let (money, time) = (state.money_left(), self.time_left(state));
+        let mut request = child.request;
+        // Its own limits, since it has no parent that could hand any down.
+        request.max_cost_usd = money;
+        request.timeout = Some(time.into());
+        let call = Call {
+            request,
+            task: self.task(state, "orchestrate"),
+            attempt: state.planning.len() as u32,
+            parent: None,
+            resume: None,
+        };
+        let (journal, cancel) = (&mut self.journal, self.cancel);
+        let mut pass = |event: &RunEvent| journal.pass(event);
+        let done = match self.dispatcher.dispatch(call, &host, &mut pass, cancel) {
+            Ok(done) => done,
+            Err(error) => {
+                let (kind, reason) = (error.kind().to_owned(), error.to_string());
+                apply(state, Event::PlanFailed { kind, reason });
+                return Ok(());
+            }
+        };
+        let end = plain_end(&done.finished, &done.result);
+        state.spent_usd += end.cost_usd;
+        self.journal.emit(Body::StepFinished {
+            step: "orchestrate".into(),
+            step_run: Some(done.finished.manifest.run_id.clone()),
+            outcome: end.outcome,
+            duration_ms: end.duration_ms,
+        });
+        if let Some(last) = state.planning.last_mut() {
+            last.run = Some(done.finished.manifest.run_id.clone());
+            last.folder = relative(self.held.path(), &done.finished.folder);
+            last.request = done.request_id.to_string();
+            last.end = Some(end.clone());
+        }
+        if end.status == Status::Cancelled {
+            state.ended = Some(Ended::Cancelled);
+            return Ok(());
+        }
+        self.take_plan(state, &done, &end);
+        Ok(())
+    }
+
+    /// A plan that is sound is taken; where the model planned nothing, the usual one is. Other troubles are no plan.
+    fn take_plan(&mut self, state: &mut State, done: &Dispatched, end: &AttemptEnd) {
+        let path = done.finished.folder.join("output/orchestration.json");
+        let read = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Graph>(&bytes).ok());
+        let graph = read.filter(|graph| graph.check().is_empty());
+        let kind = end.error.as_ref().map_or("", |(kind, _)| kind.as_str());
+        let planless = end.outcome == Outcome::Success || kind.starts_with("artifact");
+        let by_model = graph.is_some() && end.outcome == Outcome::Success;
+        match graph.filter(|_| by_model) {
+            Some(graph) => {
+                apply(state, Event::Planned { graph, by: Planned { by_model, problem: None } });
+            }
+            None if planless => {
+                let problem = end.error.as_ref().map(|(_, message)| message.clone());
+                let problem = problem.or_else(|| Some("the model made no plan that could be used".into()));
+                let message = "there is no usable plan of the model; taking architect, code, review, ethical";
+                self.journal.emit(Body::Warning { message: message.into() });
+                let by = Planned { by_model, problem };
+                apply(state, Event::Planned { graph: graph::usual(&state.goal), by });
+            }
+            None => {
+                let (kind, reason) =
+                    end.error.clone().unwrap_or_else(|| ("plan".into(), "there is no plan".into()));
+                apply(state, Event::PlanFailed { kind, reason });
+            }
+        }
+        self.tell_plan(state);
+    }
+
+    fn tell_plan(&mut self, state: &State) {
+        let tasks = state.nodes.iter().map(|node| PlannedTask {
+            id: node.task.id.clone(),
+            mode: node.task.mode.clone(),
+            goal: node.task.goal.clone(),
+            depends_on: node.task.depends_on.clone(),
+        });
+        let tasks: Vec<PlannedTask> = tasks.collect();
+        if !tasks.is_empty() {
+            self.journal.emit(Body::TasksPlanned { tasks });
+        }
+    }
+
+    pub(super) fn nursery(&self) -> Nursery<'_> {
+        Nursery { asked: self.asked, catalog: self.catalog, folder: self.held.path() }
+    }
+
+    /// The folders of the children's hosts.
+    pub(super) fn inside(&self) -> Places {
+        Places { state: self.held.children(), ..self.places.clone() }
+    }
+
+    pub(super) fn bases(&self, run: &str) -> PathBuf {
+        self.held.own("bases").join(run)
+    }
+
+    pub(super) fn time_left(&self, state: &State) -> Duration {
+        Duration::from_millis(state.max_ms.saturating_sub(self.spent(state)).max(1))
+    }
+
+    /// The name of a task across retries and resumptions.
+    pub(super) fn task(&self, state: &State, name: &str) -> TaskId {
+        let text: String = format!("{}.{name}", state.id).chars().take(64).collect();
+        // Ids and names of tasks are made of the same few characters.
+        text.parse().unwrap_or_else(|_| crate::dispatch::new_task())
+    }
+}

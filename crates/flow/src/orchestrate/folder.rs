@@ -1,0 +1,100 @@
+//! An orchestration's folder: a run folder like any other, with its state, the runs of its children and what was joined.
+//!
+//! ```text
+//! <state>/<workspace>/runs/<id>/
+//!     run.json output/ evidence/   as of every run, so that it is listed, shown, applied and removed like one
+//!     orchestrate.json             where it is
+//!     steps/                       a store of its own for the runs of its children
+//!     trunk/                       the workspace with everything that was joined, while it goes on
+//!     merges/ bases/               each change as it was joined, and the files it was made for
+//!     handed/ specs/ made/         what children were given, and what the host made of their reports
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holon_core::ids::RunId;
+use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
+use holon_host::{HostError, Places};
+
+use super::state::State;
+use crate::error::FlowError;
+use crate::folder::{FlowFolder, steps_state};
+
+const STATE: &str = "orchestrate.json";
+
+/// The folder, held by this process.
+pub(super) struct Held {
+    flow: FlowFolder,
+}
+
+impl Held {
+    pub(super) fn create(places: &Places, runs: &Path, record: &RunRecord) -> Result<Self, FlowError> {
+        Ok(Self { flow: FlowFolder::create(places, runs, record)? })
+    }
+
+    pub(super) fn reopen(places: &Places, run: RunFolder) -> Result<Self, FlowError> {
+        Ok(Self { flow: FlowFolder::reopen(places, run)? })
+    }
+
+    pub(super) fn run(&self) -> &RunFolder {
+        self.flow.run()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.flow.run().path()
+    }
+
+    pub(super) fn own(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// The state folder of the children's hosts.
+    pub(super) fn children(&self) -> PathBuf {
+        steps_state(self.path())
+    }
+
+    /// Where the runs of a child are that works on this folder.
+    pub(super) fn runs_of(&self, places: &Places, workspace: &Path) -> Store {
+        // Hosts know folders by their real paths.
+        let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+        Store::of(&Places { state: self.children(), ..places.clone() }, &workspace)
+    }
+
+    /// Replaces the state in one step.
+    pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
+        let mut text = serde_json::to_vec_pretty(state).unwrap_or_default();
+        text.push(b'\n');
+        Ok(write_durable(&self.own(STATE), &text)?)
+    }
+
+    /// Lets go of it; its record says that it is over.
+    pub(super) fn finish(&mut self) -> Result<(), FlowError> {
+        self.flow.finish()
+    }
+}
+
+/// The state of an orchestration; `None` when the run is none.
+pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
+    let path = folder.path().join(STATE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(HostError::io("read", &path)(e).into()),
+    };
+    let state = serde_json::from_slice(&bytes);
+    state.map(Some).map_err(|e| FlowError::State { path, message: e.to_string() })
+}
+
+/// The run of a child, found by a rule over its task's name and its own id; the newest that fits.
+pub(crate) fn find_child(folder: &RunFolder, wanted: &dyn Fn(&str, &RunId) -> bool) -> Option<RunFolder> {
+    let state = load(folder).ok()??;
+    let planning = state.planning.iter().map(|attempt| ("orchestrate", attempt));
+    let tasks = state.nodes.iter().flat_map(|n| n.attempts.iter().map(|a| (n.task.id.as_str(), a)));
+    let all: Vec<_> = planning.chain(tasks).collect();
+    all.into_iter().rev().find_map(|(task, attempt)| {
+        let (run, at) = (attempt.run.as_ref()?, attempt.folder.as_ref()?);
+        wanted(task, run).then(|| RunFolder::open(folder.path().join(at)))
+    })
+}

@@ -1,0 +1,136 @@
+//! Plans: the usual one, and what is added to every one so that nothing goes out unassessed.
+
+use std::collections::BTreeSet;
+
+use holon_core::artifact::orchestration::{Graph, Task, task_mode};
+
+use super::state::{Node, Phase};
+
+/// The usual order: architect, code, review, ethical.
+pub fn usual(goal: &str) -> Graph {
+    let task = |id: &str, mode: &str, what: String, done: &str, on: &[&str]| Task {
+        id: id.into(),
+        mode: mode.into(),
+        goal: what,
+        acceptance: vec![done.into()],
+        depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    Graph {
+        tasks: vec![
+            task(
+                "architect",
+                "architect",
+                format!("Plan how this is done: {goal}"),
+                "The plan says which files change, how, and how to check it",
+                &[],
+            ),
+            task(
+                "code",
+                "execute",
+                goal.to_owned(),
+                "The goal is reached and the checks pass",
+                &["architect"],
+            ),
+            task(
+                "review",
+                "review",
+                format!("Review the changes made for: {goal}"),
+                "Nothing that must not go in is left",
+                &["code"],
+            ),
+            task(
+                "ethical",
+                "ethical",
+                format!("Assess purpose and risks of the changes made for: {goal}"),
+                "The risk is low or medium, and why",
+                &["review"],
+            ),
+        ],
+    }
+}
+
+/// A plan as it is carried out: canonical modes, and an assessment at the end when something could go out.
+pub fn nodes(graph: Graph) -> Vec<Node> {
+    let mut nodes: Vec<Node> = graph.tasks.into_iter().map(fresh).collect();
+    for node in &mut nodes {
+        // A plan that was checked has no other names.
+        node.task.mode = task_mode(&node.task.mode).unwrap_or("review").to_owned();
+    }
+    if nodes.iter().any(|node| matches!(node.task.mode.as_str(), "execute" | "architect")) {
+        ensure_assessed(&mut nodes);
+    }
+    nodes
+}
+
+fn fresh(task: Task) -> Node {
+    Node { task, phase: Phase::Waiting, attempts: Vec::new(), fixes: 0 }
+}
+
+/// Makes sure that an assessment comes after everything else; also a review alone can lead to a change.
+pub(super) fn ensure_assessed(nodes: &mut Vec<Node>) {
+    let tasks: Vec<Task> = nodes.iter().map(|node| node.task.clone()).collect();
+    let ahead =
+        |node: &Node| node.phase != Phase::Done && node.task.mode == "ethical" && is_last(&tasks, &node.task);
+    if nodes.iter().any(ahead) {
+        return;
+    }
+    let all: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let mut id = "ethical".to_owned();
+    while all.contains(&id) {
+        id.push_str("-gate");
+    }
+    nodes.push(fresh(Task {
+        id,
+        mode: "ethical".into(),
+        goal: "Assess purpose and risks of all changes together".into(),
+        acceptance: vec!["The risk is low or medium, and why".into()],
+        depends_on: all,
+    }));
+}
+
+/// Whether a task comes after all others.
+fn is_last(tasks: &[Task], task: &Task) -> bool {
+    let mut before: BTreeSet<&str> = BTreeSet::new();
+    let mut look = vec![task];
+    while let Some(task) = look.pop() {
+        for id in &task.depends_on {
+            if before.insert(id) {
+                look.extend(tasks.iter().find(|other| other.id == *id));
+            }
+        }
+    }
+    before.len() + 1 == tasks.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_plan_is_sound_and_needs_nothing_more() {
+        let graph = usual("Mend it");
+        assert_eq!(graph.check(), []);
+        let modes: Vec<String> = nodes(graph).into_iter().map(|node| node.task.mode).collect();
+        assert_eq!(modes, ["architect", "execute", "review", "ethical"]);
+    }
+
+    #[test]
+    fn whatever_is_planned_changes_are_assessed_at_the_end() {
+        let task = |id: &str, mode: &str, on: &[&str]| Task {
+            id: id.into(),
+            mode: mode.into(),
+            goal: "x".into(),
+            acceptance: vec!["y".into()],
+            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        let ids = |tasks: Vec<Task>| -> Vec<String> {
+            nodes(Graph { tasks }).into_iter().map(|node| node.task.id).collect()
+        };
+        assert_eq!(ids(vec![task("a", "code", &[])]), ["a", "ethical"]);
+        assert_eq!(ids(vec![task("a", "review", &[]), task("b", "debug", &[])]), ["a", "b"]);
+        // An assessment before the last change is none of the whole.
+        let early = vec![task("ethical", "ethics", &[]), task("b", "code", &["ethical"])];
+        assert_eq!(ids(early), ["ethical", "b", "ethical-gate"]);
+        assert_eq!(ids(vec![task("a", "code", &[]), task("e", "ethical", &["a"])]), ["a", "e"]);
+    }
+}

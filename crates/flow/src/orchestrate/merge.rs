@@ -1,0 +1,273 @@
+//! Joining a change with those before it: as it is where it fits, merged by git where others changed the same files.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use holon_git::objects::{Importer, TreeDiff};
+use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Scratch, Touched, apply};
+
+/// A change, with everything needed to join it.
+pub(super) struct Change<'a> {
+    /// The patch.
+    pub(super) patch: &'a [u8],
+    /// What it touches.
+    pub(super) touched: &'a [Touched],
+    /// Copies of the touched files as they were when it was made.
+    pub(super) base: &'a Path,
+}
+
+/// What became of joining a change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// Nothing had to be done.
+    Nothing,
+    /// It is in, as this patch.
+    In {
+        /// The patch that was applied.
+        patch: Vec<u8>,
+        /// Whether others had changed the same files.
+        merged: bool,
+    },
+    /// Both sides changed the same places.
+    Conflict(Vec<String>),
+}
+
+/// Copies the touched files as they are in `from`, for a merge that may come later.
+pub(super) fn keep_base(from: &Path, touched: &[Touched], to: &Path) -> std::io::Result<()> {
+    for entry in touched {
+        let (source, target) = (from.join(&entry.path), to.join(&entry.path));
+        let Ok(meta) = fs::symlink_metadata(&source) else { continue };
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let _ = fs::remove_file(&target);
+        if meta.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
+        } else if meta.is_file() {
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings a change into the files below `trunk`, or leaves them as they are and says where the sides meet.
+pub(super) fn join(
+    git: &Git,
+    trunk: &Path,
+    change: &Change<'_>,
+    format: ObjectFormat,
+    temp: &Path,
+) -> Result<Joining, Error> {
+    if change.patch.is_empty() {
+        return Ok(Joining::Nothing);
+    }
+    let mut moved = false;
+    for entry in change.touched {
+        let path = trunk.join(&entry.path);
+        moved |= Digest::of_path(&path).map_err(failed("read", path))? != entry.base;
+    }
+    if !moved {
+        apply::plain(git, change.patch, trunk, format)?;
+        return Ok(Joining::In { patch: change.patch.to_vec(), merged: false });
+    }
+    let paths: Vec<PathBuf> = change.touched.iter().map(|entry| entry.path.clone()).collect();
+    let scratch = Scratch::new(temp, format)?;
+    scratch.import(git, |to| {
+        // The base gives git the content that the patch names by its ids.
+        to.tree("base")?;
+        add(to, change.base, &paths)?;
+        to.tree("current")?;
+        add(to, trunk, &paths)
+    })?;
+    let call = |args: &[&str]| git.call(args).git_dir(scratch.path()).dir(scratch.path());
+    call(&["read-tree", "refs/heads/current"]).output()?;
+    let merged = call(&["apply", "--3way", "--cached", "--whitespace=nowarn", "-p1", "-"])
+        .run(|stdin| stdin.write_all(change.patch))?;
+    let unmerged = call(&["ls-files", "--unmerged", "-z"]).output()?;
+    if merged.exit != Some(0) || !unmerged.is_empty() {
+        return Ok(Joining::Conflict(where_they_meet(&unmerged, &paths)));
+    }
+    let args = [
+        "diff-index",
+        "--cached",
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-renames",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "refs/heads/current",
+        "--",
+    ];
+    let patch = call(&args).output()?;
+    if patch.is_empty() {
+        return Ok(Joining::Nothing);
+    }
+    apply::plain(git, &patch, trunk, format)?;
+    Ok(Joining::In { patch, merged: true })
+}
+
+/// The patch that leads from the files of one folder to those of another, over some paths, and what it touches. It is
+/// applied to copies of the first before it is believed.
+pub(super) fn between(
+    git: &Git,
+    from: &Path,
+    to: &Path,
+    paths: &BTreeSet<PathBuf>,
+    format: ObjectFormat,
+    temp: &Path,
+) -> Result<(TreeDiff, Vec<Touched>), Error> {
+    let mut touched = Vec::new();
+    for path in paths {
+        let digest = |folder: &Path| {
+            let at = folder.join(path);
+            Digest::of_path(&at).map_err(failed("read", at))
+        };
+        let (base, result) = (digest(from)?, digest(to)?);
+        if base != result {
+            touched.push(Touched { path: path.clone(), base, result });
+        }
+    }
+    if touched.is_empty() {
+        return Ok((TreeDiff::default(), touched));
+    }
+    let names: Vec<PathBuf> = touched.iter().map(|entry| entry.path.clone()).collect();
+    let scratch = Scratch::new(temp, format)?;
+    scratch.import(git, |tree| {
+        tree.tree("base")?;
+        add(tree, from, &names)?;
+        tree.tree("result")?;
+        add(tree, to, &names)
+    })?;
+    let diff = scratch.diff(git, "base", "result", true)?;
+    prove(git, from, &diff.patch, &touched, format, temp)?;
+    Ok((diff, touched))
+}
+
+/// A patch that does not lead to the result must not go out.
+fn prove(
+    git: &Git,
+    from: &Path,
+    patch: &[u8],
+    touched: &[Touched],
+    format: ObjectFormat,
+    temp: &Path,
+) -> Result<(), Error> {
+    let stage = tempfile::tempdir_in(temp).map_err(failed("create", temp))?;
+    keep_base(from, touched, stage.path()).map_err(failed("copy", from))?;
+    apply::plain(git, patch, stage.path(), format)?;
+    for entry in touched {
+        let at = stage.path().join(&entry.path);
+        if Digest::of_path(&at).map_err(failed("read", &at))? != entry.result {
+            let source = std::io::Error::other("the joined patch does not lead to the result");
+            return Err(failed("apply", &entry.path)(source));
+        }
+    }
+    Ok(())
+}
+
+fn add(to: &mut Importer<'_>, folder: &Path, paths: &[PathBuf]) -> Result<(), Error> {
+    for path in paths {
+        let at = folder.join(path);
+        let name = path.as_os_str().as_bytes();
+        match Digest::of_path(&at).map_err(failed("read", &at))?.map(|digest| digest.mode) {
+            None | Some(FileMode::Gitlink) => {}
+            Some(FileMode::Symlink) => {
+                let target = fs::read_link(&at).map_err(failed("read", &at))?;
+                to.symlink(name, &target.into_os_string().into_vec())?;
+            }
+            Some(_) => {
+                let mut file = File::open(&at).map_err(failed("open", &at))?;
+                let meta = file.metadata().map_err(failed("look at", &at))?;
+                to.file(name, meta.permissions().mode() & 0o100 != 0, meta.len(), &mut file)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn failed(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.into();
+    move |source| Error::Io { action, path, source }
+}
+
+fn where_they_meet(unmerged: &[u8], all: &[PathBuf]) -> Vec<String> {
+    let named: BTreeSet<String> = unmerged
+        .split(|b| *b == 0)
+        .filter_map(|record| record.iter().position(|b| *b == b'\t').map(|tab| &record[tab + 1..]))
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    if named.is_empty() {
+        return all.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    }
+    named.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+
+    struct Scene {
+        temp: tempfile::TempDir,
+        git: Git,
+    }
+
+    impl Scene {
+        fn new(base: &str) -> Self {
+            let scene = Self { temp: tempfile::tempdir().unwrap(), git: Git::find().unwrap() };
+            for folder in ["base", "trunk"] {
+                fs::create_dir(scene.at(folder)).unwrap();
+                fs::write(scene.at(folder).join("a.txt"), base).unwrap();
+            }
+            scene
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.temp.path().join(name)
+        }
+
+        /// A change that turns the base's `a.txt` into this.
+        fn change(&self, name: &str, text: &str) -> (Vec<u8>, Vec<Touched>) {
+            let result = self.at(name);
+            fs::create_dir(&result).unwrap();
+            fs::write(result.join("a.txt"), text).unwrap();
+            let paths = BTreeSet::from([PathBuf::from("a.txt")]);
+            let (diff, touched) =
+                between(&self.git, &self.at("base"), &result, &paths, ObjectFormat::Sha1, self.temp.path())
+                    .unwrap();
+            (diff.patch, touched)
+        }
+
+        fn join(&self, change: &(Vec<u8>, Vec<Touched>)) -> Joining {
+            let change = Change { patch: &change.0, touched: &change.1, base: &self.at("base") };
+            join(&self.git, &self.at("trunk"), &change, ObjectFormat::Sha1, self.temp.path()).unwrap()
+        }
+
+        fn trunk(&self) -> String {
+            fs::read_to_string(self.at("trunk/a.txt")).unwrap()
+        }
+    }
+
+    #[test]
+    fn changes_to_different_places_are_merged_and_to_the_same_are_not() {
+        let base: String = (1..=9).map(|n| format!("{n}\n")).collect();
+        let scene = Scene::new(&base);
+        let first = scene.change("x", &base.replace("1\n", "one\n"));
+        let last = scene.change("y", &base.replace("9\n", "nine\n"));
+        let other = scene.change("z", &base.replace("1\n", "uno\n"));
+        assert_eq!(scene.join(&first), Joining::In { patch: first.0.clone(), merged: false });
+        assert!(matches!(scene.join(&last), Joining::In { merged: true, .. }));
+        let both = base.replace("1\n", "one\n").replace("9\n", "nine\n");
+        assert_eq!(scene.trunk(), both);
+        assert_eq!(scene.join(&other), Joining::Conflict(vec!["a.txt".into()]));
+        assert_eq!(scene.trunk(), both, "a conflict changes nothing");
+        assert_eq!(scene.join(&first), Joining::Nothing, "what is there already is no conflict");
+    }
+}

@@ -1,0 +1,231 @@
+//! Orchestrate: a goal is split into tasks, each runs in its mode behind walls of its own, and their changes become one
+//! patch that only goes out assessed.
+//!
+//! [`planner`] decides, purely, from the state; `drive` carries that out through the dispatcher and writes the state down
+//! around everything that takes time. So an orchestration that was stopped, cancelled or killed goes on where it was, and
+//! no finished child is ever run again.
+
+mod child;
+mod children;
+pub mod conscience;
+mod deliver;
+mod drive;
+mod folder;
+pub mod graph;
+mod joining;
+mod merge;
+pub mod planner;
+mod report;
+mod resumed;
+pub mod state;
+mod trunk;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use holon_core::event::{Body, Sink};
+use holon_core::manifest::EthicsOverride;
+use holon_core::mode::Catalog;
+use holon_host::run::Plan;
+use holon_host::store::{RunFolder, RunRecord, Store};
+use holon_host::{Cancel, Finished, HostError, Places, RunRequest, modes};
+use serde_json::json;
+
+use crate::conductor::{MakeHost, new_id};
+use crate::dispatch::Dispatcher;
+use crate::error::FlowError;
+use crate::journal::Journal;
+use crate::step::{Asked, ChildWork};
+use conscience::Conscience;
+use drive::Drive;
+use folder::Held;
+use state::State;
+use trunk::Trunk;
+
+pub(crate) use folder::find_child;
+pub use folder::load;
+
+/// Carries orchestrations out.
+pub struct Orchestrator<'a> {
+    /// Where state, cache and configuration live.
+    pub places: Places,
+    /// Makes the hosts of the children.
+    pub host: &'a MakeHost<'a>,
+    /// The way into every mode.
+    pub dispatcher: &'a Dispatcher,
+    /// Who decides whether the result may go out.
+    pub conscience: &'a Conscience,
+}
+
+/// How an orchestration is to be carried out this time.
+pub struct Commission<'a> {
+    /// What was asked for, with paths relative to `base`.
+    pub request: RunRequest,
+    /// The folder the command was given in.
+    pub base: PathBuf,
+    /// A person lets the result out whatever the assessment says.
+    pub ethics_override: Option<EthicsOverride>,
+    /// Receives the events of the orchestration and of its children.
+    pub sink: &'a mut dyn Sink,
+    /// Ends it, and all its children.
+    pub cancel: &'a Cancel,
+}
+
+impl Orchestrator<'_> {
+    /// Starts an orchestration; an error means that nothing was started. `asked` is kept and comes back with [`load`].
+    pub fn start(&self, asked: serde_json::Value, commission: Commission<'_>) -> Result<Finished, FlowError> {
+        let wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        let goal = wanted.goal();
+        if goal.trim().is_empty() {
+            return Err(HostError::usage("there is no goal", "say what is wanted with --goal").into());
+        }
+        let (catalog, plan) = self.resolve(&wanted, &goal)?;
+        let store = Store::of(&self.places, &plan.workspace);
+        store.sweep()?;
+        let record = RunRecord {
+            id: new_id(),
+            workspace: plan.workspace.clone(),
+            mode: "orchestrate".into(),
+            goal: goal.clone(),
+            agent: plan.agent.name.clone(),
+            started_at: holon_host::record::now(),
+            out: plan.out.clone(),
+            finished: false,
+            applied_at: None,
+        };
+        let limits = &plan.profile.limits;
+        let state = State {
+            version: 1,
+            id: record.id.clone(),
+            asked,
+            spec_sha256: wanted.spec.as_ref().map(|(_, digest)| digest.clone()),
+            goal,
+            // The mode's own limit holds when nobody gave a smaller one.
+            max_cost_usd: Some(
+                wanted.max_cost_usd().map_or(limits.cost_usd, |cost| cost.min(limits.cost_usd)),
+            ),
+            max_ms: limits.timeout.get().as_millis() as u64,
+            spent_usd: 0.0,
+            elapsed_ms: 0,
+            children: 0,
+            planned: None,
+            planning: Vec::new(),
+            nodes: Vec::new(),
+            merges: Vec::new(),
+            ethics_override: None,
+            messages: Vec::new(),
+            ended: None,
+            sealed: false,
+        };
+        let held = Held::create(&self.places, store.folder(), &record)?;
+        self.conduct(state, held, &record, &wanted, &catalog, commission)
+    }
+
+    /// Goes on with an orchestration that was stopped, cancelled or interrupted; no finished child is run again.
+    pub fn resume(
+        &self,
+        folder: RunFolder,
+        message: Option<String>,
+        commission: Commission<'_>,
+    ) -> Result<Finished, FlowError> {
+        let lost = || FlowError::resume("its state is gone", "start it anew");
+        let before = load(&folder)?.ok_or_else(lost)?;
+        let wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
+            return Err(FlowError::resume(
+                "the spec is not the one it was started with",
+                "put it back as it was, or start anew",
+            ));
+        }
+        let state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
+        let (catalog, _) = self.resolve(&wanted, &state.goal)?;
+        let held = Held::reopen(&self.places, folder)?;
+        let record = held.run().record()?;
+        self.conduct(state, held, &record, &wanted, &catalog, commission)
+    }
+
+    /// What the orchestration itself means: checks everything that can be checked before anything starts.
+    fn resolve(&self, asked: &Asked, goal: &str) -> Result<(Catalog, Plan), FlowError> {
+        let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
+        let catalog = modes::catalog(&self.places, Some(workspace))?;
+        let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;
+        let specs = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+        let (label, goal, files) = ("orchestrate", goal.to_owned(), &[][..]);
+        let work = ChildWork { profile, label, goal, workspace, files, specs: specs.path(), checks: false };
+        let request = RunRequest {
+            timeout: asked.timeout().map(|time| time.min(profile.limits.timeout)),
+            max_cost_usd: asked.max_cost_usd().map(|cost| cost.min(profile.limits.cost_usd)),
+            out: asked.request.out.clone(),
+            ..asked.child(work)?
+        };
+        Ok((catalog, (self.host)(self.places.clone()).plan(&request)?))
+    }
+
+    fn conduct(
+        &self,
+        mut state: State,
+        held: Held,
+        record: &RunRecord,
+        asked: &Asked,
+        catalog: &Catalog,
+        commission: Commission<'_>,
+    ) -> Result<Finished, FlowError> {
+        let Commission { ethics_override, sink, cancel, .. } = commission;
+        self.note_override(&mut state, ethics_override)?;
+        let secrets = (self.host)(self.places.clone()).secrets;
+        let events = held.run().evidence().join("events.jsonl");
+        let mut journal = Journal::open(record.id.clone(), &events, &secrets, sink)?;
+        journal.emit(Body::RunStarted {
+            mode: record.mode.clone(),
+            goal: record.goal.clone(),
+            agent: record.agent.clone(),
+        });
+        for message in asked.warnings.clone() {
+            journal.emit(Body::Warning { message });
+        }
+        let trunk = Trunk::new(&record.workspace, held.path(), record.out.as_deref());
+        let (places, host) = (&self.places, self.host);
+        let mut drive = Drive {
+            places,
+            host,
+            dispatcher: self.dispatcher,
+            conscience: self.conscience,
+            asked,
+            catalog,
+            held,
+            workspace: record.workspace.clone(),
+            trunk,
+            journal,
+            cancel,
+            began: Instant::now(),
+        };
+        let failure = drive.go(&mut state).err();
+        let Drive { mut trunk, mut journal, held, began, .. } = drive;
+        state.elapsed_ms += began.elapsed().as_millis() as u64;
+        let sealing = deliver::Sealing {
+            record,
+            wants_apply: asked.request.apply,
+            audit: self.dispatcher.audit(),
+            failure,
+        };
+        let finished = deliver::seal(state, held, &mut trunk, &mut journal, sealing);
+        trunk.remove();
+        Ok(finished)
+    }
+
+    /// A person's word against the assessment is written down before anything follows from it.
+    fn note_override(&self, state: &mut State, given: Option<EthicsOverride>) -> Result<(), FlowError> {
+        let Some(given) = given else { return Ok(()) };
+        let detail = json!({
+            "run_id": state.id, "reason": given.reason, "uid": given.uid, "terminal": given.terminal,
+        });
+        self.dispatcher.audit().append(&format!("uid {}", given.uid), "ethics_overridden", detail, true)?;
+        state.ethics_override = Some(given);
+        Ok(())
+    }
+}
+
+/// The command that goes on with it.
+pub(crate) fn resume_hint(record: &RunRecord) -> String {
+    crate::folder::resume_command(&record.id, Path::new(&record.workspace))
+}

@@ -1,0 +1,337 @@
+//! What comes next, and what each thing that happens means: pure functions of the state. They touch nothing and know no
+//! clock.
+
+use holon_core::artifact::orchestration::Graph;
+use holon_core::mode_run::{Decision, MAX_CHILDREN};
+use holon_core::outcome::{Outcome, Status};
+
+use super::graph;
+use super::state::{Attempt, AttemptEnd, Ended, Merge, Node, Phase, Planned, Purpose, State};
+
+/// How many children run at the same time.
+pub const PARALLEL: usize = 4;
+/// How often a task is tried before it counts as failed; the circuit breaker allows no more.
+pub const ATTEMPTS: usize = 3;
+/// How often the findings of a review go back to be mended.
+pub const FIXES: u32 = 2;
+
+/// The next thing to do; tasks are named by their place in the plan. Whatever is begun ends before the next is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Have the goal split into tasks.
+    Plan,
+    /// Start these runs, side by side.
+    Begin(Vec<Start>),
+    /// Join the changes of a task with those before it.
+    Merge {
+        /// The task.
+        node: usize,
+    },
+    /// Nothing more to do.
+    End(Ended),
+}
+
+/// A run to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// The task it is for.
+    pub node: usize,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The goal was split, or could not be and is split the usual way.
+    Planned {
+        /// The tasks.
+        graph: Graph,
+        /// Who made the plan.
+        by: Planned,
+    },
+    /// Planning failed for good.
+    PlanFailed {
+        /// A stable short word.
+        kind: String,
+        /// Why.
+        reason: String,
+    },
+    /// A run begins.
+    Begun {
+        /// The task.
+        node: usize,
+        /// The run as far as it is known.
+        attempt: Attempt,
+    },
+    /// A run has ended.
+    Ended {
+        /// The task.
+        node: usize,
+        /// What came of it.
+        end: Box<AttemptEnd>,
+    },
+    /// A run could not be started.
+    Refused {
+        /// The task.
+        node: usize,
+        /// A stable short word.
+        kind: String,
+        /// Why.
+        reason: String,
+    },
+    /// Changes were joined.
+    Merged {
+        /// The task.
+        node: usize,
+        /// What was joined, if there was anything.
+        merge: Option<Merge>,
+    },
+    /// Changes do not fit those before them.
+    Conflicted {
+        /// The task.
+        node: usize,
+        /// Where they meet.
+        paths: Vec<String>,
+    },
+}
+
+/// The next thing to do. `spent_ms` is the time spent so far.
+pub fn next(state: &State, spent_ms: u64) -> Action {
+    if let Some(ended) = &state.ended {
+        return Action::End(ended.clone());
+    }
+    if state.planned.is_none() {
+        return budget(state, spent_ms).map_or(Action::Plan, Action::End);
+    }
+    if let Some(ended) = state.nodes.iter().find_map(over) {
+        return Action::End(ended);
+    }
+    let first = |wanted: fn(&Phase) -> bool| state.nodes.iter().position(|node| wanted(&node.phase));
+    if let Some(node) = first(|phase| matches!(phase, Phase::ToMerge { .. })) {
+        return Action::Merge { node };
+    }
+    if state.nodes.iter().all(|node| node.phase == Phase::Done) {
+        return Action::End(Ended::Complete);
+    }
+    if let Some(ended) = budget(state, spent_ms) {
+        return Action::End(ended);
+    }
+    // What mends others' work changes what everything else is based on, so it runs alone.
+    if let Some(node) = first(|phase| matches!(phase, Phase::Conflict { .. })) {
+        return Action::Begin(vec![Start { node, purpose: Purpose::Conflict }]);
+    }
+    if let Some(node) = first(|phase| *phase == Phase::ToFix) {
+        return Action::Begin(vec![Start { node, purpose: Purpose::Fix }]);
+    }
+    let room = PARALLEL.min(MAX_CHILDREN.saturating_sub(state.children) as usize);
+    let starts: Vec<Start> = (0..state.nodes.len())
+        .filter(|node| is_ready(state, *node))
+        .take(room)
+        .map(|node| Start { node, purpose: Purpose::Task })
+        .collect();
+    if starts.is_empty() {
+        // A plan without circles always has a task that can start.
+        let (task, kind) = ("plan".into(), "stuck".into());
+        return Action::End(Ended::Failed { task, kind, reason: "no task can start".into() });
+    }
+    Action::Begin(starts)
+}
+
+fn is_ready(state: &State, node: usize) -> bool {
+    let node = &state.nodes[node];
+    let done = |id: &String| state.node(id).is_none_or(|node| node.phase == Phase::Done);
+    node.phase == Phase::Waiting && node.task.depends_on.iter().all(done)
+}
+
+fn budget(state: &State, spent_ms: u64) -> Option<Ended> {
+    if state.money_left().is_some_and(|left| left <= 0.0) {
+        return Some(Ended::OutOfMoney);
+    }
+    if spent_ms >= state.max_ms {
+        return Some(Ended::OutOfTime);
+    }
+    (state.children >= MAX_CHILDREN).then_some(Ended::TooManyChildren)
+}
+
+/// The end that a task means for the whole.
+fn over(node: &Node) -> Option<Ended> {
+    let task = node.task.id.clone();
+    match &node.phase {
+        Phase::Failed { reason } => {
+            let error = node.attempts.last().and_then(|a| a.end.as_ref()?.error.as_ref());
+            let kind = error.map_or_else(|| "task_failed".to_owned(), |(kind, _)| kind.clone());
+            Some(Ended::Failed { task, kind, reason: reason.clone() })
+        }
+        Phase::Blocked { reason } if node.task.mode == "ethical" => {
+            Some(Ended::EthicsBlocked { task, reason: reason.clone() })
+        }
+        Phase::Blocked { reason } => Some(Ended::Escalated { task, reason: reason.clone() }),
+        _ => None,
+    }
+}
+
+/// Takes note of something that happened.
+pub fn apply(state: &mut State, event: Event) {
+    match event {
+        Event::Planned { graph, by } => {
+            state.nodes = graph::nodes(graph);
+            state.planned = Some(by);
+        }
+        Event::PlanFailed { kind, reason } => {
+            state.ended = Some(Ended::Failed { task: "plan".into(), kind, reason });
+        }
+        Event::Begun { node, attempt } => {
+            state.children += 1;
+            if let Some(node) = state.nodes.get_mut(node) {
+                node.phase = Phase::Running { purpose: attempt.purpose };
+                node.attempts.push(attempt);
+            }
+        }
+        Event::Ended { node, end } => {
+            state.spent_usd += end.cost_usd.max(0.0);
+            let overruled = state.ethics_override.is_some();
+            if let Some(node) = state.nodes.get_mut(node) {
+                ended(node, *end, overruled);
+            }
+        }
+        Event::Refused { node, kind, reason } => {
+            if let Some(node) = state.nodes.get_mut(node) {
+                refused(node, kind, reason);
+            }
+        }
+        Event::Merged { node, merge } => {
+            if let Some(merge) = merge {
+                state.merges.push(merge);
+                graph::ensure_assessed(&mut state.nodes);
+            }
+            if let Some(node) = state.nodes.get_mut(node) {
+                // What was mended is looked at again.
+                let again = node.phase == Phase::ToMerge { purpose: Purpose::Fix };
+                node.phase = if again { Phase::Waiting } else { Phase::Done };
+            }
+        }
+        Event::Conflicted { node, paths } => {
+            if let Some(node) = state.nodes.get_mut(node) {
+                node.phase = match node.phase {
+                    Phase::ToMerge { purpose: Purpose::Task } => Phase::Conflict { paths },
+                    // It was made for exactly these files; trying again would not help.
+                    _ => Phase::Blocked {
+                        reason: format!("its changes still do not fit: {}", paths.join(", ")),
+                    },
+                };
+            }
+        }
+    }
+}
+
+fn refused(node: &mut Node, kind: String, reason: String) {
+    let end = AttemptEnd {
+        status: Status::Failed,
+        outcome: Outcome::Failure,
+        decision: Decision::Escalate { reason: reason.clone() },
+        error: Some((kind, reason.clone())),
+        manifest_sha256: None,
+        artifacts: Default::default(),
+        changed: false,
+        cost_usd: 0.0,
+        duration_ms: 0,
+    };
+    if let Some(attempt) = node.attempts.last_mut() {
+        attempt.end = Some(end);
+    }
+    node.phase = match node.task.mode.as_str() {
+        // Without an assessment nothing goes out.
+        "ethical" => Phase::Blocked { reason },
+        _ => Phase::Failed { reason },
+    };
+}
+
+fn ended(node: &mut Node, end: AttemptEnd, overruled: bool) {
+    let Phase::Running { purpose } = node.phase else { return };
+    if end.status == Status::Cancelled {
+        // As if it had not begun: whoever goes on starts it again.
+        node.phase = match purpose {
+            Purpose::Task => Phase::Waiting,
+            Purpose::Conflict => Phase::Conflict { paths: Vec::new() },
+            Purpose::Fix => Phase::ToFix,
+        };
+    } else {
+        node.phase = match purpose {
+            Purpose::Task => after_task(node, &end, overruled),
+            Purpose::Conflict | Purpose::Fix => after_mending(purpose, &end),
+        };
+        if node.phase == Phase::ToFix {
+            node.fixes += 1;
+        }
+    }
+    if let Some(attempt) = node.attempts.last_mut() {
+        attempt.end = Some(end);
+    }
+}
+
+fn after_mending(purpose: Purpose, end: &AttemptEnd) -> Phase {
+    let what = match purpose {
+        Purpose::Fix => "what the review found could not be mended",
+        _ => "both sides of the conflict could not be brought together",
+    };
+    match end.outcome {
+        Outcome::Success if end.changed => Phase::ToMerge { purpose },
+        Outcome::Success if purpose == Purpose::Fix => Phase::Waiting,
+        // Nothing to add: the other side has it already.
+        Outcome::Success => Phase::Done,
+        _ => Phase::Blocked { reason: format!("{what}: {}", reason(end)) },
+    }
+}
+
+fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
+    let deciding = node.task.mode == "ethical";
+    if end.outcome == Outcome::Failure {
+        let tries = node.attempts.iter().filter(|a| a.purpose == Purpose::Task && is_failure(a)).count() + 1;
+        if is_worth_trying_again(end) && tries < ATTEMPTS {
+            return Phase::Waiting;
+        }
+    }
+    if deciding {
+        return match &end.decision {
+            Decision::Approve if end.outcome == Outcome::Success => Phase::Done,
+            _ if overruled => Phase::Done,
+            decision => {
+                let why = decision.reason().map_or_else(|| reason(end), str::to_owned);
+                Phase::Blocked { reason: why }
+            }
+        };
+    }
+    match (end.outcome, &end.decision) {
+        (Outcome::Failure, _) => Phase::Failed { reason: reason(end) },
+        (Outcome::NeedsHuman, _) => Phase::Blocked { reason: reason(end) },
+        (Outcome::Success, Decision::Block { .. }) if node.task.mode == "review" && node.fixes < FIXES => {
+            Phase::ToFix
+        }
+        (Outcome::Success, Decision::Block { reason }) => Phase::Blocked { reason: reason.clone() },
+        (Outcome::Success, _) if end.changed => Phase::ToMerge { purpose: Purpose::Task },
+        (Outcome::Success, _) => Phase::Done,
+    }
+}
+
+fn is_failure(attempt: &Attempt) -> bool {
+    attempt.end.as_ref().is_some_and(|end| end.outcome == Outcome::Failure && end.status != Status::Cancelled)
+}
+
+/// A limit that was reached is reached again; everything else may have been bad luck.
+fn is_worth_trying_again(end: &AttemptEnd) -> bool {
+    let spent = ["max_cost", "max_rounds", "timeout", "idle_timeout", "breach"];
+    let kind = end.error.as_ref().map_or("", |(kind, _)| kind.as_str());
+    !matches!(end.status, Status::Timeout | Status::Cancelled) && !spent.contains(&kind)
+}
+
+fn reason(end: &AttemptEnd) -> String {
+    match (&end.error, end.decision.reason()) {
+        (Some((_, message)), _) => message.clone(),
+        (None, Some(reason)) => reason.to_owned(),
+        (None, None) => format!("it ended as {}", end.outcome),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+use std::collections::BTreeMap;
+
+use holon_core::artifact::orchestration::Task;
+use holon_core::ids::RunId;
+use holon_core::manifest::EthicsOverride;
+use proptest::prelude::*;
+
+use super::*;
+use crate::orchestrate::state::Joined;
+
+fn state(graph: Graph) -> State {
+    let mut state = State {
+        version: 1,
+        id: RunId::from_parts(0, [0; 4]),
+        asked: serde_json::Value::Null,
+        spec_sha256: None,
+        goal: "g".into(),
+        max_cost_usd: None,
+        max_ms: 1000,
+        spent_usd: 0.0,
+        elapsed_ms: 0,
+        children: 0,
+        planned: None,
+        planning: Vec::new(),
+        nodes: Vec::new(),
+        merges: Vec::new(),
+        ethics_override: None,
+        messages: Vec::new(),
+        ended: None,
+        sealed: false,
+    };
+    assert_eq!(next(&state, 0), Action::Plan);
+    apply(&mut state, Event::Planned { graph, by: Planned { by_model: true, problem: None } });
+    state
+}
+
+fn end(outcome: Outcome, decision: Decision, changed: bool) -> AttemptEnd {
+    AttemptEnd {
+        status: Status::Completed,
+        outcome,
+        decision,
+        error: None,
+        manifest_sha256: None,
+        artifacts: BTreeMap::new(),
+        changed,
+        cost_usd: 0.1,
+        duration_ms: 1,
+    }
+}
+
+fn begin(state: &mut State, start: Start) {
+    let mode = match start.purpose {
+        Purpose::Task => state.nodes[start.node].task.mode.clone(),
+        _ => "execute".into(),
+    };
+    let attempt =
+        Attempt { purpose: start.purpose, mode, run: None, folder: None, request: String::new(), end: None };
+    apply(state, Event::Begun { node: start.node, attempt });
+}
+
+/// Goes on until the end; `answer` says how each run ends, `fits` whether changes do.
+fn play(
+    state: &mut State,
+    mut answer: impl FnMut(&State, Start) -> AttemptEnd,
+    mut fits: impl FnMut(usize) -> bool,
+) -> (Ended, Vec<Start>) {
+    let mut begun = Vec::new();
+    for _ in 0..200 {
+        match next(state, 0) {
+            Action::Plan => panic!("planned twice"),
+            Action::End(ended) => return (ended, begun),
+            Action::Merge { node } => {
+                let task = state.nodes[node].task.id.clone();
+                let (file, sha256) = (String::new(), String::new());
+                let merge = Merge { task, how: Joined::Clean, file, sha256, paths: vec![] };
+                let event = match fits(node) {
+                    true => Event::Merged { node, merge: Some(merge) },
+                    false => Event::Conflicted { node, paths: vec!["a".into()] },
+                };
+                apply(state, event);
+            }
+            Action::Begin(starts) => {
+                for start in &starts {
+                    begin(state, *start);
+                }
+                for start in starts {
+                    let end = answer(state, start);
+                    begun.push(start);
+                    apply(state, Event::Ended { node: start.node, end: Box::new(end) });
+                }
+            }
+        }
+    }
+    panic!("it never ends: {state:?}")
+}
+
+fn good(state: &State, start: Start) -> AttemptEnd {
+    let writes = start.purpose != Purpose::Task || state.nodes[start.node].task.mode == "execute";
+    end(Outcome::Success, Decision::Approve, writes)
+}
+
+#[test]
+fn the_usual_plan_goes_from_one_end_to_the_other() {
+    let mut state = state(graph::usual("g"));
+    let (ended, begun) = play(&mut state, good, |_| true);
+    assert_eq!(ended, Ended::Complete);
+    assert_eq!(begun.iter().map(|s| s.node).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(state.merges.iter().map(|m| m.task.as_str()).collect::<Vec<_>>(), ["code"]);
+}
+
+#[test]
+fn a_review_that_blocks_is_heard_twice_and_then_a_person_is_asked() {
+    for (blocks, expected) in
+        [(2, Ended::Complete), (3, Ended::Escalated { task: "review".into(), reason: "no".into() })]
+    {
+        let mut state = state(graph::usual("g"));
+        let mut reviews = 0;
+        let answer = |state: &State, start: Start| {
+            if start.node == 2 && start.purpose == Purpose::Task {
+                reviews += 1;
+                if reviews <= blocks {
+                    return end(Outcome::Success, Decision::Block { reason: "no".into() }, false);
+                }
+            }
+            good(state, start)
+        };
+        let (ended, begun) = play(&mut state, answer, |_| true);
+        assert_eq!(ended, expected);
+        assert_eq!(begun.iter().filter(|s| s.purpose == Purpose::Fix).count(), 2);
+    }
+}
+
+#[test]
+fn a_conflict_becomes_work_and_then_a_persons() {
+    let graph = || {
+        let task = |id: &str, on: &[&str]| Task {
+            id: id.into(),
+            mode: "code".into(),
+            goal: "x".into(),
+            acceptance: vec!["y".into()],
+            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        Graph { tasks: vec![task("a", &[]), task("b", &[])] }
+    };
+    let mut once = state(graph());
+    let mut refused = false;
+    let (ended, begun) = play(&mut once, good, |node| node == 0 || std::mem::replace(&mut refused, true));
+    assert_eq!(ended, Ended::Complete);
+    assert_eq!(begun[2], Start { node: 1, purpose: Purpose::Conflict });
+    let mut twice = state(graph());
+    let (ended, _) = play(&mut twice, good, |node| node == 0);
+    assert!(matches!(ended, Ended::Escalated { task, .. } if task == "b"));
+}
+
+#[test]
+fn inv_12_without_a_clear_approval_nothing_is_complete() {
+    let answers = [
+        end(Outcome::Success, Decision::Block { reason: "risky".into() }, false),
+        end(Outcome::NeedsHuman, Decision::Approve, false),
+        end(Outcome::Failure, Decision::Escalate { reason: "broken".into() }, false),
+        end(Outcome::Success, Decision::Next { proposals: vec![] }, false),
+    ];
+    for answer in answers {
+        let ethical =
+            |state: &State, start: Start| if start.node == 3 { answer.clone() } else { good(state, start) };
+        let mut plain = state(graph::usual("g"));
+        let (ended, _) = play(&mut plain, ethical, |_| true);
+        assert!(matches!(ended, Ended::EthicsBlocked { .. }), "{answer:?}: {ended:?}");
+        let mut overruled = state(graph::usual("g"));
+        overruled.ethics_override = Some(EthicsOverride { reason: "r".into(), uid: 0, terminal: None });
+        assert_eq!(play(&mut overruled, ethical, |_| true).0, Ended::Complete);
+    }
+}
+
+#[test]
+fn budgets_end_it_before_the_next_run() {
+    let mut poor = state(graph::usual("g"));
+    poor.max_cost_usd = Some(0.15);
+    let (ended, begun) = play(&mut poor, good, |_| true);
+    assert_eq!((ended, begun.len()), (Ended::OutOfMoney, 2));
+    let late = state(graph::usual("g"));
+    assert_eq!(next(&late, 1000), Action::End(Ended::OutOfTime));
+    let mut many = state(graph::usual("g"));
+    many.children = MAX_CHILDREN;
+    assert_eq!(next(&many, 0), Action::End(Ended::TooManyChildren));
+}
+
+fn any_graph() -> impl Strategy<Value = Graph> {
+    let modes = prop::collection::vec((0usize..5, any::<u16>()), 1..9);
+    modes.prop_map(|specs| {
+        let names = ["architect", "code", "review", "debug", "ethical"];
+        let tasks = specs.iter().enumerate().map(|(n, (mode, edges))| Task {
+            id: format!("t{n}"),
+            mode: names[*mode].into(),
+            goal: "x".into(),
+            acceptance: vec!["y".into()],
+            depends_on: (0..n).filter(|m| edges & (1 << m) != 0).map(|m| format!("t{m}")).collect(),
+        });
+        Graph { tasks: tasks.collect() }
+    })
+}
+
+fn any_end() -> impl Strategy<Value = AttemptEnd> {
+    let outcome = prop_oneof![
+        6 => Just(Outcome::Success),
+        1 => Just(Outcome::Failure),
+        1 => Just(Outcome::NeedsHuman),
+    ];
+    (outcome, 0u8..5, any::<bool>()).prop_map(|(outcome, decision, changed)| {
+        let decision = match decision {
+            0 => Decision::Block { reason: "b".into() },
+            1 => Decision::Next { proposals: vec![] },
+            _ => Decision::Approve,
+        };
+        end(outcome, decision, changed && outcome == Outcome::Success)
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_story_ends_and_keeps_its_promises(
+        graph in any_graph(),
+        ends in prop::collection::vec(any_end(), 1..40),
+        fits in prop::collection::vec(any::<bool>(), 1..40),
+    ) {
+        prop_assert!(graph.check().is_empty());
+        let mut state = state(graph);
+        let (mut answers, mut merges) = (ends.iter().cycle(), fits.iter().cycle());
+        let mut early = Vec::new();
+        let (ended, begun) = play(&mut state, |state, start| {
+            let node = &state.nodes[start.node];
+            let waits = |id: &String| state.node(id).is_some_and(|n| n.phase != Phase::Done);
+            if node.task.depends_on.iter().any(waits) {
+                early.push(start);
+            }
+            answers.next().unwrap().clone()
+        }, |_| *merges.next().unwrap());
+        prop_assert!(early.is_empty(), "started before what it waits for: {early:?}");
+        prop_assert!(state.children <= MAX_CHILDREN && begun.len() == state.children as usize);
+        prop_assert!(state.nodes.iter().all(|node| node.fixes <= FIXES));
+        if ended == Ended::Complete {
+            for node in &state.nodes {
+                prop_assert_eq!(&node.phase, &Phase::Done);
+                if node.task.mode == "ethical" {
+                    prop_assert_eq!(node.decision(), Some(&Decision::Approve));
+                }
+            }
+            let changed = !state.merges.is_empty();
+            prop_assert!(!changed || state.nodes.iter().any(|node| node.task.mode == "ethical"));
+        }
+        // Asked again, it says the same.
+        state.ended = Some(ended.clone());
+        prop_assert_eq!(next(&state, 0), Action::End(ended));
+    }
+}

@@ -1,0 +1,178 @@
+//! What an orchestration says about itself: the manifest's steps, `orchestration.json` and `summary.md`.
+
+use std::fmt::Write as _;
+
+use holon_core::artifact::orchestration::{AttemptReport, MergeReport, NodeReport, Orchestration};
+use holon_core::manifest::{FlowInfo, FlowStep, Manifest, StepProgress};
+use holon_core::mode_run::Decision;
+use holon_core::outcome::Outcome;
+use holon_host::store::RunRecord;
+
+use super::resume_hint;
+use super::state::{Attempt, Ended, Node, Phase, State};
+
+/// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
+pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
+    let mut manifest = Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone());
+    let meta = &mut manifest.metadata;
+    meta.mode.clone_from(&record.mode);
+    meta.agent.name.clone_from(&record.agent);
+    meta.workspace_access = "read-only".into();
+    meta.usage.cost_usd = (state.spent_usd > 0.0).then_some(state.spent_usd);
+    meta.flow = Some(info(state, record));
+    meta.ethics_override.clone_from(&state.ethics_override);
+    if let Some(overruled) = &state.ethics_override {
+        meta.accepted.push(format!(
+            "going out whatever the assessment says (--override-ethics): {}",
+            overruled.reason
+        ));
+    }
+    manifest
+}
+
+fn info(state: &State, record: &RunRecord) -> FlowInfo {
+    let plan = step("orchestrate", "orchestrate", &state.planning, state.planned.is_some(), false);
+    let tasks = state.nodes.iter().map(|node| {
+        let (done, running) = (is_over(node), matches!(node.phase, Phase::Running { .. }));
+        step(&node.task.id, &node.task.mode, &node.attempts, done, running)
+    });
+    let over = state.ended == Some(Ended::Complete);
+    FlowInfo {
+        steps: std::iter::once(plan).chain(tasks).collect(),
+        resume: (!over).then(|| resume_hint(record)),
+    }
+}
+
+fn is_over(node: &Node) -> bool {
+    matches!(node.phase, Phase::Done | Phase::Failed { .. } | Phase::Blocked { .. })
+}
+
+fn step(name: &str, mode: &str, attempts: &[Attempt], done: bool, running: bool) -> FlowStep {
+    let last = attempts.last();
+    let end = last.and_then(|attempt| attempt.end.as_ref());
+    FlowStep {
+        name: name.to_owned(),
+        mode: Some(mode.to_owned()),
+        state: match (done, running) {
+            (true, _) => StepProgress::Done,
+            (false, true) => StepProgress::Running,
+            (false, false) => StepProgress::Waiting,
+        },
+        run_id: last.and_then(|attempt| attempt.run.clone()),
+        attempts: attempts.len() as u32,
+        status: end.map(|end| end.status),
+        outcome: end.map(|end| end.outcome),
+        duration_ms: attempts.iter().filter_map(|a| a.end.as_ref()).map(|end| end.duration_ms).sum(),
+        context: Default::default(),
+        gate: None,
+        skipped: None,
+    }
+}
+
+/// `orchestration.json`.
+pub(super) fn orchestration(state: &State) -> Orchestration {
+    let planned = state.planned.as_ref();
+    Orchestration {
+        version: 1,
+        goal: state.goal.clone(),
+        planned_by: if planned.is_none_or(|planned| planned.by_model) { "model" } else { "default" }.into(),
+        plan_problem: planned.and_then(|planned| planned.problem.clone()),
+        tasks: state.nodes.iter().map(|node| node.task.clone()).collect(),
+        nodes: state.nodes.iter().map(node).collect(),
+        merge_order: state
+            .merges
+            .iter()
+            .map(|m| MergeReport { task: m.task.clone(), how: m.how.name().into(), sha256: m.sha256.clone() })
+            .collect(),
+        decision: decision(state.ended.as_ref()),
+        cost_usd: state.spent_usd,
+    }
+}
+
+fn node(node: &Node) -> NodeReport {
+    let status = match &node.phase {
+        Phase::Waiting | Phase::ToFix => "waiting",
+        Phase::Running { .. } => "running",
+        Phase::Conflict { .. } => "conflict",
+        Phase::ToMerge { .. } | Phase::Done => "done",
+        Phase::Failed { .. } => "failed",
+        Phase::Blocked { .. } => "blocked",
+    };
+    NodeReport {
+        id: node.task.id.clone(),
+        status: status.into(),
+        attempts: node.attempts.iter().map(attempt).collect(),
+        decision: node.decision().cloned(),
+    }
+}
+
+fn attempt(attempt: &Attempt) -> AttemptReport {
+    let end = attempt.end.as_ref();
+    let error = end.and_then(|end| end.error.as_ref()).map(|(_, message)| message.clone());
+    AttemptReport {
+        purpose: attempt.purpose.name().into(),
+        mode: attempt.mode.clone(),
+        run_id: attempt.run.clone(),
+        request_id: attempt.request.clone(),
+        outcome: end.map(|end| end.outcome),
+        reason: error.or_else(|| end.and_then(|end| end.decision.reason().map(str::to_owned))),
+        cost_usd: end.map_or(0.0, |end| end.cost_usd),
+        duration_ms: end.map_or(0, |end| end.duration_ms),
+    }
+}
+
+fn decision(ended: Option<&Ended>) -> Decision {
+    match ended {
+        Some(Ended::Complete) => Decision::Approve,
+        Some(Ended::EthicsBlocked { reason, .. }) => Decision::Block { reason: reason.clone() },
+        Some(other) => Decision::Escalate { reason: told(other) },
+        None => Decision::Escalate { reason: "it was ended before it was over".into() },
+    }
+}
+
+/// How it ended, in a sentence.
+pub(super) fn told(ended: &Ended) -> String {
+    match ended {
+        Ended::Complete => "all tasks are done".into(),
+        Ended::Failed { task, reason, .. } => format!("{task}: {reason}"),
+        Ended::Escalated { task, reason } => format!("{task} asks for a person: {reason}"),
+        Ended::EthicsBlocked { task, reason } => format!("{task} does not let the result out: {reason}"),
+        Ended::OutOfMoney => "all money is spent, so nothing more was started".into(),
+        Ended::OutOfTime => "all time is spent, so nothing more was started".into(),
+        Ended::TooManyChildren => {
+            "there were as many runs as there may be, so nothing more was started".into()
+        }
+        Ended::Cancelled => "cancelled by request".into(),
+    }
+}
+
+/// `summary.md`.
+pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)]) -> String {
+    let mut text = format!("# {}\n\n", one_line(&state.goal));
+    let ended = state.ended.as_ref().map_or_else(|| "it was ended before it was over".to_owned(), told);
+    let _ = writeln!(text, "**{outcome}**: {ended}\n\n## Tasks\n");
+    for node in &state.nodes {
+        let report = self::node(node);
+        let _ = write!(text, "- **{}** ({}): {}", node.task.id, node.task.mode, report.status);
+        if report.attempts.len() > 1 {
+            let _ = write!(text, ", {} runs", report.attempts.len());
+        }
+        if let Some(reason) = node.decision().and_then(Decision::reason) {
+            let _ = write!(text, ": {}", one_line(reason));
+        }
+        text.push('\n');
+    }
+    if !state.merges.is_empty() {
+        let order: Vec<String> =
+            state.merges.iter().map(|m| format!("{} ({})", m.task, m.how.name())).collect();
+        let _ = writeln!(text, "\nChanges were joined in this order: {}.", order.join(", "));
+    }
+    for (task, words) in words {
+        let _ = write!(text, "\n## What {task} says\n\n{}\n", words.trim());
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,293 @@
+//! Where an orchestration is: everything that must survive the process, in one file that is replaced in one step.
+
+use std::collections::BTreeMap;
+
+use holon_core::artifact::orchestration::Task;
+use holon_core::ids::RunId;
+use holon_core::manifest::EthicsOverride;
+use holon_core::mode_run::Decision;
+use holon_core::outcome::{Outcome, Status};
+use serde::{Deserialize, Serialize};
+
+/// `orchestrate.json`: where an orchestration is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Version of this form.
+    pub version: u32,
+    /// Its id, also the name of its folder in the run store.
+    pub id: RunId,
+    /// What the caller needs to make the same request again; its form belongs to the caller.
+    pub asked: serde_json::Value,
+    /// Digest of the spec it was started with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec_sha256: Option<String>,
+    /// What is wanted.
+    pub goal: String,
+    /// What all children together may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// How long all of it may take.
+    pub max_ms: u64,
+    /// Money spent so far.
+    pub spent_usd: f64,
+    /// Time spent so far.
+    pub elapsed_ms: u64,
+    /// Runs that were started for tasks.
+    pub children: u32,
+    /// Who made the plan; nobody has, as long as there are no tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Planned>,
+    /// Runs that were started to make the plan.
+    pub planning: Vec<Attempt>,
+    /// The tasks.
+    pub nodes: Vec<Node>,
+    /// Changes that were joined, in order.
+    pub merges: Vec<Merge>,
+    /// A person lets the result out whatever the assessment says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ethics_override: Option<EthicsOverride>,
+    /// What people want the next agent to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// How it ended, until it is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// Whether its end was written down in full.
+    pub sealed: bool,
+}
+
+/// Who made the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Whether it is the model's; else it is the usual order of modes.
+    pub by_model: bool,
+    /// Why the model's was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One task, and how far it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// The task, with the canonical name of its mode.
+    pub task: Task,
+    /// How far it is.
+    pub phase: Phase,
+    /// Every run that was started for it, also to mend it.
+    pub attempts: Vec<Attempt>,
+    /// How often its findings went back to be mended.
+    pub fixes: u32,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Phase {
+    /// Its turn has not come.
+    Waiting,
+    /// A run for it was started.
+    Running {
+        /// What for.
+        purpose: Purpose,
+    },
+    /// Its changes wait to be joined with the others'.
+    ToMerge {
+        /// Where the changes come from.
+        purpose: Purpose,
+    },
+    /// Its changes do not fit those that were joined before; both sides have to be brought together.
+    Conflict {
+        /// Where they meet.
+        paths: Vec<String>,
+    },
+    /// What it found has to be mended.
+    ToFix,
+    /// It is done.
+    Done,
+    /// It failed, and is not tried again.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// A person has to decide.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The task itself.
+    Task,
+    /// To bring changes together that met.
+    Conflict,
+    /// To mend what a review found.
+    Fix,
+}
+
+impl Purpose {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Conflict => "conflict",
+            Self::Fix => "fix",
+        }
+    }
+}
+
+/// One run, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The mode it runs in.
+    pub mode: String,
+    /// The run, as soon as it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Its folder, relative to the orchestration's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The request, under which its log is found.
+    #[serde(default)]
+    pub request: String,
+    /// What came of it; nobody knows before it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<AttemptEnd>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptEnd {
+    /// What happened to the execution.
+    pub status: Status,
+    /// What the result is worth.
+    pub outcome: Outcome,
+    /// What follows from it.
+    pub decision: Decision,
+    /// Why it did not succeed: a stable short word and a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<(String, String)>,
+    /// Digest of its manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_sha256: Option<String>,
+    /// Digest of each valid artifact.
+    #[serde(default)]
+    pub artifacts: BTreeMap<String, String>,
+    /// Whether it changed anything that can be joined.
+    pub changed: bool,
+    /// Money spent.
+    pub cost_usd: f64,
+    /// Its wall time.
+    pub duration_ms: u64,
+}
+
+/// A change that was joined with those before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merge {
+    /// The task.
+    pub task: String,
+    /// How it went.
+    pub how: Joined,
+    /// The file with the change as it was joined, in the orchestration's folder.
+    pub file: String,
+    /// Digest of that file.
+    pub sha256: String,
+    /// Paths it touches.
+    pub paths: Vec<String>,
+}
+
+/// How a change was joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Joined {
+    /// The files were as it knew them.
+    Clean,
+    /// With other changes to the same files.
+    Merged,
+    /// After a conflict.
+    Resolved,
+}
+
+impl Joined {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Merged => "merged",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+/// How an orchestration ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ended {
+    /// Every task is done.
+    Complete,
+    /// A task failed for good.
+    Failed {
+        /// The task, or `plan`.
+        task: String,
+        /// A stable short word.
+        kind: String,
+        /// Why.
+        reason: String,
+    },
+    /// A person has to decide about a task.
+    Escalated {
+        /// The task.
+        task: String,
+        /// Why.
+        reason: String,
+    },
+    /// The assessment of purpose and risks does not let the result out.
+    EthicsBlocked {
+        /// The task.
+        task: String,
+        /// Why.
+        reason: String,
+    },
+    /// All money is spent.
+    OutOfMoney,
+    /// All time is spent.
+    OutOfTime,
+    /// There were as many children as there may be.
+    TooManyChildren,
+    /// Somebody asked it to stop.
+    Cancelled,
+}
+
+impl Node {
+    /// The last run of a purpose that ended.
+    pub fn last_end(&self, purpose: Purpose) -> Option<&AttemptEnd> {
+        self.attempts.iter().rev().find(|a| a.purpose == purpose).and_then(|a| a.end.as_ref())
+    }
+
+    /// The run whose result counts as the task's own.
+    pub fn result(&self) -> Option<&Attempt> {
+        self.attempts.iter().rev().find(|a| a.purpose == Purpose::Task && a.end.is_some())
+    }
+
+    /// What the task decided.
+    pub fn decision(&self) -> Option<&Decision> {
+        self.last_end(Purpose::Task).map(|end| &end.decision)
+    }
+}
+
+impl State {
+    /// What is left of the money, when there is a limit.
+    pub fn money_left(&self) -> Option<f64> {
+        self.max_cost_usd.map(|limit| (limit - self.spent_usd).max(0.0))
+    }
+
+    /// A task by its name.
+    pub fn node(&self, id: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.task.id == id)
+    }
+}

@@ -1,0 +1,246 @@
+//! Where the editor's messages arrive: each method, and what it does.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Apply;
+use super::prompt;
+use super::session::{FIRST_MODE, Open, Sessions};
+use super::turn;
+use super::updates::{Updates, text};
+use super::wire::{Came, Refusal, Wire, read};
+use crate::threads::{Api, Trouble};
+
+/// The version of the protocol that is spoken.
+const VERSION: u64 = 1;
+/// A turn that only just begins cannot be stopped yet, so stopping is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+/// Sessions in one page of a list.
+const PAGE: usize = 50;
+
+/// The agent as the editor sees it.
+pub(super) struct Desk {
+    pub(super) api: Api,
+    pub(super) wire: Arc<Wire>,
+    pub(super) apply: Apply,
+    model: Option<String>,
+    sessions: Sessions,
+}
+
+impl Desk {
+    pub(super) fn new(api: Api, wire: Arc<Wire>, model: Option<String>, apply: Apply) -> Self {
+        Self { api, wire, apply, model, sessions: Sessions::default() }
+    }
+
+    /// Takes a line of the editor.
+    pub(super) fn take(desk: &Arc<Self>, line: &[u8]) {
+        match read(line) {
+            Came::Answer { id, result } => desk.wire.answered(id, result),
+            Came::Wrong { id, refusal } => desk.wire.reply(&id, Err(refusal)),
+            Came::Notice { method, params } if method == "session/cancel" => {
+                if let Ok(open) = desk.sessions.named(&params) {
+                    Self::stop(desk, &open);
+                }
+            }
+            Came::Notice { .. } => {}
+            // A turn takes its time, in which the editor has other things to say.
+            Came::Request { id, method, params } if method == "session/prompt" => {
+                let desk = Arc::clone(desk);
+                std::thread::spawn(move || {
+                    let result = desk.prompt(&params);
+                    desk.wire.reply(&id, result);
+                });
+            }
+            Came::Request { id, method, params } => {
+                let result = desk.obey(&method, &params);
+                let opened = result.is_ok() && matches!(method.as_str(), "session/new" | "session/load");
+                let session = match &result {
+                    Ok(result) => {
+                        result["sessionId"].as_str().or(params["sessionId"].as_str()).map(str::to_owned)
+                    }
+                    Err(_) => None,
+                };
+                desk.wire.reply(&id, result);
+                if let Some(session) = session.filter(|_| opened) {
+                    desk.wire.update(&session, commands());
+                }
+            }
+        }
+    }
+
+    fn obey(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
+        match method {
+            "initialize" => Ok(introduction()),
+            "authenticate" => Ok(json!({})),
+            "session/new" => self.create(params),
+            "session/load" => self.load(params),
+            "session/resume" => {
+                let open = self.reopen(params)?;
+                Ok(json!({"modes": open.modes(), "configOptions": open.options()}))
+            }
+            "session/list" => self.list(params),
+            "session/set_mode" => {
+                let open = self.sessions.named(params)?;
+                open.set_mode(text(&params["modeId"]))?;
+                let update =
+                    json!({"sessionUpdate": "config_option_update", "configOptions": open.options()});
+                self.wire.update(&open.id, update);
+                Ok(json!({}))
+            }
+            "session/set_config_option" => {
+                let open = self.sessions.named(params)?;
+                if text(&params["configId"]) != "mode" {
+                    return Err(Refusal::params("the only option is `mode`"));
+                }
+                open.set_mode(text(&params["value"]))?;
+                let update = json!({"sessionUpdate": "current_mode_update", "currentModeId": open.mode()});
+                self.wire.update(&open.id, update);
+                Ok(json!({"configOptions": open.options()}))
+            }
+            "session/close" => {
+                let open = self.sessions.named(params)?;
+                open.cancel();
+                self.api.cancel(&open.id)?;
+                self.sessions.remove(&open.id);
+                Ok(json!({}))
+            }
+            other => Err(Refusal::unknown_method(other)),
+        }
+    }
+
+    fn create(&self, params: &Value) -> Result<Value, Refusal> {
+        let folder = text(&params["cwd"]);
+        if !Path::new(folder).is_absolute() {
+            return Err(Refusal::params("`cwd` must be an absolute path"));
+        }
+        let made = self.api.create(folder, self.model.as_deref())?;
+        let open = Open::new(text(&made["id"]), text(&made["workspace"]), FIRST_MODE);
+        let open = self.sessions.add(open);
+        Ok(json!({"sessionId": open.id, "modes": open.modes(), "configOptions": open.options()}))
+    }
+
+    /// A thread of before.
+    fn reopen(&self, params: &Value) -> Result<Arc<Open>, Refusal> {
+        let id = text(&params["sessionId"]);
+        let thread = self.api.thread(id)?;
+        let begun = thread["turns_count"].as_u64().unwrap_or(0) > 0;
+        let mode = if begun { text(&thread["mode"]) } else { FIRST_MODE };
+        Ok(self.sessions.add(Open::new(text(&thread["id"]), text(&thread["workspace"]), mode)))
+    }
+
+    /// The same, and everything that was said.
+    fn load(&self, params: &Value) -> Result<Value, Refusal> {
+        let open = self.reopen(params)?;
+        let last = self.api.thread(&open.id)?["last_seq"].as_u64().unwrap_or(0);
+        let mut updates = Updates::new(&open.folder, true);
+        if last > 0 {
+            for event in self.api.follow(&open.id, 0)? {
+                let event = event.map_err(|e| Trouble::gone(&e))?;
+                for update in updates.of(&event) {
+                    self.wire.update(&open.id, update);
+                }
+                // What a turn under way adds is not the past.
+                if event.id.is_none_or(|id| id >= last) {
+                    break;
+                }
+            }
+        }
+        Ok(json!({"modes": open.modes(), "configOptions": open.options()}))
+    }
+
+    fn list(&self, params: &Value) -> Result<Value, Refusal> {
+        let (threads, next) = self.api.threads(PAGE, params["cursor"].as_str())?;
+        let wanted = params["cwd"].as_str();
+        let sessions: Vec<Value> = threads
+            .iter()
+            .filter(|thread| wanted.is_none_or(|cwd| text(&thread["workspace"]) == cwd))
+            .map(|thread| {
+                json!({"sessionId": thread["id"], "cwd": thread["workspace"], "title": thread["title"],
+                    "updatedAt": thread["updated_at"]})
+            })
+            .collect();
+        let mut page = json!({"sessions": sessions});
+        if let Some(next) = next {
+            page["nextCursor"] = next.into();
+        }
+        Ok(page)
+    }
+
+    fn prompt(&self, params: &Value) -> Result<Value, Refusal> {
+        let open = self.sessions.named(params)?;
+        let said = prompt::read(&params["prompt"], &open.folder)?;
+        let _busy = open.begin().ok_or_else(|| Refusal::params("a turn is under way in this session"))?;
+        let reason = match turn::command(self, &open, &said.text)? {
+            true => Ok("end_turn"),
+            false => turn::carry(self, &open, said),
+        };
+        // Whatever a turn came to after that: it was stopped.
+        let reason = if open.is_cancelled() { "cancelled" } else { reason? };
+        Ok(json!({"stopReason": reason}))
+    }
+
+    /// Stops the turn of a session, however young it is.
+    fn stop(desk: &Arc<Self>, open: &Arc<Open>) {
+        open.cancel();
+        let (desk, open) = (Arc::clone(desk), Arc::clone(open));
+        std::thread::spawn(move || {
+            while open.is_busy() && open.is_cancelled() {
+                match desk.api.cancel(&open.id) {
+                    Ok(done) if done["cancelled"] != true => std::thread::sleep(AGAIN),
+                    _ => return,
+                }
+            }
+        });
+    }
+
+    /// The editor has gone: nothing goes on behind its back.
+    pub(super) fn leave(&self) {
+        for open in self.sessions.all() {
+            if open.is_busy() {
+                let _ = self.api.cancel(&open.id);
+            }
+        }
+    }
+}
+
+/// Who this is, and what it can do.
+fn introduction() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "agentInfo": {"name": "holon", "title": "Holon", "version": env!("CARGO_PKG_VERSION")},
+        "agentCapabilities": {
+            "loadSession": true,
+            "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
+            "mcpCapabilities": {"http": false, "sse": false},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+        },
+        "authMethods": [],
+    })
+}
+
+/// What can be typed after a slash.
+fn commands() -> Value {
+    let command = |name: &str, description: &str| json!({"name": name, "description": description});
+    json!({"sessionUpdate": "available_commands_update", "availableCommands": [
+        command("diff", "Show what the session changed and did not apply yet"),
+        command("apply", "Bring those changes into the folder, all or nothing"),
+        command("undo", "Take back the last turn"),
+        json!({"name": "tools", "description": "Say what a tool may do in this session: allow, ask, deny, or - as the mode says",
+            "input": {"hint": "NAME allow|ask|deny|-"}}),
+    ]})
+}
+
+impl From<Trouble> for Refusal {
+    fn from(trouble: Trouble) -> Self {
+        let hint = trouble.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let message = format!("{}{hint}", trouble.message);
+        match trouble.code.as_str() {
+            "not_found" => Self::missing(message),
+            "bad_request" | "invalid" | "forbidden" | "too_large" | "turn_running" => Self::params(message),
+            _ => Self::internal(message),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `holon acp`: Holon as an agent of the Agent Client Protocol, for editors.
+
+mod base64;
+mod changes;
+mod desk;
+mod person;
+mod prompt;
+mod session;
+mod turn;
+mod updates;
+mod wire;
+
+use std::io::BufRead;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::threads::{Api, Carrier, Wish};
+
+use desk::Desk;
+use wire::Wire;
+
+const EXAMPLES: &str = "\
+An editor starts it. Zed, in settings.json:
+  \"agent_servers\": { \"Holon\": { \"command\": \"holon\", \"args\": [\"acp\"] } }
+
+The editor's messages come on standard input and ours go to standard output, one JSON object on each line; standard error
+is for people. Sessions are the threads of `holon chat` and `holon serve`.";
+
+/// Be an agent for an editor that speaks the Agent Client Protocol
+///
+/// Editors see two modes, plan and build, with the same walls as everywhere: plan cannot write, and what build changes
+/// stays in a snapshot until you agree to apply it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The model of new sessions [default: chosen (`holon models select`)]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["demo", "replay"])]
+    model: Option<String>,
+    /// Who serves it [default: whoever has a key]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["demo", "replay"])]
+    provider: Option<String>,
+    /// Answer from this cassette instead of a model
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    replay: Option<PathBuf>,
+    /// Answer from a hand-written cassette about a sample repository: no key, no network
+    #[arg(long)]
+    demo: bool,
+    /// After a turn that changed something: ask whether to apply it, or wait for /apply
+    #[arg(long, value_name = "WHEN", default_value = "ask")]
+    apply: Apply,
+}
+
+/// When changes reach the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Apply {
+    /// The editor asks the person after the turn
+    Ask,
+    /// Only with /apply
+    Later,
+}
+
+/// Serves the editor until it closes its end.
+pub(crate) fn run(args: Args, session: &Session) -> Done {
+    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo };
+    let api = Api::new(Carrier::open(session, wish)?);
+    let wire = Arc::new(Wire::new(Box::new(std::io::stdout())));
+    let desk = Arc::new(Desk::new(api, Arc::clone(&wire), args.model, args.apply));
+    for line in std::io::stdin().lock().split(b'\n') {
+        let line = line.map_err(|e| Failure::config(format!("the editor went away: {e}")))?;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            Desk::take(&desk, &line);
+        }
+        if wire.is_closed() {
+            break;
+        }
+    }
+    // Nobody will answer any more; whoever waits for that goes on and finds the same.
+    wire.close();
+    desk.leave();
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,59 @@
+//! `holon adapter`: the native agent as the agent of a container.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use holon_core::event::Body;
+use holon_core::outcome::Outcome;
+use holon_host::contained::{self, Folders};
+
+use crate::Done;
+use crate::session::{self, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  ENTRYPOINT [\"/bin/holon\", \"adapter\"]                 in the recipe of an image
+  holon run --image my/agent:1 --goal \"…\"          a run that uses it
+
+It reads /holon/input, works in /holon/workspace and leaves its artifacts in /holon/output, as every agent does. Its hands
+are in this process: the container is the wall. Exit codes: 0 success, 1 failure, 2 needs a person.";
+
+/// Be the agent in a container: the native one, with the container as the wall
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Answer from this cassette instead of a model
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let folders = Folders::from_env(&session::variable);
+    let secret = session::secrets();
+    // Commands get everything but what is named like a secret.
+    let commands = std::env::vars_os().filter(|(name, _)| !secret.iter().any(|(known, _)| name == known.as_str()));
+    let terminal = session.terminal.clone();
+    let watcher = move |body: Body| match body {
+        Body::MessageDelta { text } => drop(terminal.print(text)),
+        Body::ToolProposed { tool, summary, .. } => {
+            drop(terminal.print(format!("\n> {tool} {}\n", summary.unwrap_or_default())));
+        }
+        Body::Warning { message } => terminal.say(&format!("warning: {message}")),
+        _ => {}
+    };
+    let said = contained::work(
+        &folders,
+        &session::variable,
+        commands.collect(),
+        args.replay.as_deref(),
+        &watcher,
+    )?;
+    if let Some(problem) = &said.problem {
+        session.terminal.say(&format!("holon adapter: {problem}"));
+    }
+    Ok(match said.outcome {
+        Outcome::Success => ExitCode::SUCCESS,
+        Outcome::Failure => ExitCode::FAILURE,
+        Outcome::NeedsHuman => ExitCode::from(2),
+    })
+}

@@ -1,0 +1,130 @@
+//! `holon audit`: the log of everything that was started, and of who overruled what.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use holon_core::manifest::{AuditHead, Manifest};
+use holon_flow::audit::{self, Audit, Verdict};
+
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::table::Table;
+use crate::terminal::{Style, one_line};
+
+/// Look at the audit log and check that it is whole
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Show the entries, the newest last
+    List {
+        /// Only the last ones
+        #[arg(long, value_name = "COUNT", default_value_t = 50)]
+        last: usize,
+        /// As JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every byte of it, against its own chain and against the heads in all manifests
+    Verify {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the log, as it is, to a file or to standard output
+    Export {
+        /// The file; it must not exist
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+}
+
+/// Carries the command out.
+pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+    let places = session.places()?;
+    let log = Audit::of(&places.state);
+    match command {
+        Command::List { last, json } => list(&log, last, json, session),
+        Command::Verify { json } => verify(&log, &places.state, json, session),
+        Command::Export { file } => export(&log, file.as_deref(), session),
+    }
+}
+
+fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
+    let entries = audit::entries(log)?;
+    let shown = &entries[entries.len().saturating_sub(last)..];
+    let mut text = String::new();
+    if json {
+        for entry in shown {
+            text.push_str(&serde_json::to_string(entry).unwrap_or_default());
+            text.push('\n');
+        }
+    } else {
+        let mut table = Table::new(["#", "AT", "WHO", "WHAT", "ABOUT"]);
+        for entry in shown {
+            let note = &entry.note;
+            let about = one_line(&note.detail.to_string(), 100);
+            table.row([&entry.seq.to_string(), &note.at, &note.actor, &note.action, &about]);
+        }
+        text = table.render(session.terminal.stdout);
+    }
+    session.terminal.print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(log: &Audit, state: &Path, json: bool, session: &Session) -> Done {
+    let heads = heads_below(state);
+    let verdict = audit::verify(log, heads)?;
+    let whole = matches!(verdict, Verdict::Whole { .. });
+    let text = if json {
+        format!("{}\n", serde_json::to_string(&verdict).unwrap_or_default())
+    } else {
+        let out = session.terminal.stdout;
+        match &verdict {
+            Verdict::Whole { length, heads, .. } => {
+                let good = out.paint(Style::Green, "whole");
+                format!("{good}: {length} entries, {heads} heads written down elsewhere fit\n")
+            }
+            Verdict::Broken { at, problem } => {
+                format!("{}: entry {at}: {problem}\n", out.paint(Style::Red, "broken"))
+            }
+        }
+    };
+    session.terminal.print(text)?;
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn export(log: &Audit, file: Option<&Path>, session: &Session) -> Done {
+    let bytes = match fs::read(log.path()) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(e) => return Err(Failure::io("read", log.path())(e)),
+    };
+    let Some(path) = file else {
+        session.terminal.print(bytes)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    if path.exists() {
+        return Err(Failure::user(format!("{} exists", path.display()), "name a file that does not"));
+    }
+    fs::write(path, bytes).map_err(Failure::io("write", path))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The heads in the manifests of all runs, those of children included.
+fn heads_below(state: &Path) -> Vec<AuditHead> {
+    let mut heads = Vec::new();
+    let mut workspaces = vec![state.to_owned()];
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    while let Some(folder) = workspaces.pop() {
+        for run in list(&folder).iter().flat_map(|workspace| list(&workspace.join("runs"))) {
+            let read = fs::read(run.join("output/manifest.json")).ok();
+            let manifest = read.and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());
+            heads.extend(manifest.and_then(|manifest| manifest.metadata.audit));
+            workspaces.push(run.join("steps"));
+        }
+    }
+    heads
+}

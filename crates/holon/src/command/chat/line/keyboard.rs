@@ -1,0 +1,290 @@
+//! The terminal a line is typed at: its modes, its bytes, and the drawing of the line.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use super::editor::{Editor, Effect};
+use super::keys::Decoder;
+use super::layout::lay_out;
+use crate::command::chat::signals::Signals;
+
+/// How long the rest of a key may take.
+const KEY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// A signal can come just before the waiting begins, so it never lasts long.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// What stands before a line: as it is shown, and without any colour.
+pub(in super::super) struct Prompt {
+    pub(in super::super) shown: String,
+    pub(in super::super) plain: String,
+}
+
+/// What came of waiting for a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) enum Typed {
+    /// A line.
+    Line(String),
+    /// Ctrl-C with nothing typed.
+    Interrupt,
+    /// No line will come any more.
+    End,
+}
+
+/// The keyboard; the terminal gets its own mode back when this is dropped.
+pub(in super::super) struct Keyboard {
+    original: Termios,
+    /// A terminal that cannot move its cursor gets lines from its own editor.
+    dumb: bool,
+    pending: VecDeque<u8>,
+    signals: Signals,
+}
+
+impl Keyboard {
+    /// Takes standard input over.
+    pub(in super::super) fn take(dumb: bool, signals: Signals) -> io::Result<Self> {
+        let original = tcgetattr(stdin())?;
+        let keyboard = Self { original, dumb, pending: VecDeque::new(), signals };
+        keyboard.rest();
+        Ok(keyboard)
+    }
+
+    /// Between lines: nothing typed is shown, and Ctrl-C is a signal.
+    fn rest(&self) {
+        if self.dumb {
+            return;
+        }
+        let mut modes = self.original.clone();
+        modes.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
+        modes.local_modes |= LocalModes::ISIG;
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+    }
+
+    fn raw(&self) {
+        let mut modes = self.original.clone();
+        modes.make_raw();
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+    }
+
+    /// Waits for a line. `prompt` is asked again after every `toggle`.
+    pub(in super::super) fn line(
+        &mut self,
+        editor: &mut Editor,
+        prompt: &dyn Fn() -> Prompt,
+        toggle: &dyn Fn(),
+    ) -> io::Result<Typed> {
+        self.signals.forget_interrupt();
+        if self.dumb {
+            return self.plain_line(editor, prompt);
+        }
+        self.raw();
+        let typed = self.edited_line(editor, prompt, toggle);
+        let _ = write!(io::stdout(), "\x1b[?2004l").and_then(|()| io::stdout().flush());
+        self.rest();
+        if let Ok(Typed::Line(line)) = &typed {
+            editor.remember(line);
+        }
+        typed
+    }
+
+    fn edited_line(
+        &mut self,
+        editor: &mut Editor,
+        prompt: &dyn Fn() -> Prompt,
+        toggle: &dyn Fn(),
+    ) -> io::Result<Typed> {
+        let mut decoder = Decoder::default();
+        let mut drawing = Drawing::default();
+        write!(io::stdout(), "\x1b[?2004h")?;
+        drawing.draw(editor, &prompt())?;
+        loop {
+            let byte = match self.byte(decoder.is_waiting())? {
+                Waited::Byte(byte) => byte,
+                Waited::Nothing => {
+                    decoder.give_up();
+                    if self.signals.resized() {
+                        drawing.draw(editor, &prompt())?;
+                    }
+                    continue;
+                }
+                Waited::End => {
+                    drawing.leave()?;
+                    return Ok(Typed::End);
+                }
+            };
+            let Some(key) = decoder.push(byte) else { continue };
+            match editor.press(key) {
+                // More is there already: drawing once is enough.
+                Effect::Draw if !self.pending.is_empty() => {}
+                Effect::Draw => drawing.draw(editor, &prompt())?,
+                Effect::Toggle => {
+                    toggle();
+                    drawing.draw(editor, &prompt())?;
+                }
+                Effect::Clear => {
+                    write!(io::stdout(), "\x1b[H\x1b[2J")?;
+                    drawing = Drawing::default();
+                    drawing.draw(editor, &prompt())?;
+                }
+                Effect::Suspend => {
+                    drawing.leave()?;
+                    self.suspend();
+                    drawing = Drawing::default();
+                    drawing.draw(editor, &prompt())?;
+                }
+                Effect::Submit(line) => {
+                    drawing.finish(&line, &prompt())?;
+                    return Ok(Typed::Line(line));
+                }
+                Effect::Interrupt => {
+                    drawing.leave()?;
+                    return Ok(Typed::Interrupt);
+                }
+                Effect::End => {
+                    drawing.leave()?;
+                    return Ok(Typed::End);
+                }
+            }
+        }
+    }
+
+    /// Hands the terminal back until the shell says to go on.
+    fn suspend(&self) {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.original);
+        let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TSTP);
+        self.raw();
+    }
+
+    fn plain_line(&mut self, editor: &mut Editor, prompt: &dyn Fn() -> Prompt) -> io::Result<Typed> {
+        write!(io::stdout(), "{}", prompt().plain)?;
+        io::stdout().flush()?;
+        let mut line = Vec::new();
+        loop {
+            match self.byte(false)? {
+                Waited::Byte(b'\n') => {
+                    let line = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+                    editor.remember(&line);
+                    return Ok(Typed::Line(line));
+                }
+                Waited::Byte(byte) => line.push(byte),
+                Waited::Nothing if self.signals.interrupted() => {
+                    writeln!(io::stdout())?;
+                    return Ok(Typed::Interrupt);
+                }
+                Waited::Nothing => {}
+                Waited::End => return Ok(Typed::End),
+            }
+        }
+    }
+
+    /// The next byte, or that there is none for the moment.
+    fn byte(&mut self, in_a_key: bool) -> io::Result<Waited> {
+        if let Some(byte) = self.pending.pop_front() {
+            return Ok(Waited::Byte(byte));
+        }
+        if self.signals.must_end() {
+            return Ok(Waited::End);
+        }
+        let input = stdin();
+        let wait = if in_a_key { KEY } else { WAIT };
+        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Waited::Nothing),
+            Ok(_) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let mut buffer = [0_u8; 4096];
+        match rustix::io::read(input, &mut buffer) {
+            Ok(0) | Err(rustix::io::Errno::IO) => Ok(Waited::End),
+            Ok(read) => {
+                self.pending.extend(&buffer[..read]);
+                Ok(self.pending.pop_front().map_or(Waited::Nothing, Waited::Byte))
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(Waited::Nothing),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.original);
+    }
+}
+
+enum Waited {
+    Byte(u8),
+    Nothing,
+    End,
+}
+
+/// What is drawn at the moment.
+#[derive(Default)]
+struct Drawing {
+    /// The row of the cursor below the prompt's.
+    row: usize,
+    /// Rows between the cursor and the last one.
+    below: usize,
+}
+
+impl Drawing {
+    fn draw(&mut self, editor: &Editor, prompt: &Prompt) -> io::Result<()> {
+        let (text, at) = editor.text();
+        let layout = lay_out(columns_of(&prompt.plain), text, at, columns());
+        let mut out = self.begin();
+        out.push_str(&prompt.shown);
+        out.push_str(&layout.body);
+        self.row = layout.cursor.0;
+        self.below = layout.last - layout.cursor.0;
+        if self.below > 0 {
+            out.push_str(&format!("\x1b[{}A", self.below));
+        }
+        out.push('\r');
+        if layout.cursor.1 > 0 {
+            out.push_str(&format!("\x1b[{}C", layout.cursor.1));
+        }
+        write(&out)
+    }
+
+    /// The line as it was sent, for the record.
+    fn finish(&mut self, line: &str, prompt: &Prompt) -> io::Result<()> {
+        let text: Vec<char> = line.chars().collect();
+        let layout = lay_out(columns_of(&prompt.plain), &text, text.len(), columns());
+        let mut out = self.begin();
+        out.push_str(&prompt.shown);
+        out.push_str(&layout.body);
+        out.push_str("\r\n");
+        write(&out)
+    }
+
+    /// Below everything that is drawn.
+    fn leave(&mut self) -> io::Result<()> {
+        let down = if self.below > 0 { format!("\x1b[{}B", self.below) } else { String::new() };
+        write(&format!("{down}\r\n"))
+    }
+
+    /// To the beginning of the prompt, and nothing after it.
+    fn begin(&self) -> String {
+        let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
+        format!("{up}\r\x1b[J")
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn columns() -> usize {
+    let size = tcgetwinsize(rustix::stdio::stdout()).map(|size| usize::from(size.ws_col));
+    size.ok().filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+fn columns_of(text: &str) -> usize {
+    use unicode_width::UnicodeWidthStr;
+    text.width()
+}

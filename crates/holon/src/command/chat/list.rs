@@ -1,0 +1,66 @@
+//! The threads there are.
+
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use super::view::text;
+use crate::Done;
+use crate::failure::Failure;
+use crate::show::amount;
+use crate::terminal::{Style, Terminal, one_line};
+use crate::threads::{Api, Trouble};
+
+/// Threads that a list shows at most.
+const MOST: usize = 200;
+
+/// Prints the threads, those about one folder only if it is named.
+pub(super) fn run(api: &Api, workspace: Option<&str>, json: bool, terminal: &Terminal) -> Done {
+    let mut out = String::new();
+    for thread in of(api, workspace)? {
+        if json {
+            out.push_str(&format!("{thread}\n"));
+        } else {
+            out.push_str(&row(&thread, terminal));
+        }
+    }
+    if out.is_empty() && !json {
+        terminal.say("there are no threads yet: `holon chat` begins one");
+    }
+    terminal.print(out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The threads about a folder, the latest first.
+pub(super) fn of(api: &Api, workspace: Option<&str>) -> Result<Vec<Value>, Trouble> {
+    let (mut threads, _) = api.threads(MOST, None)?;
+    threads.retain(|thread| workspace.is_none_or(|workspace| text(&thread["workspace"]) == workspace));
+    Ok(threads)
+}
+
+/// The latest thread about a folder.
+pub(super) fn last(api: &Api, workspace: &str) -> Result<String, Failure> {
+    let threads = of(api, Some(workspace))?;
+    let last = threads.first().map(|thread| text(&thread["id"]).to_owned());
+    last.ok_or_else(|| {
+        Failure::user(format!("there is no thread about {workspace}"), "leave --thread out to begin one")
+    })
+}
+
+/// A line for a person: name, state, what it is about, how long it is, where.
+pub(super) fn row(thread: &Value, terminal: &Terminal) -> String {
+    let title = thread["title"].as_str().unwrap_or("(no title)");
+    let turns = amount::count(thread["turns_count"].as_u64().unwrap_or(0), "turn");
+    let day = text(&thread["updated_at"]).get(..10).unwrap_or_default();
+    let state = match text(&thread["state"]) {
+        "idle" => String::new(),
+        state => format!(" {}", terminal.stdout.paint(Style::Yellow, state)),
+    };
+    let more = format!("{day}, {turns}, {}", one_line(text(&thread["workspace"]), 60));
+    format!(
+        "{}  {}{state}  {}\n",
+        terminal.stdout.paint(Style::Cyan, text(&thread["id"])),
+        one_line(title, 60),
+        terminal.stdout.paint(Style::Dim, &more)
+    )
+}

@@ -1,0 +1,73 @@
+//! Where pieces go: the terminal of a person, or the two streams of a script.
+
+use std::io::{self, Write};
+
+use super::view::Piece;
+use crate::terminal::{Style, Terminal, one_line};
+
+/// Writes pieces as they come.
+pub(super) struct Screen {
+    terminal: Terminal,
+    /// Whether a person sits there; then everything is on standard output.
+    person: bool,
+    /// Whether a status is shown at the moment.
+    status: bool,
+}
+
+impl Screen {
+    pub(super) fn new(terminal: &Terminal, person: bool) -> Self {
+        Self { terminal: terminal.clone(), person, status: false }
+    }
+
+    /// The stream that answers are written to.
+    pub(super) fn stream(&self) -> crate::terminal::Stream {
+        self.terminal.stdout
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.terminal.width
+    }
+
+    /// Shows pieces; `false` when nobody reads any more.
+    pub(super) fn show(&mut self, pieces: &[Piece]) -> bool {
+        pieces.iter().all(|piece| self.piece(piece).is_ok())
+    }
+
+    /// Shows a line.
+    pub(super) fn line(&mut self, text: &str) {
+        let _ = self.piece(&Piece::Aside(text.to_owned()));
+    }
+
+    /// Shows a line in a style.
+    pub(super) fn styled(&mut self, style: Style, text: &str) {
+        let text = self.side().paint(style, text);
+        self.line(&text);
+    }
+
+    fn side(&self) -> crate::terminal::Stream {
+        if self.person { self.terminal.stdout } else { self.terminal.stderr }
+    }
+
+    fn piece(&mut self, piece: &Piece) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if std::mem::take(&mut self.status) {
+            out.write_all(b"\r\x1b[K")?;
+        }
+        match piece {
+            Piece::Answer(text) => out.write_all(text.as_bytes())?,
+            Piece::Aside(text) if self.person => writeln!(out, "{text}")?,
+            Piece::Aside(text) => {
+                // The answer so far comes first where both are the same terminal.
+                out.flush()?;
+                let _ = writeln!(io::stderr().lock(), "{text}");
+            }
+            Piece::Status(text) if self.person && self.terminal.live_terminal() => {
+                let text = one_line(text, self.terminal.width.saturating_sub(1));
+                write!(out, "{}", self.terminal.stdout.paint(Style::Dim, &text))?;
+                self.status = true;
+            }
+            Piece::Status(_) => {}
+        }
+        out.flush()
+    }
+}

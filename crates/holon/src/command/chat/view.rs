@@ -1,0 +1,253 @@
+//! What a person sees of a turn's events, without a terminal.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::markdown::Markdown;
+use crate::show::{amount, supervisor};
+use crate::terminal::{Stream, Style, one_line, visible};
+use crate::threads::Event;
+
+/// Something to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Words of the answer, as they come.
+    Answer(String),
+    /// A line beside the answer.
+    Aside(String),
+    /// What goes on at the moment; it goes away with the next piece.
+    Status(String),
+}
+
+/// Turns events into pieces; keeps what the end of a turn has to know.
+pub(super) struct View {
+    stream: Stream,
+    width: usize,
+    markdown: Markdown,
+    /// What calls are about, until they end.
+    calls: HashMap<String, String>,
+    todos: Value,
+    /// Whether events of former turns are shown.
+    pub(super) past: bool,
+    /// The number of the last event.
+    pub(super) seq: u64,
+    /// What waits for a person.
+    pub(super) interrupt: Option<Value>,
+    /// The code of the error that ended the turn.
+    pub(super) error: Option<String>,
+}
+
+impl View {
+    pub(super) fn new(stream: Stream, width: usize) -> Self {
+        Self {
+            stream,
+            width,
+            markdown: Markdown::new(stream),
+            calls: HashMap::new(),
+            todos: Value::Null,
+            past: false,
+            seq: 0,
+            interrupt: None,
+            error: None,
+        }
+    }
+
+    /// What is to be shown of an event.
+    pub(super) fn pieces(&mut self, event: &Event) -> Vec<Piece> {
+        self.seq = event.id.unwrap_or(self.seq);
+        let data = &event.data;
+        if event.name == "message" {
+            return self.words(data);
+        }
+        let mut pieces = Vec::new();
+        match event.name.as_str() {
+            "turn" => pieces.extend(self.turn(data)),
+            "round" => pieces.push(Piece::Status("…".to_owned())),
+            "reasoning" => pieces.push(Piece::Status("thinking…".to_owned())),
+            "tool_start" => pieces.extend(self.started(data)),
+            "tool_end" => pieces.push(self.ended(data)),
+            "interrupt" => self.interrupt = Some(data.clone()),
+            "graph" => pieces.extend(self.plan(data)),
+            "supervisor" => {
+                let line = supervisor::line(&data["record"]);
+                pieces.extend(line.map(|line| self.dim(&visible(&line))));
+            }
+            "note" => pieces.extend(self.note(data)),
+            "error" => {
+                self.error = Some(text(&data["code"]).to_owned());
+                let words = self.stream.paint(Style::Red, &visible(text(&data["message"])));
+                pieces.push(Piece::Aside(words));
+            }
+            _ => {}
+        }
+        // What is not shown does not break into the answer.
+        let parts = ["turn", "round", "tool_start", "tool_end", "interrupt", "done"];
+        if !pieces.is_empty() || parts.contains(&event.name.as_str()) {
+            let rest = self.markdown.finish();
+            if !rest.is_empty() {
+                pieces.insert(0, Piece::Answer(rest));
+            }
+        }
+        pieces
+    }
+
+    fn words(&mut self, data: &Value) -> Vec<Piece> {
+        if data["restart"] == true {
+            let rest = self.markdown.finish();
+            let again = self.dim("the connection broke; the answer starts again");
+            return vec![Piece::Answer(rest), again];
+        }
+        vec![Piece::Answer(self.markdown.push(text(&data["text"])))]
+    }
+
+    fn turn(&mut self, data: &Value) -> Vec<Piece> {
+        (self.interrupt, self.error) = (None, None);
+        if !self.past {
+            return Vec::new();
+        }
+        let mode = visible(text(&data["mode"]));
+        if data["resumed"] == true {
+            let answers = data["answers"].as_array().into_iter().flatten();
+            return answers
+                .map(|answer| self.dim(&format!("answered: {}", self.line(text(answer), 10))))
+                .collect();
+        }
+        let said = visible(text(&data["message"]));
+        vec![Piece::Aside(self.stream.paint(Style::Bold, &format!("{mode}> {said}")))]
+    }
+
+    fn started(&mut self, data: &Value) -> Option<Piece> {
+        let about = format!("{} {}", text(&data["tool"]), text(&data["summary"]));
+        let about = self.line(about.trim(), 30);
+        let call = text(&data["call"]).to_owned();
+        match text(&data["decision"]) {
+            "deny" => {
+                let mark = self.stream.paint(Style::Red, "⊘");
+                let reason = self.line(text(&data["reason"]), 40);
+                Some(Piece::Aside(format!(
+                    "{mark} {about}  {}",
+                    self.stream.paint(Style::Dim, &format!("denied: {reason}"))
+                )))
+            }
+            "ask" => {
+                self.calls.insert(call, about);
+                None
+            }
+            _ => {
+                let status = format!("▸ {about}");
+                let asked = text(&data["rule"]) == "person";
+                self.calls.insert(call, if asked { format!("{about}  (you allowed it)") } else { about });
+                Some(Piece::Status(status))
+            }
+        }
+    }
+
+    fn ended(&mut self, data: &Value) -> Piece {
+        let known = self.calls.remove(text(&data["call"]));
+        let about = known.unwrap_or_else(|| self.line(text(&data["tool"]), 30));
+        let ok = data["ok"] == true && data["exit_code"].as_i64().unwrap_or(0) == 0;
+        let mark =
+            if ok { self.stream.paint(Style::Green, "✓") } else { self.stream.paint(Style::Red, "✗") };
+        let mut facts = Vec::new();
+        if let Some(code) = data["exit_code"].as_i64() {
+            facts.push(format!("exit {code}"));
+        } else if data["ok"] != true {
+            facts.push(self.line(text(&data["summary"]), 40));
+        }
+        facts.push(amount::millis(data["duration_ms"].as_u64().unwrap_or(0)));
+        facts.retain(|fact| !fact.is_empty());
+        Piece::Aside(format!("{mark} {about}  {}", self.stream.paint(Style::Dim, &facts.join(", "))))
+    }
+
+    fn plan(&mut self, data: &Value) -> Vec<Piece> {
+        let todos = &data["todos"];
+        if !todos.is_array() || *todos == self.todos {
+            return Vec::new();
+        }
+        self.todos = todos.clone();
+        let entries = todos.as_array().into_iter().flatten();
+        entries
+            .map(|todo| {
+                let mark = match text(&todo["status"]) {
+                    "done" => "[x]",
+                    "doing" => "[>]",
+                    _ => "[ ]",
+                };
+                self.dim(&format!("  {mark} {}", self.line(text(&todo["text"]), 8)))
+            })
+            .collect()
+    }
+
+    fn note(&self, data: &Value) -> Option<Piece> {
+        let words = visible(text(&data["text"]));
+        Some(match text(&data["kind"]) {
+            "waiting" => Piece::Status(one_line(&words, self.width)),
+            "warning" => Piece::Aside(self.stream.paint(Style::Yellow, &words)),
+            "compacted" => self.dim(&format!("the conversation was shortened ({words} tokens)")),
+            "applied" if self.past => self.dim(&format!("applied: {}", words.replace('\n', ", "))),
+            "undone" if self.past => self.dim(&format!("taken back: {words}")),
+            _ => return None,
+        })
+    }
+
+    fn dim(&self, words: &str) -> Piece {
+        Piece::Aside(self.stream.paint(Style::Dim, words))
+    }
+
+    /// On one line, with so many columns left for other things.
+    fn line(&self, words: &str, other: usize) -> String {
+        one_line(words, self.width.saturating_sub(other).max(20))
+    }
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(events: &[(&str, Value)]) -> Vec<Piece> {
+        let mut view = View::new(Stream { tty: true, colour: false }, 60);
+        let event =
+            |(name, data): &(&str, Value)| Event { id: None, name: (*name).into(), data: data.clone() };
+        events.iter().flat_map(|told| view.pieces(&event(told))).collect()
+    }
+
+    #[test]
+    fn a_call_is_one_line() {
+        let start =
+            json!({"call": "1-1", "tool": "execute", "summary": "ls \u{1b}[2J\nx", "decision": "allow"});
+        let end = json!({"call": "1-1", "tool": "execute", "ok": true, "exit_code": 0, "duration_ms": 1234});
+        assert_eq!(
+            shown(&[("tool_start", start), ("tool_end", end)]),
+            [
+                Piece::Status("▸ execute ls \u{fffd}[2J x".into()),
+                Piece::Aside("✓ execute ls \u{fffd}[2J x  exit 0, 1.2 s".into())
+            ]
+        );
+        let denied = json!({"call": "1-1", "tool": "write_file", "summary": "x", "decision": "deny", "reason": "plan"});
+        assert_eq!(shown(&[("tool_start", denied)]), [Piece::Aside("⊘ write_file x  denied: plan".into())]);
+    }
+
+    #[test]
+    fn words_end_before_anything_else_is_said() {
+        let pieces = shown(&[
+            ("message", json!({"text": "half"})),
+            ("title", json!({"title": "t"})),
+            ("message", json!({"text": " a line"})),
+            ("error", json!({"message": "no\u{7}", "code": "model"})),
+        ]);
+        let expect = [
+            Piece::Answer("half".into()),
+            Piece::Answer(" a line".into()),
+            Piece::Answer("\n".into()),
+            Piece::Aside("no\u{fffd}".into()),
+        ];
+        assert_eq!(pieces, expect);
+    }
+}

@@ -1,0 +1,66 @@
+//! `holon "goal"`: the shortest way to say what is wanted.
+
+use std::ffi::OsString;
+use std::io::{BufRead, IsTerminal, Write};
+
+use crate::session::Session;
+use crate::terminal::Style;
+
+/// A goal in place of a command becomes the run it stands for. Only words with a space between them are a goal: a single
+/// one is far more often a command that was mistyped.
+pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
+    let is_flag = |arg: &OsString| arg.to_string_lossy().starts_with('-');
+    let Some(at) = args.iter().skip(1).position(|arg| !is_flag(arg)).map(|at| at + 1) else { return args };
+    if is_goal(&args[at]) {
+        args.splice(at..at, ["run", "--mode", "orchestrate", "--goal"].map(OsString::from));
+    }
+    args
+}
+
+fn is_goal(arg: &OsString) -> bool {
+    arg.to_str().is_some_and(|text| text.trim().contains(char::is_whitespace))
+}
+
+/// Asks the person at the terminal what is wanted; nothing typed means nothing wanted.
+pub(crate) fn ask(session: &Session) -> Option<Vec<OsString>> {
+    let there = session.terminal.stdout.tty && session.terminal.stderr.tty && std::io::stdin().is_terminal();
+    if !there {
+        return None;
+    }
+    let prompt = session.terminal.stderr.paint(Style::Bold, "What shall be done?");
+    let _ = write!(std::io::stderr().lock(), "{prompt} ");
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+    let goal = line.trim();
+    if read == 0 || goal.is_empty() {
+        return None;
+    }
+    Some(["holon", "run", "--mode", "orchestrate", "--goal", goal].map(OsString::from).to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(args: &[&str]) -> Vec<String> {
+        let args = args.iter().map(OsString::from).collect();
+        spelled_out(args).into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_sentence_is_a_goal_and_a_word_is_a_command() {
+        let check = |args: &[&str], expected: &[&str]| assert_eq!(spelled(args), expected, "{args:?}");
+        check(
+            &["holon", "Mend the parser", "--json"],
+            &["holon", "run", "--mode", "orchestrate", "--goal", "Mend the parser", "--json"],
+        );
+        check(
+            &["holon", "--no-color", "a b"],
+            &["holon", "--no-color", "run", "--mode", "orchestrate", "--goal", "a b"],
+        );
+        check(&["holon", "rnu"], &["holon", "rnu"]);
+        check(&["holon", "run", "--goal", "a b"], &["holon", "run", "--goal", "a b"]);
+        check(&["holon"], &["holon"]);
+        check(&["holon", "ask", "a b"], &["holon", "ask", "a b"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! `holon run --mode orchestrate`, which is what `holon "goal"` and `holon improve` become.
+
+use std::path::PathBuf;
+
+use holon_core::manifest::EthicsOverride;
+use holon_flow::orchestrate::conscience::Conscience;
+use holon_flow::orchestrate::{Commission, Orchestrator};
+use holon_flow::{Dispatcher, FlowError};
+use holon_host::store::RunFolder;
+use holon_host::{Finished, RunRequest};
+
+use super::composite::{current_folder, saved};
+use super::{Args, conclude, host_in, report};
+use crate::Done;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::tree::Tree;
+use crate::stop;
+
+/// Starts an orchestration.
+pub(super) fn start(args: Args, session: &Session) -> Done {
+    let base = current_folder()?;
+    let kept = saved(&base);
+    let way = Way::of(&args)?;
+    let publish = args.publish.clone();
+    let finished = way.go(RunRequest::from(args), base, session, |orchestrator, commission| {
+        orchestrator.start(kept, commission)
+    })?;
+    report(&finished, way.json, session)?;
+    conclude(&finished, publish, way.json, session)
+}
+
+/// Goes on with one.
+pub(super) fn resume(
+    folder: RunFolder,
+    request: RunRequest,
+    base: PathBuf,
+    args: &Args,
+    session: &Session,
+) -> Done {
+    if args.gate.is_some() {
+        return Err(Failure::user("--gate is for flows", "leave it out; there is no gate to open here"));
+    }
+    let way = Way::of(args)?;
+    let message = args.message.clone();
+    let finished = way.go(request, base, session, |orchestrator, commission| {
+        orchestrator.resume(folder, message, commission)
+    })?;
+    report(&finished, way.json, session)?;
+    conclude(&finished, args.publish.clone(), way.json, session)
+}
+
+/// How this time's is carried out and shown.
+struct Way {
+    json: bool,
+    quiet: bool,
+    ethics_override: Option<EthicsOverride>,
+}
+
+impl Way {
+    fn of(args: &Args) -> Result<Self, Failure> {
+        let ethics_override = args.override_ethics.as_deref().map(overruling).transpose()?;
+        Ok(Self { json: args.json, quiet: args.quiet, ethics_override })
+    }
+
+    fn go(
+        &self,
+        request: RunRequest,
+        base: PathBuf,
+        session: &Session,
+        work: impl FnOnce(&Orchestrator<'_>, Commission<'_>) -> Result<Finished, FlowError>,
+    ) -> Result<Finished, Failure> {
+        let places = session.places()?;
+        let dispatcher = Dispatcher::new(places.clone());
+        let cancel = stop::on_signals()?;
+        let mut view = Tree::new(&session.terminal, self.json, self.quiet);
+        let conscience = Conscience { strict: true, home: places.home.clone() };
+        let orchestrator =
+            Orchestrator { places, host: &host_in, dispatcher: &dispatcher, conscience: &conscience };
+        let commission = Commission {
+            request,
+            base,
+            ethics_override: self.ethics_override.clone(),
+            sink: &mut view,
+            cancel: &cancel,
+        };
+        let finished = work(&orchestrator, commission);
+        drop(view);
+        Ok(finished?)
+    }
+}
+
+/// Who overrules an assessment, and why; both are written down.
+fn overruling(reason: &str) -> Result<EthicsOverride, Failure> {
+    if reason.trim().chars().count() < 8 {
+        return Err(Failure::user(
+            "--override-ethics needs a reason",
+            "say in a sentence why the result may go out; it is written to the audit log",
+        ));
+    }
+    let terminal = rustix::termios::ttyname(rustix::stdio::stdin(), Vec::new())
+        .or_else(|_| rustix::termios::ttyname(rustix::stdio::stderr(), Vec::new()));
+    Ok(EthicsOverride {
+        reason: reason.trim().to_owned(),
+        uid: rustix::process::getuid().as_raw(),
+        terminal: terminal.ok().map(|name| name.to_string_lossy().into_owned()),
+    })
+}

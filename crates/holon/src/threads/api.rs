@@ -1,0 +1,206 @@
+//! The calls of the API that the terminal and editors make.
+
+use std::os::unix::net::UnixStream;
+
+use serde_json::{Value, json};
+
+use super::carrier::Carrier;
+use super::http::{Body, Events, send};
+use super::language;
+use crate::failure::Failure;
+use crate::session;
+
+/// The API of whoever carries the threads.
+pub(crate) struct Api {
+    carrier: Carrier,
+    language: &'static str,
+}
+
+/// Why a call came to nothing.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// What to act on; `gone` when nobody answered.
+    pub(crate) code: String,
+    /// What to read.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+    /// The paths it is about.
+    pub(crate) paths: Vec<String>,
+}
+
+/// What a call gives back.
+type Answer<T> = Result<T, Trouble>;
+
+impl Api {
+    pub(crate) fn new(carrier: Carrier) -> Self {
+        Self { carrier, language: language::wanted(&session::variable) }
+    }
+
+    /// Who carries the threads.
+    pub(crate) fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    /// Makes a thread about a folder.
+    pub(crate) fn create(&self, workspace: &str, model: Option<&str>) -> Answer<Value> {
+        let mut body = json!({"workspace": workspace});
+        if let Some(model) = model {
+            body["model"] = model.into();
+        }
+        self.call("POST", "/api/threads", &Body::Json(&body))
+    }
+
+    /// A page of threads, the latest first, and where the next one begins.
+    pub(crate) fn threads(&self, limit: usize, before: Option<&str>) -> Answer<(Vec<Value>, Option<String>)> {
+        let before = before.map(|cursor| format!("&before={}", escaped(cursor))).unwrap_or_default();
+        let page = self.call("GET", &format!("/api/threads?limit={limit}{before}"), &Body::None)?;
+        let next = page["next"].as_str().map(str::to_owned);
+        Ok((page["threads"].as_array().cloned().unwrap_or_default(), next))
+    }
+
+    /// A thread with its turns.
+    pub(crate) fn thread(&self, id: &str) -> Answer<Value> {
+        self.call("GET", &format!("/api/threads/{}", escaped(id)), &Body::None)
+    }
+
+    /// Says something.
+    pub(crate) fn say(
+        &self,
+        id: &str,
+        message: &str,
+        mode: &str,
+        files: &[String],
+    ) -> Answer<Events<UnixStream>> {
+        let mut body = json!({"message": message, "mode": mode});
+        if !files.is_empty() {
+            body["files"] = json!(files);
+        }
+        self.stream("POST", &format!("/api/chat/{}", escaped(id)), &Body::Json(&body))
+    }
+
+    /// Answers what a turn waits for.
+    pub(crate) fn resume(
+        &self,
+        id: &str,
+        interrupt: &str,
+        answers: &[String],
+        decisions: &[Value],
+    ) -> Answer<Events<UnixStream>> {
+        let body = json!({"interrupt_id": interrupt, "answers": answers, "decisions": decisions});
+        self.stream("POST", &format!("/api/chat/{}/resume", escaped(id)), &Body::Json(&body))
+    }
+
+    /// Follows a thread from an event on.
+    pub(crate) fn follow(&self, id: &str, after: u64) -> Answer<Events<UnixStream>> {
+        self.stream("GET", &format!("/api/chat/{}/events?after={after}", escaped(id)), &Body::None)
+    }
+
+    /// Stops a turn, or stops waiting for a person.
+    pub(crate) fn cancel(&self, id: &str) -> Answer<Value> {
+        self.call("POST", &format!("/api/chat/{}/cancel", escaped(id)), &Body::Json(&json!({})))
+    }
+
+    /// What a thread changed.
+    pub(crate) fn diff(&self, id: &str) -> Answer<Value> {
+        self.call("GET", &format!("/api/threads/{}/diff", escaped(id)), &Body::None)
+    }
+
+    /// Brings it into the workspace.
+    pub(crate) fn apply(&self, id: &str, allow_sensitive: bool) -> Answer<Value> {
+        let body = json!({"allow_sensitive": allow_sensitive});
+        self.call("POST", &format!("/api/threads/{}/apply", escaped(id)), &Body::Json(&body))
+    }
+
+    /// Takes turns back.
+    pub(crate) fn undo(&self, id: &str, turn: Option<u64>) -> Answer<Value> {
+        let body = turn.map_or_else(|| json!({}), |turn| json!({"turn": turn}));
+        self.call("POST", &format!("/api/threads/{}/undo", escaped(id)), &Body::Json(&body))
+    }
+
+    /// Replaces the verdicts for single tools.
+    pub(crate) fn set_tools(&self, id: &str, tools: &Value) -> Answer<Value> {
+        let body = json!({"tools": tools});
+        self.call("PUT", &format!("/api/threads/{}/tools", escaped(id)), &Body::Json(&body))
+    }
+
+    /// Hands a file over, to be named with a message.
+    pub(crate) fn upload(&self, name: &str, bytes: &[u8]) -> Answer<String> {
+        let made = self.call("POST", &format!("/api/files?name={}", escaped(name)), &Body::Bytes(bytes))?;
+        Ok(made["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Body<'_>) -> Answer<Value> {
+        let answer = self.carrier.connect().and_then(|s| send(s, method, path, self.language, body));
+        let answer = answer.map_err(|e| Trouble::gone(&e))?;
+        let status = answer.status;
+        let value = answer.json().map_err(|e| Trouble::gone(&e))?;
+        if status < 400 { Ok(value) } else { Err(Trouble::told(&value)) }
+    }
+
+    fn stream(&self, method: &str, path: &str, body: &Body<'_>) -> Answer<Events<UnixStream>> {
+        let answer = self.carrier.connect().and_then(|s| send(s, method, path, self.language, body));
+        let answer = answer.map_err(|e| Trouble::gone(&e))?;
+        if answer.status < 400 {
+            return Ok(answer.events());
+        }
+        Err(Trouble::told(&answer.json().map_err(|e| Trouble::gone(&e))?))
+    }
+}
+
+impl Trouble {
+    /// Nobody answered, or not to the end.
+    pub(crate) fn gone(e: &std::io::Error) -> Self {
+        Self {
+            code: "gone".to_owned(),
+            message: format!("the Holon that carried this thread has gone ({e})"),
+            hint: Some("nothing that was stored is lost: say something, and this one goes on".to_owned()),
+            paths: Vec::new(),
+        }
+    }
+
+    fn told(problem: &Value) -> Self {
+        let text = |name: &str| problem[name].as_str().map(str::to_owned);
+        let paths = problem["paths"].as_array().into_iter().flatten();
+        Self {
+            code: text("code").unwrap_or_default(),
+            message: text("message").unwrap_or_else(|| "it was refused".to_owned()),
+            hint: text("hint"),
+            paths: paths.filter_map(|path| path.as_str().map(str::to_owned)).collect(),
+        }
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        let usage =
+            ["bad_request", "not_found", "forbidden", "invalid", "invalid_mode", "wider", "too_large"];
+        let hint = trouble.hint.clone().unwrap_or_default();
+        if usage.contains(&trouble.code.as_str()) {
+            let hint =
+                if hint.is_empty() { "`holon chat --list` names the threads".to_owned() } else { hint };
+            return Self::user(trouble.message, hint);
+        }
+        let failure = Self::config(trouble.message);
+        if hint.is_empty() { failure } else { failure.hint(hint) }
+    }
+}
+
+/// Text as part of a path.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_part_of_a_path() {
+        assert_eq!(escaped("t-0a_b.c"), "t-0a_b.c");
+        assert_eq!(escaped("../x?y=é"), "..%2Fx%3Fy%3D%C3%A9");
+    }
+}

@@ -1,0 +1,36 @@
+//! What cannot be done is refused with a code, and never with silence.
+
+use std::io::{BufRead, BufReader, Write};
+
+use serde_json::{Value, json};
+
+use crate::editor::Stage;
+
+#[test]
+fn wrong_messages_get_the_codes_of_the_protocol() {
+    let stage = Stage::new("- text: never\n");
+    let (mut there, back, running) = stage.start("");
+    let mut lines = BufReader::new(back).lines();
+    let mut check = |message: &str, code: i64| {
+        writeln!(there, "{message}").unwrap();
+        let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["error"]["code"], code, "{message}: {answer}");
+    };
+    let request = |method: &str, params: Value| {
+        json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string()
+    };
+    check("{", -32700);
+    check("[]", -32600);
+    check(&request("session/fly", json!({})), -32601);
+    check(&request("session/new", json!({"cwd": "relative"})), -32602);
+    check(&request("session/new", json!({"cwd": "/nowhere/at/all"})), -32602);
+    check(&request("session/prompt", json!({"sessionId": "t-0", "prompt": []})), -32002);
+    check(&request("session/load", json!({"sessionId": "t-00000000000000000000", "cwd": "/"})), -32002);
+    check(&request("session/set_mode", json!({"sessionId": "../x", "modeId": "plan"})), -32002);
+    // Notifications that mean nothing are no reason to say anything.
+    writeln!(there, "{}", json!({"jsonrpc": "2.0", "method": "$/unknown"})).unwrap();
+    writeln!(there).unwrap();
+    drop(there);
+    running.wait().assert_code(0);
+    assert!(stage.asked().is_empty());
+}

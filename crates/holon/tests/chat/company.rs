@@ -1,0 +1,60 @@
+//! Several programs, the same threads: whoever was first carries them, and others are its guests.
+
+use holon_testkit::Running;
+use rustix::process::Signal;
+
+use crate::stage::Stage;
+
+fn serving(stage: &Stage) -> Running {
+    let root = stage.repo.path().to_str().unwrap().to_owned();
+    let mut server = stage.holon(&["serve", "--listen", "127.0.0.1:0", "--root", &root]).spawn();
+    server.wait_for_text("holon is at ");
+    server
+}
+
+#[test]
+fn a_chat_is_the_guest_of_a_server() {
+    let stage = Stage::new("- text: From the page's server.\n");
+    let server = serving(&stage);
+    let mut terminal = stage.talk("");
+    terminal.shows("another Holon carries the threads");
+    terminal.says("build> ", "hello");
+    terminal.shows("From the page's server.");
+    terminal.says("build> ", "/quit");
+    terminal.ends().assert_code(0);
+    server.signal(Signal::TERM);
+    server.wait().assert_code(0);
+    // The same threads, without it.
+    let list = stage.run(&["chat", "--list"]);
+    assert_eq!(list.stdout.lines().count(), 1, "{}", list.stdout);
+}
+
+#[test]
+fn a_guest_goes_on_when_its_host_has_gone() {
+    let stage =
+        Stage::new("- reply: [{ text: half }, { delay: 50s }, { text: never }]\n- text: On my own.\n");
+    let server = serving(&stage);
+    let mut terminal = stage.talk("");
+    terminal.says("build> ", "hello");
+    terminal.shows("half");
+    drop(server.kill());
+    terminal.says("build> ", "still there?");
+    terminal.shows("On my own.");
+    terminal.says("build> ", "/quit");
+    terminal.ends().assert_code(0);
+    stage.env.assert_nothing_left();
+}
+
+#[test]
+fn a_cassette_is_not_answered_by_somebody_else() {
+    let stage = Stage::new("- text: x\n");
+    let tape = stage.env.write("work/tape.yaml", "- text: from the tape\n");
+    let tape = tape.to_str().unwrap();
+    let alone = stage.run(&["chat", "--replay", tape, "-m", "hi"]);
+    alone.assert_code(0);
+    assert_eq!(alone.stdout, "from the tape\n");
+    let _server = serving(&stage);
+    let output = stage.run(&["chat", "--replay", tape, "-m", "hi"]);
+    output.assert_code(64);
+    assert!(output.stderr.contains("another Holon carries the threads"), "{}", output.stderr);
+}

@@ -1,0 +1,102 @@
+//! What is typed and what is shown: other scripts, wide characters, history, hostile output, poor terminals.
+
+use crate::stage::Stage;
+
+#[test]
+fn any_script_can_be_typed_and_comes_back_with_the_arrows() {
+    let stage = Stage::new("- text: 好的。\n- text: Again.\n");
+    let mut terminal = stage.talk("");
+    terminal.shows("build> ");
+    // Wide characters, one taken back, and a letter put in before them.
+    terminal.press("你好世\x7f界 wörld\x1b[H!\r");
+    terminal.shows("好的。");
+    terminal.shows("build> ");
+    terminal.press("\x1b[A\r");
+    terminal.shows("Again.");
+    let asked = stage.asked();
+    assert!(asked[0].contains("!你好界 wörld"), "{asked:#?}");
+    assert_eq!(asked[1].matches("!你好界 wörld").count(), 2, "{asked:#?}");
+}
+
+#[test]
+fn a_paste_with_line_breaks_is_one_message() {
+    let stage = Stage::new("- text: Read.\n");
+    let mut terminal = stage.talk("");
+    terminal.shows("build> ");
+    terminal.press("\x1b[200~first\r\nsecond\x1b[201~\r");
+    terminal.shows("Read.");
+    assert!(stage.asked()[0].contains("first\\nsecond"), "{:#?}", stage.asked());
+}
+
+#[test]
+fn a_long_line_wraps_and_is_sent_whole() {
+    let stage = Stage::new("- text: Long.\n");
+    let mut terminal = stage.talk("");
+    terminal.shows("build> ");
+    let line = "words and 宽字 ".repeat(30);
+    terminal.press(&format!("{line}\x1b[H\x1b[F\r"));
+    terminal.shows("Long.");
+    assert!(stage.asked()[0].contains(line.trim()), "{:#?}", stage.asked());
+}
+
+#[test]
+fn what_models_and_tools_say_moves_no_cursor() {
+    let evil = r"\e[2J\e]0;evil\a\e[999D";
+    let stage = Stage::new(&format!(
+        "
+- text: \"{evil} said\"
+  tools:
+    - execute: {{ command: \"printf '\\\\033[2Jshown\\\\a'; exit 3\" }}
+- tools:
+    - ask_user: {{ questions: [{{ question: \"{evil} asked\", options: [\"{evil} option\"] }}] }}
+- text: The end.
+"
+    ));
+    let mut terminal = stage.talk("");
+    terminal.says("build> ", "go");
+    terminal.shows("said");
+    terminal.shows("exit 3");
+    terminal.shows("asked");
+    terminal.shows("option");
+    terminal.says("own answer> ", "1");
+    terminal.shows("The end.");
+    terminal.shows("build> ");
+    let text = terminal.text();
+    for sequence in ["\x1b[2J", "\x1b]", "\x07", "\x1b[999D", "\u{9b}"] {
+        assert!(!text.contains(sequence), "{sequence:?} in {}", text.escape_debug());
+    }
+}
+
+#[test]
+fn a_dumb_terminal_gets_no_sequences() {
+    let stage = Stage::new("- text: Some **bold** words.\n- text: More.\n");
+    let mut terminal = stage.talk_in("", &[("TERM", "dumb")]);
+    terminal.shows("build> ");
+    terminal.press("hello\n");
+    terminal.shows("Some **bold** words.");
+    terminal.shows("build> ");
+    terminal.press("/mode plan\n");
+    terminal.shows("plan> ");
+    terminal.press("more\n");
+    terminal.shows("More.");
+    terminal.shows("plan> ");
+    terminal.press("\x04");
+    let output = terminal.ends();
+    output.assert_code(0);
+    assert!(!output.stdout.contains('\x1b'), "{}", output.stdout.escape_debug());
+}
+
+#[test]
+fn no_colour_means_no_colour() {
+    let stage = Stage::new("- text: Some **bold** words.\n");
+    let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
+    terminal.says("build> ", "hello");
+    terminal.shows("Some **bold** words.");
+    terminal.says("build> ", "/quit");
+    let text = terminal.ends().stdout;
+    let coloured = text.split("\x1b[").skip(1).any(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0);
+        rest[end..].starts_with('m')
+    });
+    assert!(!coloured, "{}", text.escape_debug());
+}

@@ -1,0 +1,98 @@
+//! The configuration, end to end: layers, origins, former keys, and that a workspace cannot widen anything.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+
+use holon_testkit::{TestEnv, Workspace};
+use serde_json::Value;
+
+const BIN: &str = env!("CARGO_BIN_EXE_holon");
+
+const SCRIPT: &str = "- tool: finish\n  args: { summary: Nothing to do. }\n";
+
+fn repo(env: &TestEnv) -> Workspace {
+    env.repo().file("a.txt", "one\n").commit("first")
+}
+
+#[test]
+fn origins_are_told_and_later_layers_win() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write("config/holon/config.toml", "[modes.code]\nmodel_policy = \"best\"\nreasoning_preferred = true\n");
+    fs::write(repo.path().join("holon.toml"), "[modes.code]\nmodel_policy = \"cheapest\"\nmodle = 1\n").unwrap();
+    let shown =
+        env.holon(["config", "show", "--origin"]).env("HOLON_MODELS__SELECTION", "off").cwd(repo.path()).run();
+    shown.assert_code(0).assert_stderr("unknown key `modes.code.modle` (did you mean `modes.code.model`?)");
+    let row = |key: &str| {
+        let line = shown.stdout.lines().find(|line| line.starts_with(&format!("{key} ="))).expect("a row");
+        let (value, origin) = line.split_once("  # ").expect("an origin");
+        (value.split_once('=').unwrap().1.trim().to_owned(), origin.trim().to_owned())
+    };
+    assert_eq!(row("modes.code.model_policy").0, "\"cheapest\"");
+    assert!(row("modes.code.model_policy").1.ends_with("/holon.toml"));
+    assert!(row("modes.code.reasoning_preferred").1.ends_with("holon/config.toml"));
+    assert_eq!(row("models.selection"), ("\"off\"".into(), "$HOLON_MODELS__SELECTION".into()));
+    assert_eq!(row("compat.legacy"), ("\"warn\"".into(), "default".into()));
+    let json = env.holon(["config", "show", "--json"]).cwd(repo.path()).run();
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["models.selection"]["origin"], "default");
+}
+
+#[test]
+fn legacy_keys_warn_once_per_run_and_map() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write("config/holon/config.toml", "# mine\n[llm.code_generation] # old\nmodel = \"some/model\"\n");
+    let tape = env.write("work/tape.yaml", SCRIPT);
+    let run = |env: &TestEnv| {
+        env.holon(["run", "--goal", "x", "--json", "--replay"]).arg(&tape).cwd(repo.path()).run()
+    };
+    let output = run(&env);
+    output.assert_code(0);
+    let told = |output: &holon_testkit::Output| {
+        let events = output.events();
+        events.iter().filter(|e| e["type"] == "warning" && e["message"].to_string().contains("llm.code_generation")).count()
+    };
+    assert_eq!(told(&output), 1);
+
+    let shown = env.holon(["config", "migrate"]).cwd(repo.path()).run();
+    shown.assert_code(0).assert_stdout("# mine\n[modes.code] # old\nmodel = \"some/model\"");
+    env.holon(["config", "migrate", "--write"]).cwd(repo.path()).run().assert_code(0);
+    let file = env.config().join("holon/config.toml");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n[modes.code] # old\nmodel = \"some/model\"\n");
+    assert!(file.with_extension("toml.before").exists());
+    assert_eq!(told(&run(&env)), 0);
+
+    env.write("config/holon/config.toml", "[compat]\nlegacy = \"error\"\n[llm.planning]\nmodel = \"m\"\n");
+    let refused = run(&env);
+    refused.assert_code(64).assert_stderr("write `modes.architect.model`");
+}
+
+#[test]
+fn a_mode_that_is_switched_off_is_refused_and_says_by_whom() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    fs::write(repo.path().join("holon.toml"), "[modes.code]\nenabled = false\n").unwrap();
+    let tape = env.write("work/tape.yaml", SCRIPT);
+    let output = env.holon(["run", "--goal", "x", "--replay"]).arg(&tape).cwd(repo.path()).run();
+    output.assert_code(64).assert_stderr("switched off by").assert_stderr("holon.toml");
+    assert_eq!(env.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn no_model_is_chosen_when_selection_is_off() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let call = env.holon(["run", "--goal", "x"]).env("OPENROUTER_API_KEY", "sk-or-v1-nobody-nobody-nobody");
+    let output = call.env("HOLON_MODELS__SELECTION", "off").cwd(repo.path()).run();
+    output.assert_code(1).assert_stderr("models.selection is off");
+}
+
+#[test]
+fn wrong_values_say_what_fits() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write("config/holon/config.toml", "[modes.review]\nmodel_policy = \"cheap\"\n");
+    let output = env.holon(["config", "show"]).cwd(repo.path()).run();
+    output.assert_code(64).assert_stderr("must be one of auto, pinned, cheapest");
+}

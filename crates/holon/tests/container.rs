@@ -1,0 +1,114 @@
+//! Holon's own agent as the agent of a container: the image comes from the recipe, the container is the wall.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, current_test, skip_security, tree_state};
+use serde_json::Value;
+
+const BIN: &str = env!("CARGO_BIN_EXE_holon");
+const IMAGE: &str = "localhost/holon-test:adapter";
+const RECIPE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/image/build.sh");
+
+const EXECUTE: &str = "\
+- tools:
+    - execute: { command: \"cat a.txt; echo two > b.txt\" }
+- expect: { last: one }
+  tool: finish
+  args: { summary: \"I read a.txt and wrote b.txt.\", status: done }
+";
+
+const PLAN: &str = "\
+- tools:
+    - execute: { command: \"echo two > b.txt; echo tried\" }
+- expect: { last: tried }
+  tool: report_plan
+  args: { goal: g, context: c, steps: [{ id: one, title: t, detail: d }], risks: [r], verification: v }
+- tool: finish
+  args: { summary: \"Planned.\", status: done }
+";
+
+/// A podman store of its own with the image in it; `None` (recorded) where it cannot be made.
+struct Store<'a> {
+    env: &'a TestEnv,
+    dir: PathBuf,
+}
+
+impl<'a> Store<'a> {
+    fn new(env: &'a TestEnv) -> Option<Self> {
+        let there = |program: &str, arg: &str| {
+            Command::new(program).arg(arg).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+        };
+        if !there("podman", "--version") || !there("busybox", "--list") {
+            skip_security(&current_test(), "podman or busybox-static is not installed");
+            return None;
+        }
+        let store = Self { env, dir: env.root().join("store") };
+        fs::create_dir(&store.dir).unwrap();
+        env.own(&store.dir);
+        let build = env.program("sh").args([RECIPE]).arg(env.binary()).arg(IMAGE);
+        let build = build.args(store.arguments().split(' ')).env("XDG_RUNTIME_DIR", env.home());
+        build.timeout(Duration::from_secs(120)).run().assert_code(0);
+        Some(store)
+    }
+
+    fn arguments(&self) -> String {
+        let dir = self.dir.display();
+        format!(
+            "--root {dir}/r --runroot {dir}/rr --tmpdir {dir}/t --storage-driver vfs --cgroup-manager cgroupfs"
+        )
+    }
+
+    fn run(&self, repo: &Workspace, mode: &str, cassette: &str) -> Output {
+        let tape = self.env.write("work/tape.yaml", cassette);
+        let call = self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--image", IMAGE]);
+        let call = call.args(["--no-auto-checks", "--out", "../out", "--context"]).arg(&tape);
+        let call = call.args(["--", "--replay", "/holon/input/context/tape.yaml"]).cwd(repo.path());
+        let call = call.env("HOLON_OCI_ARGS", self.arguments()).env("XDG_RUNTIME_DIR", self.env.home());
+        call.timeout(Duration::from_secs(120)).run()
+    }
+
+    fn manifest(&self) -> Value {
+        serde_json::from_str(&read(&self.env.work().join("out/manifest.json"))).unwrap()
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn the_contract_is_kept_from_inside_a_container() {
+    let Some(env) = TestEnv::as_root(BIN) else {
+        return skip_security(&current_test(), "needs root: a store of its own for rootless podman is left to others");
+    };
+    let Some(store) = Store::new(&env) else { return };
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let before = tree_state(repo.path());
+    store.run(&repo, "execute", EXECUTE).assert_code(0);
+    let manifest = store.manifest();
+    assert_eq!((&manifest["metadata"]["adapter"], &manifest["outcome"]), (&"image".into(), &"success".into()));
+    assert_eq!(manifest["metadata"]["sandbox"]["backend"], "oci");
+    assert!(read(&env.work().join("out/diff.patch")).contains("+two"));
+    assert!(read(&env.work().join("out/summary.md")).contains("wrote b.txt"));
+    assert_unchanged(&before, repo.path());
+
+    let output = store.run(&repo, "plan", PLAN);
+    output.assert_code(0);
+    assert!(read(&env.work().join("out/plan.md")).contains("## Verification"));
+    assert!(!env.work().join("out/diff.patch").exists());
+    assert_unchanged(&before, repo.path());
+
+    let asks = "- tool: finish\n  args: { summary: \"Which one?\", status: needs_human }\n";
+    store.run(&repo, "execute", asks).assert_code(2);
+    assert_eq!(store.manifest()["outcome"], "needs_human");
+    let fails = "- tool: finish\n  args: { summary: \"No way.\", status: failed }\n";
+    store.run(&repo, "execute", fails).assert_code(1);
+    let text = store.manifest().to_string();
+    assert!(text.contains("says that it failed") || text.contains("exited with code 1"), "{text}");
+    assert_unchanged(&before, repo.path());
+    env.assert_nothing_left();
+}

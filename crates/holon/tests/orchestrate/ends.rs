@@ -1,0 +1,116 @@
+//! How it ends when something goes wrong: in time, with exit 1 or 2, and an explanation.
+
+use std::fs;
+
+use holon_testkit::{TestEnv, assert_unchanged, tree_state};
+
+use crate::stage::{BIN, attempts, goal, last, orchestration, plan, read, repo, task};
+
+fn one_task() -> String {
+    plan(&[task("one", "code", &[])])
+}
+
+#[test]
+fn inv_12_while_the_assessment_blocks_nothing_goes_out_and_a_person_can_overrule_it() {
+    let env = TestEnv::new(BIN);
+    let block =
+        "sed -i -e 's/\"low\"/\"high\"/' -e 's/\"is_approved\":true/\"is_approved\":false/' $out/ethics.json";
+    let repo = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", block)]);
+    let before = tree_state(repo.path());
+    let output = goal(&env, &repo, &["--apply"]).run();
+    output.assert_code(2).assert_stderr("does not let the result out").assert_stderr("--override-ethics");
+    assert_unchanged(&before, repo.path());
+    let (folder, manifest) = last(&env);
+    assert_eq!(manifest["error"]["kind"], "ethics_blocked");
+    assert!(!folder.join("output/diff.patch").exists(), "the patch stays inside");
+    let withheld = fs::read_to_string(folder.join("evidence/withheld.patch")).unwrap();
+    assert!(withheld.contains("one.txt"));
+    assert_eq!(read(&folder.join("output/ethics.json"))["is_approved"], false);
+    env.holon(["runs", "apply", "last"]).cwd(repo.path()).run().assert_code(1);
+
+    // Only by a flag, with a reason, and it is written down.
+    env.holon(["run", "--resume", "last", "--override-ethics", "no"]).cwd(repo.path()).run().assert_code(64);
+    let reason = "A lawyer has looked at it and agrees";
+    let resumed = env.holon(["run", "--resume", "last", "--override-ethics", reason]).cwd(repo.path()).run();
+    resumed.assert_code(0);
+    let (_, manifest) = last(&env);
+    assert_eq!(manifest["metadata"]["ethics_override"]["reason"], reason);
+    assert_eq!(manifest["metadata"]["ethics_override"]["uid"], env.uid());
+    assert!(folder.join("output/diff.patch").exists());
+    let list = env.holon(["audit", "list", "--json"]).cwd(repo.path()).run();
+    list.assert_code(0).assert_stdout("ethics_overridden").assert_stdout(reason);
+    env.holon(["audit", "verify"]).cwd(repo.path()).run().assert_code(0);
+}
+
+#[test]
+fn inv_12_what_the_host_finds_blocks_whatever_the_model_says() {
+    let env = TestEnv::new(BIN);
+    // Put together by the script, so that no file here holds anything that looks like a key.
+    let plant = "printf 'aws_access_key_id = \"AKIA%s\"\\n' Q3EGRSTJ4OXDNWAB > keys.py";
+    let repo = repo(&env, &one_task(), &[("one", plant)]);
+    goal(&env, &repo, &[]).run().assert_code(2);
+    let (folder, manifest) = last(&env);
+    assert!(
+        ["ethics_blocked", "escalated"].contains(&manifest["error"]["kind"].as_str().unwrap()),
+        "{manifest:#}"
+    );
+    assert!(!folder.join("output/diff.patch").exists());
+}
+
+#[test]
+fn a_missing_or_broken_assessment_never_approves() {
+    for broken in ["echo '{\"is_approved\":true}' > $out/ethics.json", "rm $out/ethics.json", "exit 3"] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", broken)]);
+        goal(&env, &repo, &["--quiet"]).run().assert_code(2);
+        let (folder, _) = last(&env);
+        assert!(!folder.join("output/diff.patch").exists(), "{broken}");
+    }
+}
+
+#[test]
+fn a_review_that_goes_on_blocking_asks_for_a_person_after_two_attempts() {
+    let env = TestEnv::new(BIN);
+    let block = "echo '{\"verdict\":\"block\",\"findings\":[]}' > $out/review.json";
+    let tasks = plan(&[task("one", "code", &[]), task("check", "review", &["one"])]);
+    let fix = "echo again >> one.txt";
+    let repo = repo(&env, &tasks, &[("one", "echo one > one.txt"), ("check", block), ("check-fix", fix)]);
+    goal(&env, &repo, &["--quiet"]).run().assert_code(2).assert_stderr("asks for a person");
+    let (folder, _) = last(&env);
+    let purposes: Vec<String> =
+        attempts(&orchestration(&folder), "check").into_iter().map(|(purpose, _, _)| purpose).collect();
+    assert_eq!(purposes, ["task", "fix", "task", "fix", "task"]);
+    assert!(!folder.join("output/diff.patch").exists() && folder.join("evidence/withheld.patch").exists());
+}
+
+#[test]
+fn a_task_that_fails_is_tried_three_times_and_then_left_alone() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &one_task(), &[("one", "echo trying; exit 3")]);
+    let output = goal(&env, &repo, &["--quiet"]).run();
+    output.assert_code(1).assert_stderr("one: the agent exited with code 3");
+    let (folder, _) = last(&env);
+    assert_eq!(attempts(&orchestration(&folder), "one").len(), 3);
+    // The breaker is open, also for the next process, and says when it may be tried again.
+    let again = env.holon(["run", "--resume", "last", "--quiet"]).cwd(repo.path()).run();
+    again.assert_code(1).assert_stderr("failed 3 times in a row").assert_stderr("not tried again before 20");
+    assert_eq!(last(&env).1["error"]["kind"], "breaker_open");
+}
+
+#[test]
+fn a_task_that_hangs_ends_with_its_time() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &one_task(), &[("one", "sleep 600")]);
+    let output = goal(&env, &repo, &["--quiet", "--timeout", "6s"]).run();
+    output.assert_code(1);
+    let (_, manifest) = last(&env);
+    assert_eq!(manifest["status"], "timeout", "{manifest:#}");
+    env.assert_nothing_left();
+}
+
+#[test]
+fn a_planner_that_fails_ends_it_with_the_reason() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[("orchestrate", "exit 3")]);
+    goal(&env, &repo, &["--quiet"]).run().assert_code(1).assert_stderr("plan: the agent exited with code 3");
+}

@@ -1,0 +1,11 @@
+//! A goal split into tasks, end to end: real walls, real git, scripts as agents, and processes that are killed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod audit;
+mod commands;
+mod ends;
+mod interrupted;
+mod matrix;
+mod rights;
+mod stage;
+mod story;

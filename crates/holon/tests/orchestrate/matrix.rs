@@ -1,0 +1,151 @@
+//! Each mode by itself, through the dispatcher: what goes in, what comes out, and what it may do meanwhile.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use holon_model::Wire;
+use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_testkit::{TestEnv, Workspace, assert_unchanged, tree_state};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::stage::{AGENT, BIN, last, read, repo};
+
+/// The result and the first line of the log of the only request that a mode has had.
+fn logged(env: &TestEnv, mode: &str) -> (Value, Value) {
+    let folder = |path: PathBuf| -> PathBuf {
+        let mut found: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()).collect();
+        assert_eq!(found.len(), 1, "{}", path.display());
+        found.remove(0)
+    };
+    let request = folder(folder(env.state().join("holon/logs").join(mode)));
+    let log = fs::read_to_string(request.join("log.jsonl")).unwrap();
+    let first = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    (read(&request.join("result.json")), first)
+}
+
+fn run(env: &TestEnv, repo: &Workspace, mode: &str) -> holon_testkit::Output {
+    let agent = env.agent("agent.sh", AGENT);
+    let call = env.holon(["run", "--mode", mode, "--goal", "Look at it", "--quiet", "--agent"]).arg(agent);
+    call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+}
+
+/// Runs a mode and checks what it handed over, what it decided and what it was allowed.
+fn check(mode: &str, canonical: &str, script: &str, kinds: &[&str], decision: &str, access: &str) {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[(canonical, script)]);
+    let before = tree_state(repo.path());
+    run(&env, &repo, mode).assert_code(0);
+    assert_unchanged(&before, repo.path());
+    let (result, first) = logged(&env, canonical);
+    let found: Vec<&str> =
+        result["artifacts"].as_array().unwrap().iter().map(|a| a["kind"].as_str().unwrap()).collect();
+    for kind in kinds {
+        assert!(found.contains(kind), "{mode}: {kind} in {found:?}");
+    }
+    assert_eq!(found.contains(&"code_diff"), kinds.contains(&"code_diff"), "{mode}");
+    assert_eq!(
+        (&result["success"], &result["decision"]["is"]),
+        (&true.into(), &decision.into()),
+        "{result:#}"
+    );
+    let envelope = &first["envelope"];
+    assert_eq!((&envelope["mode"], &envelope["goal"]), (&canonical.into(), &"Look at it".into()));
+    assert_eq!(envelope["permissions"]["access"]["kind"], access);
+    assert_eq!(envelope["request_id"].as_str().map(str::len), Some(36), "a UUID");
+    let (_, manifest) = last(&env);
+    assert_eq!(
+        (&manifest["mode"], &manifest["metadata"]["workspace_access"]),
+        (&canonical.into(), &access.into())
+    );
+    assert!(manifest["metadata"]["audit"]["length"].as_u64().unwrap() >= 1, "{manifest:#}");
+}
+
+#[test]
+fn modes_code_io() {
+    check("code", "execute", "echo x > x.txt", &["code_diff", "summary"], "next", "rw");
+}
+
+#[test]
+fn modes_review_io() {
+    check("review", "review", "", &["review_findings", "summary"], "approve", "read-only");
+    let block = "echo '{\"verdict\":\"block\",\"findings\":[]}' > $out/review.json";
+    check("code_review", "review", block, &["review_findings"], "block", "read-only");
+}
+
+#[test]
+fn modes_ethical_io() {
+    check("ethical", "ethical", "", &["ethical_report"], "approve", "read-only");
+    let block = "sed -i -e 's/\"low\"/\"unknown\"/' -e 's/true/false/' $out/ethics.json";
+    check("ethics", "ethical", block, &["ethical_report"], "block", "read-only");
+}
+
+#[test]
+fn modes_debug_io() {
+    check("debug", "debug", "echo scratch > a.txt", &["debug_log", "summary"], "next", "scratch");
+}
+
+#[test]
+fn modes_architect_io() {
+    check("planning", "architect", "", &["plan_doc", "code_diff", "summary"], "next", "scoped");
+}
+
+#[test]
+fn modes_dispatcher_refuses_what_is_no_mode() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    run(&env, &repo, "reveiw").assert_code(64).assert_stderr("did you mean `review`?");
+    assert!(env.runs().is_empty());
+}
+
+#[test]
+fn no_network_calls_when_selection_is_disabled() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    // A cassette answers: whoever listens where the provider would be hears nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            drop(stream);
+        }
+    });
+    let tape = env.write("work/tape.yaml", "- text: It is a text file.\n");
+    let ask = || env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path()).env("HOLON_BASE_URL", &base);
+    let replayed = ask().env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").arg("--replay").arg(&tape).run();
+    replayed.assert_code(0).assert_stdout("It is a text file.");
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    // A pinned model is asked, and no catalogue is fetched.
+    let server = ModelServer::play(Wire::Chat, "- text: It is a text file.\n");
+    let pinned = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
+    let pinned = pinned.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
+    let pinned = pinned.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
+    pinned.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").run().assert_code(0);
+    assert_eq!(server.requests().len(), 1);
+    assert!(!env.cache().join("holon").exists(), "nothing was fetched, so nothing is kept");
+}
+
+#[test]
+fn ask_streaming_is_unaffected() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    let first =
+        "The first words come at once, long before the end.\\n\\nAnd a second paragraph begins here, ";
+    let frame = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{first}\"}}}}]}}\n\n");
+    let server =
+        ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Bytes(frame.into()), Piece::Hang])]);
+    let ask = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
+    let mut asking = ask.env("HOLON_BASE_URL", server.base()).env("HOLON_API_KEY", "nobodys-key").spawn();
+    // The answer has not ended, and never will; its words are there.
+    asking.wait_for_text("The first words come at once");
+    asking.signal(Signal::INT);
+    asking.wait().assert_code(1);
+    env.assert_nothing_left();
+}

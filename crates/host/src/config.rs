@@ -1,0 +1,59 @@
+//! Reads the layers of the configuration: the user's file, the workspace's, the environment.
+
+use std::io;
+use std::path::Path;
+
+use holon_core::config::{Config, Layer, Source, known, merge};
+
+use crate::error::HostError;
+use crate::modes::read_bounded;
+use crate::places::Places;
+use crate::run::Environment;
+
+/// Modes that can be named in the configuration without a file of their own.
+const MODES: [&str; 6] = ["orchestrate", "architect", "code", "review", "debug", "ethical"];
+
+/// What holds for a workspace; a file that cannot be used is an error that names it.
+pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Config, HostError> {
+    let mut layers = Vec::new();
+    let user = places.config.join("config.toml");
+    layers.extend(file(&user, |path| Source::User { path })?);
+    layers.extend(file(&workspace.join("holon.toml"), |path| Source::Project { path })?);
+    let variables: Vec<(String, String)> = variables()
+        .filter_map(|name| Some((name.clone(), env(&name)?.into_string().ok()?)))
+        .filter(|(_, value)| !value.trim().is_empty())
+        .collect();
+    layers.extend(Layer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str()))));
+    merge(&layers).map_err(wrong)
+}
+
+/// The name a mode has in the configuration.
+pub fn name_of_mode(mode: &str) -> &str {
+    if mode == "execute" { "code" } else { mode }
+}
+
+/// The variables that can say something: one for each key, and for the keys of modes one for each mode.
+fn variables() -> impl Iterator<Item = String> {
+    let spelled = |name: &str| format!("HOLON_{}", name.to_ascii_uppercase().replace('.', "__"));
+    known().iter().flat_map(move |key| match key.name.split_once('*') {
+        Some((before, after)) => MODES.iter().map(|mode| spelled(&format!("{before}{mode}{after}"))).collect(),
+        None => vec![spelled(&key.name)],
+    })
+}
+
+fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Layer>, HostError> {
+    let text = match read_bounded(path) {
+        Ok(text) => text,
+        Err(HostError::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    Layer::parse(source(path.display().to_string()), &text).map(Some).map_err(wrong)
+}
+
+fn wrong(error: holon_core::config::ConfigError) -> HostError {
+    HostError::usage(error.to_string(), "docs/configuration.md lists every key; `holon config show` what holds")
+}

@@ -1,0 +1,63 @@
+//! The door for this user's own programs: a socket in the server's folder, which nobody else can enter.
+//!
+//! A terminal and an editor talk to the same server as the page, so that there is one that carries the threads.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderValue, header};
+use axum::middleware;
+use tokio::net::UnixListener;
+
+use crate::api;
+use crate::app::App;
+
+const NAME: &str = "socket";
+/// The longest path that surely fits into the address of a socket.
+const MOST: usize = 100;
+
+/// Connects to the server that works with this state folder, if there is one.
+pub fn connect(state: &Path) -> io::Result<UnixStream> {
+    at(&state.join("server"), |path| UnixStream::connect(path))
+}
+
+/// Opens the door; whoever calls holds the server's lock, so a socket that is there already is nobody's.
+pub(crate) fn listen(folder: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(folder.join(NAME)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let listener = at(folder, |path| UnixListener::bind(path))?;
+    std::fs::set_permissions(folder.join(NAME), PermissionsExt::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// What is answered there: the same, under a name of our own, since no browser can come this way.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let name = match app.setup.doors.address {
+        Some(address) => format!("localhost:{}", address.port()),
+        None => "localhost".to_owned(),
+    };
+    let name = HeaderValue::from_str(&name).unwrap_or(HeaderValue::from_static("localhost"));
+    let named = middleware::from_fn(move |mut request: Request, next: middleware::Next| {
+        request.headers_mut().insert(header::HOST, name.clone());
+        next.run(request)
+    });
+    api::router(Arc::clone(app)).layer(named)
+}
+
+/// Addresses of sockets are short; through a descriptor any folder can be named.
+fn at<T>(folder: &Path, work: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let direct = folder.join(NAME);
+    if direct.as_os_str().len() <= MOST {
+        return work(&direct);
+    }
+    let held = std::fs::File::open(folder)?;
+    work(Path::new(&format!("/proc/self/fd/{}/{NAME}", held.as_raw_fd())))
+}

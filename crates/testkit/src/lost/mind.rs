@@ -1,0 +1,165 @@
+//! What a scripted agent says to a request.
+
+use holon_model::Usage;
+use holon_model::cassette::{Step, Turn};
+use serde_json::Value;
+
+use super::script::{Script, turns};
+use crate::model::{Scripted, Seen, Split};
+
+/// What it listens to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hearing {
+    /// To a text that says what fails and what to do next.
+    Reacts,
+    /// To nothing.
+    Deaf,
+    /// As the first, and everything a supervisor says is blanked before it reads it.
+    Blanked,
+}
+
+/// Where texts of the supervisor begin.
+const TAGS: [&str; 2] = ["[System Recovery]", "[TaskGraph]"];
+/// How results begin that are not those of a tool.
+const GATES: [&str; 2] = ["Not executed:", "Not verified:"];
+/// What a text says that tells what to do.
+const NEXT_STEP: &str = "next step";
+/// Bytes of a token, near enough for a comparison.
+const BYTES: u64 = 4;
+
+/// One agent in one run.
+pub(super) struct Mind {
+    script: Script,
+    hearing: Hearing,
+    pub(super) tally: Tally,
+}
+
+/// What it counted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    /// Requests so far.
+    pub(super) rounds: u32,
+    /// The request that put it right.
+    pub(super) heeded: Option<u32>,
+    /// Calls in all, and those of the circle.
+    pub(super) calls: u32,
+    pub(super) wasted: u32,
+    pub(super) tokens: u64,
+    /// Turns of the repair that were said.
+    mended: usize,
+}
+
+impl Mind {
+    pub(super) fn new(script: &Script, hearing: Hearing) -> Self {
+        Self { script: script.clone(), hearing, tally: Tally::default() }
+    }
+
+    pub(super) fn answer(&mut self, seen: &Seen) -> Scripted {
+        let heard = heard(&seen.body, self.hearing == Hearing::Blanked);
+        self.tally.rounds += 1;
+        let round = self.tally.rounds;
+        if self.tally.heeded.is_none() && self.hearing != Hearing::Deaf && self.is_put_right(&heard) {
+            self.tally.heeded = Some(round);
+        }
+        let mut turn = self.next();
+        let said: usize = turn.steps.iter().map(weight).sum();
+        let usage = Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
+        self.tally.tokens += usage.input + usage.output;
+        turn.usage = Some(usage);
+        Scripted::from(turn).split(Split::Whole)
+    }
+
+    fn is_put_right(&self, heard: &str) -> bool {
+        self.script.is_lost()
+            && heard.to_lowercase().contains(NEXT_STEP)
+            && self.script.names.iter().all(|name| heard.contains(name))
+    }
+
+    fn next(&mut self) -> Turn {
+        let number = self.tally.rounds as usize;
+        let part = |text: &str| turns(text, number).unwrap_or_default();
+        let (opening, circle) = (part(&self.script.opening), part(&self.script.circle));
+        let calls = |turn: &Turn| turn.steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
+        if self.tally.heeded.is_some() {
+            let repair = part(&self.script.repair);
+            // Whoever is asked once more says the last again.
+            let turn = repair.get(self.tally.mended).or(repair.last()).cloned().unwrap_or_default();
+            self.tally.mended += 1;
+            self.tally.calls += calls(&turn);
+            return turn;
+        }
+        let at = number - 1;
+        let lost = at.checked_sub(opening.len()).filter(|_| !circle.is_empty());
+        let turn = match lost {
+            Some(past) => circle[past % circle.len()].clone(),
+            None => opening.get(at).or(opening.last()).cloned().unwrap_or_default(),
+        };
+        let made = calls(&turn);
+        self.tally.calls += made;
+        self.tally.wasted += if lost.is_some() { made } else { 0 };
+        turn
+    }
+}
+
+fn weight(step: &Step) -> usize {
+    match step {
+        Step::Text(text) => text.len(),
+        Step::Call(call) => call.name.len() + call.arguments.len(),
+        _ => 0,
+    }
+}
+
+/// Everything that was said since the agent last spoke.
+fn heard(body: &Value, blanked: bool) -> String {
+    let empty = Vec::new();
+    let messages = body.get("messages").and_then(Value::as_array).unwrap_or(&empty);
+    let last = messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |at| at + 1);
+    let mut texts = Vec::new();
+    for message in messages[last..].iter().filter(|message| message["role"] != "system") {
+        collect(&message["content"], &mut texts);
+    }
+    let clean = |text: &str| -> String {
+        if !blanked {
+            return text.to_owned();
+        }
+        if GATES.iter().any(|gate| text.trim_start().starts_with(gate)) {
+            return String::new();
+        }
+        let end = TAGS.iter().filter_map(|tag| text.find(tag)).min().unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    texts.iter().map(|text| clean(text)).collect::<Vec<_>>().join("\n")
+}
+
+fn collect(content: &Value, texts: &mut Vec<String>) {
+    match content {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(parts) => parts.iter().for_each(|part| collect(part, texts)),
+        Value::Object(part) => {
+            for name in ["text", "content"] {
+                collect(part.get(name).unwrap_or(&Value::Null), texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_is_new_is_heard_and_blanking_leaves_nothing_of_the_supervisor() {
+        let body = json!({"messages": [
+            {"role": "system", "content": "Next step"},
+            {"role": "user", "content": "old"},
+            {"role": "assistant", "content": "hm"},
+            {"role": "tool", "content": "exit code 1"},
+            {"role": "tool", "content": "Not verified: x. Next step: y"},
+            {"role": "user", "content": [{"type": "text", "text": "[System Recovery] Next step: z"}]},
+        ]});
+        assert_eq!(heard(&body, false), "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z");
+        assert_eq!(heard(&body, true), "exit code 1\n\n");
+    }
+}

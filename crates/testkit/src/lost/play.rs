@@ -1,0 +1,152 @@
+//! One run of one script, and what became of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::mind::{Hearing, Mind};
+use super::script::Script;
+use crate::model::ModelServer;
+use crate::{TestEnv, apply_patch_plain};
+
+/// How a run is supervised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the explanation")]
+pub enum Level {
+    Off,
+    Shadow,
+    Adaptive,
+    Strict,
+}
+
+impl Level {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Shadow, Self::Adaptive, Self::Strict];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Shadow => "shadow",
+            Self::Adaptive => "adaptive",
+            Self::Strict => "strict",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Off => &["--supervisor", "off"],
+            Self::Shadow => &["--shadow"],
+            Self::Adaptive => &["--supervisor", "adaptive"],
+            Self::Strict => &["--supervisor", "strict"],
+        }
+    }
+}
+
+/// What became of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The exit code.
+    pub code: i32,
+    /// Whether the result stands its proof.
+    pub good: bool,
+    /// Requests to the model.
+    pub rounds: u32,
+    /// The request in which it was put right.
+    pub heeded: Option<u32>,
+    /// Calls it made, and those it made while lost.
+    pub calls: u32,
+    /// See `calls`.
+    pub wasted: u32,
+    /// Tokens, from the bytes of requests and replies.
+    pub tokens: u64,
+    /// How often the supervisor took over.
+    pub takeovers: u64,
+    /// The summary for people.
+    pub report: String,
+    /// The manifest.
+    pub manifest: Value,
+    /// What the command wrote to standard error.
+    pub said: String,
+}
+
+impl Outcome {
+    /// Whether the work was done and is good.
+    pub fn recovered(&self) -> bool {
+        self.code == 0 && self.good
+    }
+
+    /// Whether it was stopped for a person, with a report that says what to look at.
+    pub fn stopped_usefully(&self) -> bool {
+        let parts = ["# ", "## What is known", "rounds"];
+        self.code == 2 && parts.iter().all(|part| self.report.contains(part))
+    }
+}
+
+/// Plays a script with this binary in a world of its own.
+pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+    let env = TestEnv::new(bin);
+    let files = script.files.iter();
+    let repo = files.fold(env.repo(), |repo, (path, text)| repo.file(path, text)).commit("first");
+    let mind = Arc::new(Mutex::new(Mind::new(script, hearing)));
+    let own = Arc::clone(&mind);
+    let server =
+        ModelServer::improvise(move |_, seen| own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen));
+    let run = env
+        .holon(["run", "--goal", &script.goal, "--max-rounds", &script.rounds.to_string()])
+        .args(level.arguments())
+        .args(&script.arguments)
+        .env("HOLON_PROVIDER", "openrouter")
+        .env("HOLON_BASE_URL", server.base())
+        .env("HOLON_MODEL", "anthropic/claude-sonnet-4.5")
+        .env("OPENROUTER_API_KEY", "key-of-nobody-0123456789")
+        .cwd(repo.path())
+        .timeout(Duration::from_secs(300));
+    let output = run.run();
+    let folder = env.runs().pop().unwrap_or_default().join("output");
+    let manifest = fs::read(folder.join("manifest.json")).unwrap_or_default();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap_or_default();
+    let report = fs::read_to_string(folder.join("summary.md")).unwrap_or_default();
+    let good = proven(&env, script, &folder.join("diff.patch"));
+    let tally = mind.lock().unwrap_or_else(PoisonError::into_inner).tally.clone();
+    Outcome {
+        code: manifest["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(-1),
+        good,
+        rounds: tally.rounds,
+        heeded: tally.heeded,
+        calls: tally.calls,
+        wasted: tally.wasted,
+        tokens: tally.tokens,
+        takeovers: manifest["metadata"]["supervisor"]["takeovers"].as_u64().unwrap_or(0),
+        report,
+        manifest,
+        said: output.stderr,
+    }
+}
+
+/// Whether the result is good: the patch on the repository as it was, with what the proof rests on put back.
+fn proven(env: &TestEnv, script: &Script, patch: &Path) -> bool {
+    let place = script.files.iter().fold(env.repo_named("proof"), |repo, (path, text)| repo.file(path, text));
+    let given = fs::metadata(patch).is_ok_and(|meta| meta.len() > 0);
+    if given && apply_patch_plain(place.path(), patch).is_err() {
+        return false;
+    }
+    for path in &script.keep {
+        let kept = script.files.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
+        for (name, text) in kept {
+            fs::write(place.join(name), text).expect("putting back what the proof rests on");
+        }
+    }
+    let proof = Command::new("/bin/sh")
+        .args(["-c", &script.proof])
+        .current_dir(place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    proof.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,242 @@
+//! `cargo xtask battery mutations`: single rules of the supervisor are changed one at a time, and a test has to notice.
+//!
+//! Like the breaks, all of it happens in copies of the tree; only their build folders are kept between calls.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Deserialize;
+
+use crate::breaks::{Verdict, copied_tree, judge};
+use crate::process::{self, Echo};
+use crate::{Failure, project};
+
+/// Where the list of mutations is, relative to the root.
+const LIST: &str = "breaks/supervisor/rules.toml";
+/// The package whose unit tests have to notice.
+const PACKAGE: &str = "holon-supervisor";
+/// So many of a hundred have to be noticed.
+const LEAST_PERCENT: usize = 95;
+/// So many there have to be.
+const LEAST: usize = 40;
+/// How long one build with its tests may take, in seconds.
+const SECONDS: u64 = 300;
+/// How many random streams each property sees here, for whoever asks: enough to notice, and quick.
+const STREAMS: (&str, &str) = ("HOLON_STREAMS", "1500");
+/// Most copies at work at the same time.
+const WORKERS: usize = 4;
+
+/// One rule, changed.
+#[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+struct Mutation {
+    /// The file, relative to the root.
+    file: String,
+    /// A text that occurs in it exactly once.
+    old: String,
+    /// What takes its place.
+    new: String,
+    /// The test that is asked first.
+    test: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(rename = "mutation")]
+    mutations: Vec<Mutation>,
+}
+
+fn parse(text: &str) -> Result<Vec<Mutation>, Failure> {
+    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
+    Ok(list.mutations)
+}
+
+impl Mutation {
+    /// The file's text with the rule changed.
+    fn apply(&self, text: &str) -> Result<String, Failure> {
+        match text.matches(&self.old).count() {
+            1 => Ok(text.replacen(&self.old, &self.new, 1)),
+            count => Err(format!("its text occurs {count} times in {}", self.file)),
+        }
+    }
+
+    /// What is changed, in a line.
+    fn name(&self) -> String {
+        let line = self.old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let file = self.file.rsplit("/src/").next().unwrap_or(&self.file);
+        format!("{file}: {}", line.chars().take(70).collect::<String>())
+    }
+}
+
+/// What became of a mutation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fate {
+    Caught,
+    /// Every test stayed green.
+    Survived,
+    /// It could not be tried.
+    Untried(String),
+}
+
+/// Tries every mutation; an error when too few are caught or one cannot be tried.
+pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failure> {
+    let text = fs::read_to_string(project::root().join(LIST))
+        .map_err(|error| format!("cannot read {LIST}: {error}"))?;
+    let mutations = parse(&text)?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS);
+    let next = AtomicUsize::new(0);
+    let fates: Mutex<Vec<(usize, Fate)>> = Mutex::default();
+    let failures: Vec<Failure> = std::thread::scope(|scope| {
+        let work = |number: usize| {
+            let (mutations, next, fates) = (&mutations, &next, &fates);
+            let folder = target.join("mutations").join(number.to_string());
+            scope.spawn(move || {
+                let copy = Copy::new(folder)?;
+                copy.prove_green()?;
+                loop {
+                    let at = next.fetch_add(1, Ordering::SeqCst);
+                    let Some(mutation) = mutations.get(at) else { return Ok(()) };
+                    let fate = copy.fate(mutation)?;
+                    eprintln!("--- {}: {}", told(&fate), mutation.name());
+                    fates.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, fate));
+                }
+            })
+        };
+        let threads: Vec<_> = (0..workers).map(work).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
+            thread.join().unwrap_or_else(|_| Err("a worker came to grief".to_owned())).err()
+        };
+        threads.into_iter().filter_map(join).collect()
+    });
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    let fates = fates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (lines, result) = sum_up(&mutations, fates);
+    closing.extend(lines);
+    result
+}
+
+fn told(fate: &Fate) -> &str {
+    match fate {
+        Fate::Caught => "caught",
+        Fate::Survived => "SURVIVED",
+        Fate::Untried(why) => why,
+    }
+}
+
+fn sum_up(mutations: &[Mutation], mut fates: Vec<(usize, Fate)>) -> (Vec<String>, Result<(), Failure>) {
+    fates.sort_by_key(|(at, _)| *at);
+    let missed = fates.iter().filter(|(_, fate)| *fate != Fate::Caught);
+    let mut lines: Vec<String> =
+        missed.map(|(at, fate)| format!("{}: {}", told(fate), mutations[*at].name())).collect();
+    let caught = fates.iter().filter(|(_, fate)| *fate == Fate::Caught).count();
+    let untried = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Untried(_))).count();
+    lines.push(format!("mutations: {caught} of {} caught", mutations.len()));
+    let result = if mutations.len() < LEAST {
+        Err(format!("there must be at least {LEAST} mutations"))
+    } else if untried > 0 {
+        Err(format!("{untried} mutations could not be tried"))
+    } else if caught * 100 < mutations.len() * LEAST_PERCENT {
+        Err(format!("fewer than {LEAST_PERCENT} % of the mutations were caught"))
+    } else {
+        Ok(())
+    };
+    (lines, result)
+}
+
+/// A copy of the tree in which rules are changed and mended.
+struct Copy {
+    tree: tempfile::TempDir,
+    target: PathBuf,
+}
+
+impl Copy {
+    fn new(target: PathBuf) -> Result<Self, Failure> {
+        Ok(Self { tree: copied_tree("holon-mutations-")?, target })
+    }
+
+    fn tests(&self, filter: &[&str]) -> Result<Verdict, Failure> {
+        let mut cargo: Command = project::cargo();
+        cargo.current_dir(self.tree.path()).env("CARGO_TARGET_DIR", &self.target).env_remove("CARGO_MANIFEST_DIR");
+        // Only whether a test fails matters here: nothing is worth optimising, and no debugger will look.
+        cargo.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        cargo.env(STREAMS.0, STREAMS.1).args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
+        cargo.args(["test", "--package", PACKAGE, "--lib", "--quiet", "--"]).args(filter);
+        let told = process::tell(&mut process::with_deadline(SECONDS, &cargo), Echo::Silent)?;
+        Ok(judge(&told, &[]))
+    }
+
+    /// Every test has to pass while nothing is changed, or a red one would prove nothing.
+    fn prove_green(&self) -> Result<(), Failure> {
+        match self.tests(&[])? {
+            Verdict::Green => Ok(()),
+            Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
+            Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
+        }
+    }
+
+    fn fate(&self, mutation: &Mutation) -> Result<Fate, Failure> {
+        let path = self.tree.path().join(&mutation.file);
+        let original =
+            fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", mutation.file))?;
+        let changed = match mutation.apply(&original) {
+            Ok(changed) => changed,
+            Err(why) => return Ok(Fate::Untried(why)),
+        };
+        let write = |text: &str| {
+            fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", mutation.file))
+        };
+        write(&changed)?;
+        // The test that knows the rule is quickest; if it does not notice, any other may.
+        let mut verdict = self.tests(&[&mutation.test])?;
+        if !matches!(verdict, Verdict::Red) {
+            verdict = self.tests(&[])?;
+        }
+        write(&original)?;
+        Ok(match verdict {
+            Verdict::Red => Fate::Caught,
+            Verdict::Green => Fate::Survived,
+            Verdict::Nothing(why) => Fate::Untried(why),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_mutation_of_the_list_can_be_applied() {
+        let text = fs::read_to_string(project::root().join(LIST)).unwrap();
+        let mutations = parse(&text).unwrap();
+        assert!(mutations.len() >= LEAST);
+        for mutation in mutations {
+            let original = fs::read_to_string(project::root().join(&mutation.file)).unwrap();
+            let changed = mutation.apply(&original).unwrap_or_else(|why| panic!("{}: {why}", mutation.name()));
+            assert_ne!(changed, original);
+        }
+    }
+
+    #[test]
+    fn too_few_caught_is_a_failure() {
+        let one = Mutation { file: "crates/x/src/a.rs".into(), old: "\n  a == b".into(), new: "c".into(), test: "t".into() };
+        let mutations = vec![one.clone(); 40];
+        let fates = |survivors: usize| -> Vec<(usize, Fate)> {
+            (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()
+        };
+        let (lines, result) = sum_up(&mutations, fates(2));
+        assert_eq!(lines, ["SURVIVED: a.rs: a == b", "SURVIVED: a.rs: a == b", "mutations: 38 of 40 caught"]);
+        assert!(result.is_ok());
+        assert!(sum_up(&mutations, fates(3)).1.unwrap_err().contains("95 %"));
+        assert!(sum_up(&mutations[..3], vec![]).1.is_err());
+        let untried = vec![(0, Fate::Untried("it does not build".into()))];
+        assert!(sum_up(&mutations, untried).1.unwrap_err().contains("could not be tried"));
+        assert!(one.apply("x").is_err() && one.apply("\n  a == b\n  a == b").is_err());
+    }
+}
