@@ -69,6 +69,16 @@ async function rest(page, shot) {
   await page.locator(".trouble").waitFor();
   await page.waitForTimeout(400);
   await shot("refused");
+  await page.evaluate(() => localStorage.setItem("agent_mode", "build"));
+  await page.goto(`${base}#/`);
+  await page.reload();
+  await page.locator(".welcome").waitFor();
+  await send(page, "Fix the broken build in greet.sh");
+  await page.locator(".stop").waitFor({ timeout: 5000 }).catch(() => undefined);
+  await idle(page);
+  if (page.viewportSize().width < 1180) await page.getByRole("button", { name: /Details|详情/ }).click();
+  await page.waitForTimeout(900);
+  await shot("supervised");
   for (const path of ["runs", "audit", "modes"]) {
     await page.goto(`${base}#/${path}`);
     await page.waitForTimeout(500);

@@ -34,10 +34,6 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
-    if names.is_empty() && metadata.tests.iter().any(|name| name.starts_with(AGENTS)) {
-        closing
-            .push(format!("real agents: not run; `cargo xtask battery {}` does it", &AGENTS[LONG.len()..]));
-    }
     if plan.binaries.is_empty() {
         if names.is_empty() {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
@@ -81,14 +77,11 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     report.finish()
 }
 
-/// No name means everything but real agents; a name is that of a file without `battery_` and `.rs`, `breaks` or
-/// `mutations`.
+/// No name means everything; a name is that of a file without `battery_` and `.rs`, `breaks` or `mutations`.
 fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
     let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
     if names.is_empty() {
-        // Those that drive real agents fetch them from a network first: only on request.
-        let own = long.into_iter().filter(|name| !name.starts_with(AGENTS));
-        return Ok(Plan { binaries: own.cloned().collect(), breaks: true, mutations: true });
+        return Ok(Plan { binaries: long.into_iter().cloned().collect(), breaks: true, mutations: true });
     }
     let mut plan = Plan { binaries: Vec::new(), breaks: false, mutations: false };
     for name in names {
@@ -126,7 +119,7 @@ mod tests {
         };
         check(&[], &["battery_crash", "battery_escape"], true);
         let with_agents = ["battery_agents".to_owned(), "battery_crash".to_owned()];
-        assert_eq!(plan(&[], &with_agents).unwrap().binaries, ["battery_crash"]);
+        assert_eq!(plan(&[], &with_agents).unwrap().binaries, with_agents, "real agents are driven too");
         check(&["escape"], &["battery_escape"], false);
         check(&["battery_escape", "breaks"], &["battery_escape"], true);
         check(&["breaks"], &[], true);

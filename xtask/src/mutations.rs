@@ -22,10 +22,11 @@ const PACKAGE: &str = "holon-supervisor";
 const LEAST_PERCENT: usize = 95;
 /// So many there have to be.
 const LEAST: usize = 40;
-/// How long one build with its tests may take, in seconds.
-const SECONDS: u64 = 300;
-/// How many random streams each property sees here, for whoever asks: enough to notice, and quick.
-const STREAMS: (&str, &str) = ("HOLON_STREAMS", "1500");
+/// How long one build with its tests may take, in seconds; the first also builds everything below.
+const SECONDS: u64 = 240;
+const FIRST_SECONDS: u64 = 1800;
+/// How many random streams each property sees here: enough to notice, and quick.
+const STREAMS: (&str, &str) = ("HOLON_STREAMS", "400");
 /// Most copies at work at the same time.
 const WORKERS: usize = 4;
 
@@ -160,20 +161,28 @@ impl Copy {
         Ok(Self { tree: copied_tree("holon-mutations-")?, target })
     }
 
-    fn tests(&self, filter: &[&str]) -> Result<Verdict, Failure> {
+    fn tests(&self, filter: &[&str], seconds: u64) -> Result<Verdict, Failure> {
         let mut cargo: Command = project::cargo();
-        cargo.current_dir(self.tree.path()).env("CARGO_TARGET_DIR", &self.target).env_remove("CARGO_MANIFEST_DIR");
+        cargo
+            .current_dir(self.tree.path())
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env_remove("CARGO_MANIFEST_DIR");
         // Only whether a test fails matters here: nothing is worth optimising, and no debugger will look.
-        cargo.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
-        cargo.env(STREAMS.0, STREAMS.1).args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
+        cargo
+            .env("CARGO_INCREMENTAL", "1")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_PROFILE_TEST_DEBUG", "0");
+        cargo
+            .env(STREAMS.0, STREAMS.1)
+            .args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
         cargo.args(["test", "--package", PACKAGE, "--lib", "--quiet", "--"]).args(filter);
-        let told = process::tell(&mut process::with_deadline(SECONDS, &cargo), Echo::Silent)?;
+        let told = process::tell(&mut process::with_deadline(seconds, &cargo), Echo::Silent)?;
         Ok(judge(&told, &[]))
     }
 
     /// Every test has to pass while nothing is changed, or a red one would prove nothing.
     fn prove_green(&self) -> Result<(), Failure> {
-        match self.tests(&[])? {
+        match self.tests(&[], FIRST_SECONDS)? {
             Verdict::Green => Ok(()),
             Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
             Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
@@ -193,9 +202,9 @@ impl Copy {
         };
         write(&changed)?;
         // The test that knows the rule is quickest; if it does not notice, any other may.
-        let mut verdict = self.tests(&[&mutation.test])?;
+        let mut verdict = self.tests(&[&mutation.test], SECONDS)?;
         if !matches!(verdict, Verdict::Red) {
-            verdict = self.tests(&[])?;
+            verdict = self.tests(&[], SECONDS)?;
         }
         write(&original)?;
         Ok(match verdict {
@@ -218,14 +227,20 @@ mod tests {
         assert!(mutations.len() >= LEAST);
         for mutation in mutations {
             let original = fs::read_to_string(project::root().join(&mutation.file)).unwrap();
-            let changed = mutation.apply(&original).unwrap_or_else(|why| panic!("{}: {why}", mutation.name()));
+            let changed =
+                mutation.apply(&original).unwrap_or_else(|why| panic!("{}: {why}", mutation.name()));
             assert_ne!(changed, original);
         }
     }
 
     #[test]
     fn too_few_caught_is_a_failure() {
-        let one = Mutation { file: "crates/x/src/a.rs".into(), old: "\n  a == b".into(), new: "c".into(), test: "t".into() };
+        let one = Mutation {
+            file: "crates/x/src/a.rs".into(),
+            old: "\n  a == b".into(),
+            new: "c".into(),
+            test: "t".into(),
+        };
         let mutations = vec![one.clone(); 40];
         let fates = |survivors: usize| -> Vec<(usize, Fate)> {
             (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()

@@ -75,7 +75,9 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         let mut kind = kind.into_iter();
         compare(&mut rows, &runners, limit, |_| kind.next().unwrap_or_else(|| Row::samples("", "", &[])));
     }
-    notes.push(format!("ratios are to {HOLON}; {FILES} files; memory is that of all processes together, shared pages once"));
+    notes.push(format!(
+        "ratios are to {HOLON}; {FILES} files; memory is that of all processes together, shared pages once"
+    ));
     Ok(Report { rows, notes })
 }
 

@@ -47,7 +47,8 @@ fn go(holon: &Path, script: Script) -> Played {
     Played { script, reacting, deaf, blanked }
 }
 
-const HEAD: &str = "script                    level     hears    exit  check  rounds  put right  wasted  tokens  takeovers";
+const HEAD: &str =
+    "script                    level     hears    exit  check  rounds  put right  wasted  tokens  takeovers";
 
 fn lines(played: &Played) -> Vec<String> {
     let line = |level: &str, hears: &str, outcome: &Outcome| {
@@ -93,12 +94,20 @@ fn rows(played: &[Played]) -> Vec<Row> {
             one.deaf.as_ref().is_some_and(within)
         };
         let stopped = lost.iter().filter(stopped).count();
-        row("who does not listen is stopped, exit 2, with a report", "%", share(stopped, lost.len()), Some(Limit::AtLeast(100.0)));
-        let blanked = lost.iter().filter(|one| one.blanked.as_ref().is_some_and(|outcome| outcome.good)).count();
+        row(
+            "who does not listen is stopped, exit 2, with a report",
+            "%",
+            share(stopped, lost.len()),
+            Some(Limit::AtLeast(100.0)),
+        );
+        let blanked =
+            lost.iter().filter(|one| one.blanked.as_ref().is_some_and(|outcome| outcome.good)).count();
         row("recovers with the texts blanked", "agents", blanked as f64, Some(Limit::AtMost(0.0)));
     }
     let same = |one: &&Played| match (one.at(Level::Off), one.at(Level::Shadow)) {
-        (Some(off), Some(shadow)) => (off.tokens, off.rounds, off.code) == (shadow.tokens, shadow.rounds, shadow.code),
+        (Some(off), Some(shadow)) => {
+            (off.tokens, off.rounds, off.code) == (shadow.tokens, shadow.rounds, shadow.code)
+        }
         _ => false,
     };
     let differ = played.len() - played.iter().filter(same).count();

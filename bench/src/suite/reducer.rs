@@ -34,7 +34,11 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         }
         let rate = Row::samples(format!("decisions, {}", level.name()), "events/s", &rates);
         report.rows.push(rate.median_target(Limit::AtLeast(LEAST)));
-        let size = Row::samples(format!("state after {ROUNDS} rounds, {}", level.name()), "KB", &[size as f64 / 1024.0]);
+        let size = Row::samples(
+            format!("state after {ROUNDS} rounds, {}", level.name()),
+            "KB",
+            &[size as f64 / 1024.0],
+        );
         report.rows.push(size.median_target(Limit::AtMost(MOST_KB)));
     }
     Ok(report)

@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     rows.extend(times(&beside, &format!("{streams} streams, {LAZY} readers that do not read")));
     let with_lazy = (served.memory_kb()? - during).max(0.0) / 1024.0;
     drop(lazy);
-    let sent = LAZY * LAZY_BYTES >> 20;
+    let sent = (LAZY * LAZY_BYTES) >> 20;
     rows.push(
         Row::samples(format!("memory for readers that do not read {sent} MB"), "MB", &[with_lazy])
             .median_target(Limit::AtMost(MOST_MB)),

@@ -43,7 +43,12 @@ async fn is_there(agent: &Agent<'_>, name: &str) -> bool {
 }
 
 /// Puts what people have to know about a stopped turn into the summary, below what the model said there.
-pub(crate) async fn store_report(agent: &Agent<'_>, conversation: &mut Conversation, said: &str, report: &str) {
+pub(crate) async fn store_report(
+    agent: &Agent<'_>,
+    conversation: &mut Conversation,
+    said: &str,
+    report: &str,
+) {
     let name = "summary.md";
     if !agent.settings.required.iter().any(|known| known == name) {
         return;

@@ -8,9 +8,9 @@ use holon_core::redact::Redactor;
 
 use crate::change::{self, FileChange};
 use crate::check::{self, licences::Licences};
-use crate::redactor;
 use crate::finding::{CheckId, Finding};
 use crate::input::Input;
+use crate::redactor;
 
 /// The most places that are shown for one check; the detail says how many there are.
 const SHOWN: usize = 20;
@@ -85,8 +85,11 @@ fn summary(id: CheckId, found: &[Finding]) -> Check {
         Some(_) => CheckStatus::Warn,
     };
     let redactor = redactor();
-    let mut lines: Vec<String> =
-        found.iter().take(5).map(|finding| redactor.redact_str(&format!("{}: {}", finding.place(), finding.what))).collect();
+    let mut lines: Vec<String> = found
+        .iter()
+        .take(5)
+        .map(|finding| redactor.redact_str(&format!("{}: {}", finding.place(), finding.what)))
+        .collect();
     if found.len() > lines.len() {
         lines.push(format!("{} more", found.len() - lines.len()));
     }
@@ -108,7 +111,10 @@ fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Ev
     let mut hidden: BTreeMap<(&str, u64), Vec<&str>> = BTreeMap::new();
     let mut everywhere: Vec<&str> = Vec::new();
     for finding in findings {
-        hidden.entry((&finding.path, finding.line)).or_default().extend(finding.hide.iter().map(String::as_str));
+        hidden
+            .entry((&finding.path, finding.line))
+            .or_default()
+            .extend(finding.hide.iter().map(String::as_str));
         everywhere.extend(finding.hide.iter().map(String::as_str));
     }
     everywhere.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
@@ -142,7 +148,8 @@ fn line<'a>(files: &'a [FileChange], finding: &Finding) -> Option<&'a str> {
 
 /// A line without its indentation and without anything that must not be shown, cut to a length one can read.
 fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -> String {
-    let mut text = text.trim().to_owned();
+    // Shapes first: a key's armour is recognised by its first line, which is a value of its own.
+    let mut text = redactor.redact_str(text.trim());
     let mut own = own.to_vec();
     own.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
     for value in own.iter().chain(everywhere).filter(|value| !value.trim().is_empty()) {
@@ -150,8 +157,6 @@ fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -
             text = text.replace(value, "[redacted]");
         }
     }
-    // Armour and blobs: the rest of a key may stand on lines of its own.
-    let text = redactor.redact_str(&text);
     let short: String = text.chars().take(EXCERPT).filter(|c| !c.is_control()).collect();
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
@@ -159,7 +164,8 @@ fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -
 fn impacts(findings: &[Finding], checks: &[Check]) -> Vec<PrincipleImpact> {
     let mut impacts: Vec<PrincipleImpact> = Vec::new();
     for principle in ["safety", "privacy", "intellectual property", "misuse", "data handling", "guidelines"] {
-        let own: Vec<&Finding> = findings.iter().filter(|finding| finding.check.principle() == principle).collect();
+        let own: Vec<&Finding> =
+            findings.iter().filter(|finding| finding.check.principle() == principle).collect();
         let blind = CheckId::ALL.iter().filter(|id| id.principle() == principle).any(|id| {
             checks.iter().any(|check| check.id == id.name() && check.severity == Some(RiskLevel::Unknown))
         });

@@ -115,7 +115,8 @@ fn is_comment(line: &str) -> bool {
         let word: String = rest.trim_start().chars().take_while(|c| c.is_ascii_alphabetic()).collect();
         let directive =
             ["include", "define", "if", "ifdef", "ifndef", "else", "endif", "pragma", "elif", "undef"];
-        return !rest.starts_with(['!', '[']) && !(rest.starts_with(&word) && directive.contains(&word.as_str()));
+        let is_directive = rest.starts_with(&word) && directive.contains(&word.as_str());
+        return !(rest.starts_with(['!', '[']) || is_directive);
     }
     let stars = line.starts_with("* ") || line == "*" || line.starts_with("*/");
     stars
@@ -131,7 +132,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_patch_and_files_outside_of_it() {
-        let patch = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n x\n-y\n+# note\n+z\n";
+        let patch =
+            "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n x\n-y\n+# note\n+z\n";
         let input = Input {
             patch: patch.into(),
             files: vec![

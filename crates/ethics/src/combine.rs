@@ -38,7 +38,8 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
     let checks = checks_say(assessment);
     let (status, detail) = match half {
         Half::Sound(report) => {
-            let detail = format!("the model says {}: {}", said(&report), report.approval_justification.trim());
+            let detail =
+                format!("the model says {}: {}", said(&report), report.approval_justification.trim());
             let status = if report.blocks() { CheckStatus::Fail } else { CheckStatus::Pass };
             ethics.risk_level = ethics.risk_level.worse(report.risk_level);
             ethics.is_approved = ethics.is_approved && !report.blocks();
@@ -58,7 +59,9 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
             ethics.is_approved = false;
             (CheckStatus::Fail, format!("{why}, and without a sound report nothing is approved"))
         }
-        Half::Unusable(why) => (CheckStatus::Unverified, format!("{why}; strict is off, so the checks decide alone")),
+        Half::Unusable(why) => {
+            (CheckStatus::Unverified, format!("{why}; strict is off, so the checks decide alone"))
+        }
     };
     let severity = match status {
         CheckStatus::Pass => None,

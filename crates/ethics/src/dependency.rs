@@ -101,15 +101,15 @@ pub fn added(path: &str, before: Option<&str>, after: &str) -> Option<Vec<Depend
 /// What added lines alone suggest, when the manifest as a whole is not at hand.
 pub fn guessed(path: &str, lines: &[&str]) -> Vec<Dependency> {
     let text = lines.join("\n");
-    let found = match Ecosystem::of(path) {
+
+    match Ecosystem::of(path) {
         Some(Ecosystem::Cargo) => lines.iter().filter_map(|line| cargo_line(line)).collect(),
         Some(Ecosystem::Npm) => lines.iter().filter_map(|line| npm_line(line)).collect(),
         Some(Ecosystem::Pip) => python::guessed(path, lines),
         Some(Ecosystem::Go) => go(&format!("require (\n{text}\n)")),
         Some(Ecosystem::Maven) => maven::declared(path, &text),
         None => Vec::new(),
-    };
-    found
+    }
 }
 
 fn cargo(text: &str) -> Option<Vec<Dependency>> {
@@ -142,8 +142,26 @@ fn cargo_entry(name: &str, value: &toml::Value) -> Option<Dependency> {
 
 fn cargo_line(line: &str) -> Option<Dependency> {
     const KEYS: [&str; 20] = [
-        "name", "version", "edition", "license", "description", "authors", "repository", "homepage", "readme", "publish",
-        "default", "features", "path", "resolver", "members", "rust-version", "documentation", "build", "opt-level", "lto",
+        "name",
+        "version",
+        "edition",
+        "license",
+        "description",
+        "authors",
+        "repository",
+        "homepage",
+        "readme",
+        "publish",
+        "default",
+        "features",
+        "path",
+        "resolver",
+        "members",
+        "rust-version",
+        "documentation",
+        "build",
+        "opt-level",
+        "lto",
     ];
     let (name, _) = line.split_once('=')?;
     let name = name.trim().trim_matches('"').trim_end_matches(".workspace").trim_end_matches(".version");
@@ -153,18 +171,27 @@ fn cargo_line(line: &str) -> Option<Dependency> {
     }
     let table: toml::Table = line.parse().ok()?;
     let value = table.get(name)?;
-    let versioned = |text: &str| text.trim_start_matches(['^', '~', '=', '>', '<', ' ', '*']).starts_with(|c: char| c.is_ascii_digit()) || text == "*";
+    let versioned = |text: &str| {
+        text.trim_start_matches(['^', '~', '=', '>', '<', ' ', '*']).starts_with(|c: char| c.is_ascii_digit())
+            || text == "*"
+    };
     let is_dependency = match value {
         toml::Value::String(text) => versioned(text),
-        toml::Value::Table(table) => ["version", "git", "workspace"].iter().any(|key| table.contains_key(*key)),
+        toml::Value::Table(table) => {
+            ["version", "git", "workspace"].iter().any(|key| table.contains_key(*key))
+        }
         _ => false,
     };
     if is_dependency { cargo_entry(name, value) } else { None }
 }
 
 fn npm(text: &str) -> Option<Vec<Dependency>> {
-    const SECTIONS: [(&str, bool); 4] =
-        [("dependencies", false), ("optionalDependencies", false), ("peerDependencies", false), ("devDependencies", true)];
+    const SECTIONS: [(&str, bool); 4] = [
+        ("dependencies", false),
+        ("optionalDependencies", false),
+        ("peerDependencies", false),
+        ("devDependencies", true),
+    ];
     let manifest: serde_json::Value = serde_json::from_str(text).ok()?;
     let mut found = Vec::new();
     for (section, development_only) in SECTIONS {
@@ -194,7 +221,9 @@ fn npm_line(line: &str) -> Option<Dependency> {
     let (name, version) = entry.as_object()?.iter().next()?;
     let version = version.as_str()?;
     let start = version.trim_start_matches(['^', '~', '=', '>', '<', ' ', 'v']);
-    let versioned = start.starts_with(|c: char| c.is_ascii_digit()) || matches!(version, "*" | "latest" | "next") || version.contains("git");
+    let versioned = start.starts_with(|c: char| c.is_ascii_digit())
+        || matches!(version, "*" | "latest" | "next")
+        || version.contains("git");
     let own = ["version", "node", "npm", "pnpm", "yarn", "engines"].contains(&name.as_str());
     (versioned && !own).then(|| npm_entry(name, version)).flatten()
 }

@@ -78,9 +78,13 @@ impl CheckId {
     pub fn mitigation(self) -> &'static str {
         match self {
             Self::Goal => "Have a person confirm what the goal is for.",
-            Self::Secrets => "Take the credential out, revoke it, and read it from the environment or a secret store.",
+            Self::Secrets => {
+                "Take the credential out, revoke it, and read it from the environment or a secret store."
+            }
             Self::PersonalData => "Replace personal data by made-up values from reserved ranges.",
-            Self::Dependencies => "Use a dependency whose licence fits the project, or have a person look the licence up.",
+            Self::Dependencies => {
+                "Use a dependency whose licence fits the project, or have a person look the licence up."
+            }
             Self::LicenceTexts => "Take the foreign code out, or have its licence agreed upon.",
             Self::Endpoints => "Say why the address is needed and what is sent there.",
             Self::Commands => "Replace the command or setting by one that does only what is needed.",

@@ -76,7 +76,9 @@ static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(|| {
 fn load(text: &str, known: &str) -> Result<Table, String> {
     let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
     let turned = |groups: BTreeMap<Class, Vec<String>>| {
-        let pairs = groups.into_iter().flat_map(|(class, ids)| ids.into_iter().map(move |id| (id.to_lowercase(), class)));
+        let pairs = groups
+            .into_iter()
+            .flat_map(|(class, ids)| ids.into_iter().map(move |id| (id.to_lowercase(), class)));
         pairs.collect::<BTreeMap<_, _>>()
     };
     let alias = |(pattern, id): (String, String)| Ok((Pattern::new(&format!("(?i)^(?:{pattern})$"))?, id));
@@ -85,7 +87,11 @@ fn load(text: &str, known: &str) -> Result<Table, String> {
         exceptions: turned(file.exception),
         aliases: file.alias.into_iter().map(alias).collect::<Result<_, String>>()?,
         policy: file.project.into_iter().map(|policy| (policy.class, policy)).collect(),
-        texts: file.text.into_iter().map(|row| Text { id: row.id, phrases: row.phrases.iter().map(|p| words_of(p)).collect() }).collect(),
+        texts: file
+            .text
+            .into_iter()
+            .map(|row| Text { id: row.id, phrases: row.phrases.iter().map(|p| words_of(p)).collect() })
+            .collect(),
         known: toml::from_str(known).map_err(|e| e.to_string())?,
     })
 }
@@ -105,7 +111,8 @@ pub fn class_of(declared: &str) -> Option<Class> {
     let named = || table.named(declared).and_then(|id| table.expression(&spdx::parse(id)?));
     spdx::parse(declared).and_then(|expression| table.expression(&expression)).or_else(named).or_else(|| {
         // "MIT, Apache 2.0" and "GPL v3; see COPYING": all parts must be known, the strictest counts.
-        let parts: Vec<&str> = declared.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> =
+            declared.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
         if parts.len() < 2 {
             return None;
         }
@@ -130,7 +137,10 @@ pub(crate) fn first_phrase(words: &str) -> Option<(usize, &'static str)> {
 /// A text as lower-case words with single spaces, without the marks of comments and lists.
 pub(crate) fn words_of(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || "*#/\"'`<>!|;_=".contains(c)).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(|c: char| c.is_whitespace() || "*#/\"'`<>!|;_=".contains(c))
+        .filter(|word| !word.is_empty())
+    {
         if word.chars().any(char::is_alphanumeric) {
             if !words.is_empty() {
                 words.push(' ');
@@ -150,7 +160,9 @@ pub(crate) fn known(ecosystem: &str, name: &str) -> Option<&'static str> {
 pub fn fits(class: Class, project: Option<Class>, development_only: bool) -> Option<RiskLevel> {
     let Ok(table) = TABLE.as_ref() else { return Some(RiskLevel::Unknown) };
     // Whoever has not said anything is best served by what asks least.
-    let Some(policy) = table.policy.get(&project.unwrap_or(Class::Permissive)) else { return Some(RiskLevel::High) };
+    let Some(policy) = table.policy.get(&project.unwrap_or(Class::Permissive)) else {
+        return Some(RiskLevel::High);
+    };
     if policy.allow.contains(&class) {
         return None;
     }
@@ -266,7 +278,8 @@ mod tests {
         let cargo = "[package]\nname = \"x\"\nlicense = \"MIT OR Apache-2.0\"\n";
         assert_eq!(project_licence([("Cargo.toml", cargo)]).as_deref(), Some("MIT OR Apache-2.0"));
         assert_eq!(project_licence([("package.json", "{\"license\": \"ISC\"}")]).as_deref(), Some("ISC"));
-        let mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software";
+        let mit =
+            "Permission is hereby granted, free of charge, to any person obtaining a copy of this software";
         assert_eq!(project_licence([("LICENSE", mit)]).as_deref(), Some("MIT"));
         assert_eq!(project_licence([("README.md", "x")]), None);
     }

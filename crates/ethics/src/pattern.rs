@@ -42,7 +42,10 @@ impl Pattern {
         self.0.captures(text.as_bytes()).map(|captures| Groups { text, captures })
     }
 
-    pub(crate) fn captures_iter<'r, 't>(&'r self, text: &'t str) -> impl Iterator<Item = Groups<'t>> + use<'r, 't> {
+    pub(crate) fn captures_iter<'r, 't>(
+        &'r self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Groups<'t>> + use<'r, 't> {
         self.0.captures_iter(text.as_bytes()).map(move |captures| Groups { text, captures })
     }
 

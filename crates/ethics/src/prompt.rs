@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-
 use crate::assess::Assessment;
 use crate::redactor;
 
@@ -28,7 +27,8 @@ pub fn section(assessment: &Assessment, guidelines: &[(String, String)]) -> Stri
     let _ = write!(text, "\nRisk by the checks: {}.\n\n", assessment.risk_level.name());
     for check in &assessment.checks {
         let severity = check.severity.map(|severity| format!(", {}", severity.name())).unwrap_or_default();
-        let _ = writeln!(text, "- {}: {}{severity}. {}", check.id, check.status.name(), one_line(&check.detail));
+        let _ =
+            writeln!(text, "- {}: {}{severity}. {}", check.id, check.status.name(), one_line(&check.detail));
     }
     let points = points(guidelines);
     if !points.is_empty() {
@@ -48,7 +48,8 @@ fn points(guidelines: &[(String, String)]) -> Vec<(&str, String)> {
             let line = line.trim_start();
             let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
             let entry = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
-            let entry = entry.or_else(|| numbered.strip_prefix(". ").filter(|_| numbered.len() < line.len()))?;
+            let entry =
+                entry.or_else(|| numbered.strip_prefix(". ").filter(|_| numbered.len() < line.len()))?;
             let entry = entry.trim().trim_start_matches("[ ] ").trim_start_matches("[x] ");
             (!entry.is_empty()).then(|| one_line(entry))
         };
@@ -75,7 +76,10 @@ mod tests {
     #[test]
     fn guidelines_become_a_checklist() {
         let guidelines = [
-            (".holon/guidelines.md".to_owned(), "# Rules\n\n- No tracking.\n* [ ] Say why.\n1. Ask first.\n".to_owned()),
+            (
+                ".holon/guidelines.md".to_owned(),
+                "# Rules\n\n- No tracking.\n* [ ] Say why.\n1. Ask first.\n".to_owned(),
+            ),
             ("AGENTS.md".to_owned(), "# Notes\nNever store raw addresses.\n".to_owned()),
         ];
         let text = section(&assess(&Input::default(), &NoLicences), &guidelines);

@@ -15,7 +15,11 @@ pub fn render_markdown(report: &Ethics) -> String {
     };
     let _ = writeln!(text, "**{verdict}**, risk {}.\n", report.risk_level.name());
     let _ = writeln!(text, "{}", flat(&report.approval_justification));
-    let ids = [("request", &report.request_id), ("goal", &report.goal_id), ("earlier assessments", &report.history)];
+    let ids = [
+        ("request", &report.request_id),
+        ("goal", &report.goal_id),
+        ("earlier assessments", &report.history),
+    ];
     for (name, id) in ids.into_iter().filter_map(|(name, id)| Some((name, id.as_ref()?))) {
         let _ = write!(text, "\n- {name}: {}", code(id));
     }
@@ -34,10 +38,19 @@ pub fn render_markdown(report: &Ethics) -> String {
         }
     };
     let impacts = report.principle_impacts.iter();
-    section("Principles", impacts.map(|i| format!("- **{}** ({}): {}", flat(&i.principle), flat(&i.impact), flat(&i.rationale))).collect());
-    section("Mitigations", report.mitigations.iter().map(|mitigation| format!("- {}", flat(mitigation))).collect());
+    section(
+        "Principles",
+        impacts
+            .map(|i| format!("- **{}** ({}): {}", flat(&i.principle), flat(&i.impact), flat(&i.rationale)))
+            .collect(),
+    );
+    section(
+        "Mitigations",
+        report.mitigations.iter().map(|mitigation| format!("- {}", flat(mitigation))).collect(),
+    );
     let evidence = report.evidence.iter().map(|evidence| {
-        let excerpt = evidence.excerpt.as_ref().map(|excerpt| format!(": {}", code(excerpt))).unwrap_or_default();
+        let excerpt =
+            evidence.excerpt.as_ref().map(|excerpt| format!(": {}", code(excerpt))).unwrap_or_default();
         format!("- {} {}{excerpt}", flat(&evidence.kind), code(&evidence.reference))
     });
     section("Evidence", evidence.collect());

@@ -26,16 +26,40 @@ fn each_ecosystem_is_read_where_it_keeps_its_packages() {
     let root = tempfile::tempdir().unwrap();
     let (work, home) = (root.path().join("project"), root.path().join("home"));
     let crates = ".cargo/registry/src/index-1";
-    write(&home, &format!("{crates}/foo-1.2.3/Cargo.toml"), "[package]\nname = \"foo\"\nversion = \"1.2.3\"\nlicense = \"GPL-3.0-only\"\n");
-    write(&home, &format!("{crates}/foo-bar-1.0.0/Cargo.toml"), "[package]\nname = \"foo-bar\"\nversion = \"1.0.0\"\nlicense = \"MIT\"\n");
+    write(
+        &home,
+        &format!("{crates}/foo-1.2.3/Cargo.toml"),
+        "[package]\nname = \"foo\"\nversion = \"1.2.3\"\nlicense = \"GPL-3.0-only\"\n",
+    );
+    write(
+        &home,
+        &format!("{crates}/foo-bar-1.0.0/Cargo.toml"),
+        "[package]\nname = \"foo-bar\"\nversion = \"1.0.0\"\nlicense = \"MIT\"\n",
+    );
     write(&work, "node_modules/@s/pkg/package.json", "{\"license\": {\"type\": \"ISC\"}}");
-    write(&work, "node_modules/old/package.json", "{\"licenses\": [{\"type\": \"MIT\"}, {\"type\": \"GPL-2.0\"}]}");
+    write(
+        &work,
+        "node_modules/old/package.json",
+        "{\"licenses\": [{\"type\": \"MIT\"}, {\"type\": \"GPL-2.0\"}]}",
+    );
     let site = ".venv/lib/python3.12/site-packages";
-    write(&work, &format!("{site}/Foo_Bar-2.0.dist-info/METADATA"), "Name: Foo_Bar\nLicense: UNKNOWN\nClassifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)\n\nText");
+    write(
+        &work,
+        &format!("{site}/Foo_Bar-2.0.dist-info/METADATA"),
+        "Name: Foo_Bar\nLicense: UNKNOWN\nClassifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)\n\nText",
+    );
     write(&work, &format!("{site}/new-1.0.dist-info/METADATA"), "Name: new\nLicense-Expression: MIT\n\n");
     write(&home, "go/pkg/mod/github.com/!big/mod@v1.0.0/LICENSE", MIT);
-    write(&home, ".m2/repository/org/acme/lib/1.0/lib-1.0.pom", "<project><parent><groupId>org.acme</groupId><artifactId>parent</artifactId><version>3</version></parent></project>");
-    write(&home, ".m2/repository/org/acme/parent/3/parent-3.pom", "<project><licenses><license><name>Apache License, Version 2.0</name></license></licenses></project>");
+    write(
+        &home,
+        ".m2/repository/org/acme/lib/1.0/lib-1.0.pom",
+        "<project><parent><groupId>org.acme</groupId><artifactId>parent</artifactId><version>3</version></parent></project>",
+    );
+    write(
+        &home,
+        ".m2/repository/org/acme/parent/3/parent-3.pom",
+        "<project><licenses><license><name>Apache License, Version 2.0</name></license></licenses></project>",
+    );
     let caches = Caches::usual(&work, &home);
     for (ecosystem, name, version, expect) in [
         (Ecosystem::Cargo, "foo", "1.2", Some("GPL-3.0-only")),

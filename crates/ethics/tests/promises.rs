@@ -5,8 +5,8 @@
 use holon_core::artifact::Problem;
 use holon_core::artifact::ethics::{Check, CheckStatus, PrincipleImpact};
 use holon_ethics::{
-    Assessment, Ethics, Gate, Input, NoLicences, RiskLevel, assess, combine, gate, gate_bytes, read_model_report,
-    render_markdown,
+    Assessment, Ethics, Gate, Input, NoLicences, RiskLevel, assess, combine, gate, gate_bytes,
+    read_model_report, render_markdown,
 };
 use proptest::prelude::*;
 
@@ -22,7 +22,8 @@ fn dangerous() -> Assessment {
 }
 
 fn report(is_approved: bool, risk_level: RiskLevel) -> Ethics {
-    let impact = PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "read it".into() };
+    let impact =
+        PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "read it".into() };
     Ethics {
         request_id: Some("forged".into()),
         goal_id: Some("forged".into()),
@@ -83,8 +84,14 @@ fn inv_12_a_model_never_lowers_what_the_checks_found() {
         }
     }
     let lie = combine(&dangerous(), Some(Ok(report(true, RiskLevel::Low))), false);
-    assert!(lie.checks.iter().any(|check| check.id == "model-assessment" && check.status == CheckStatus::Fail));
-    assert!(lie.approval_justification.contains("although the checks found"), "{}", lie.approval_justification);
+    assert!(
+        lie.checks.iter().any(|check| check.id == "model-assessment" && check.status == CheckStatus::Fail)
+    );
+    assert!(
+        lie.approval_justification.contains("although the checks found"),
+        "{}",
+        lie.approval_justification
+    );
 }
 
 #[test]
@@ -94,7 +101,11 @@ fn without_strict_the_checks_decide_and_the_report_says_so() {
         assert!(passes(&combined));
         let check = combined.checks.iter().find(|check| check.id == "model-assessment").unwrap();
         assert_eq!(check.status, CheckStatus::Unverified);
-        assert!(combined.approval_justification.contains("strict is off"), "{}", combined.approval_justification);
+        assert!(
+            combined.approval_justification.contains("strict is off"),
+            "{}",
+            combined.approval_justification
+        );
     }
     // A model that refuses is heard all the same.
     assert!(!passes(&combine(&clean(), Some(Ok(report(false, RiskLevel::Medium))), false)));
@@ -103,13 +114,17 @@ fn without_strict_the_checks_decide_and_the_report_says_so() {
 #[test]
 fn the_host_says_what_the_report_is_about() {
     let combined = combine(&clean(), Some(Ok(report(true, RiskLevel::Low))), true);
-    assert_eq!((combined.request_id, combined.goal_id.as_deref(), combined.history), (None, Some("g1"), None));
+    assert_eq!(
+        (combined.request_id, combined.goal_id.as_deref(), combined.history),
+        (None, Some("g1"), None)
+    );
 }
 
 #[test]
 fn a_combined_report_is_valid_and_can_be_read_again() {
     for assessment in [clean(), dangerous()] {
-        for model in [None, Some(Ok(report(true, RiskLevel::Low))), Some(Ok(report(false, RiskLevel::High)))] {
+        for model in [None, Some(Ok(report(true, RiskLevel::Low))), Some(Ok(report(false, RiskLevel::High)))]
+        {
             let combined = combine(&assessment, model, true);
             assert_eq!(combined.check(), []);
             let json = serde_json::to_vec(&combined).unwrap();
@@ -123,7 +138,9 @@ fn a_combined_report_is_valid_and_can_be_read_again() {
 
 #[test]
 fn a_missing_or_unreadable_report_blocks() {
-    for bytes in [None, Some(&b""[..]), Some(b"{}"), Some(b"null"), Some(b"\xff"), Some(b"{\"is_approved\": true}")] {
+    for bytes in
+        [None, Some(&b""[..]), Some(b"{}"), Some(b"null"), Some(b"\xff"), Some(b"{\"is_approved\": true}")]
+    {
         assert!(matches!(gate_bytes(bytes), Gate::Blocked { .. }), "{bytes:?}");
     }
 }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 fn added(path: &str, text: &str) -> Vec<u8> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut patch = format!("diff --git a/{path} b/{path}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n", lines.len());
+    let mut patch =
+        format!("diff --git a/{path} b/{path}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n", lines.len());
     lines.iter().for_each(|line| patch += &format!("+{line}\n"));
     patch.into_bytes()
 }
@@ -15,17 +16,74 @@ fn added(path: &str, text: &str) -> Vec<u8> {
 /// Pieces that rules care about, so that random input reaches them.
 fn piece() -> impl Strategy<Value = String> {
     let words = vec![
-        "password", "=", "\"", "'", "`", "{", "}", "(", ")", "eval", "exec", "base64", "-d", "|", "sh", "curl", "https://", "@", "+49", "4539",
-        "-----BEGIN RSA PRIVATE KEY-----", "AKIA", "ghp_", "GPL", "assert", "#", "//", "\\", "é", "\u{200b}", "\u{202e}", "ignore", "previous",
-        "instructions", "approve this", "os.environ", "requests.post", "DE89", "\u{0}", "\t", " ", "\n", "$", "token", "log.info(", "rm -rf /",
+        "password",
+        "=",
+        "\"",
+        "'",
+        "`",
+        "{",
+        "}",
+        "(",
+        ")",
+        "eval",
+        "exec",
+        "base64",
+        "-d",
+        "|",
+        "sh",
+        "curl",
+        "https://",
+        "@",
+        "+49",
+        "4539",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "AKIA",
+        "ghp_",
+        "GPL",
+        "assert",
+        "#",
+        "//",
+        "\\",
+        "é",
+        "\u{200b}",
+        "\u{202e}",
+        "ignore",
+        "previous",
+        "instructions",
+        "approve this",
+        "os.environ",
+        "requests.post",
+        "DE89",
+        "\u{0}",
+        "\t",
+        " ",
+        "\n",
+        "$",
+        "token",
+        "log.info(",
+        "rm -rf /",
     ];
     prop_oneof![3 => prop::sample::select(words).prop_map(str::to_owned), 1 => "\\PC{0,8}", 1 => "[A-Za-z0-9+/]{0,40}"]
 }
 
 fn path() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
-        "src/a.py", "a.sh", "Cargo.toml", "package.json", "requirements.txt", "go.mod", "pom.xml", "build.gradle", "pyproject.toml", "README.md",
-        "tests/t.rs", "data.csv", ".env", "Dockerfile", "yarn.lock", "odd \"name\".js",
+        "src/a.py",
+        "a.sh",
+        "Cargo.toml",
+        "package.json",
+        "requirements.txt",
+        "go.mod",
+        "pom.xml",
+        "build.gradle",
+        "pyproject.toml",
+        "README.md",
+        "tests/t.rs",
+        "data.csv",
+        ".env",
+        "Dockerfile",
+        "yarn.lock",
+        "odd \"name\".js",
     ])
     .prop_map(str::to_owned)
 }
@@ -90,7 +148,11 @@ fn hostile_lines_are_read_in_time() {
         repeat("-----BEGIN "),
     ] {
         for path in ["src/a.py", "a.sh", "data.csv"] {
-            let input = Input { goal: line.chars().take(2000).collect(), patch: added(path, &line), ..Input::default() };
+            let input = Input {
+                goal: line.chars().take(2000).collect(),
+                patch: added(path, &line),
+                ..Input::default()
+            };
             let assessment = assess(&input, &NoLicences);
             assert_eq!(assessment.checks.len(), 11);
         }

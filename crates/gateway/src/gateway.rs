@@ -198,7 +198,8 @@ fn secrets_of(endpoint: &Endpoint) -> Vec<Key> {
     let address = endpoint.base.split_once("://").map_or("", |(_, rest)| rest);
     let authority = address.split('/').next().unwrap_or_default();
     let named = authority.rsplit_once('@').map(|(named, _)| named);
-    let parts = named.into_iter().flat_map(|named| [named, named.split_once(':').map_or("", |(_, word)| word)]);
+    let parts =
+        named.into_iter().flat_map(|named| [named, named.split_once(':').map_or("", |(_, word)| word)]);
     values.chain(parts).filter(|value| !value.is_empty()).map(Key::new).collect()
 }
 

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Context(context::Command),
     Adapter(adapter::Args),
     Serve(serve::Args),
-    Chat(chat::Args),
+    Chat(Box<chat::Args>),
     Acp(acp::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),

@@ -77,7 +77,8 @@ impl Scene {
 
     fn run(&self, mode: &str, how: &str, last: &str) -> Output {
         let tape = self.env.write("work/tape.yaml", format!("- text: \"{last}\"\n"));
-        let call = self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--agent", "acp", "--replay"]);
+        let call =
+            self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--agent", "acp", "--replay"]);
         let call = call.arg(&tape).args(["--no-auto-checks", "--out", "../out", "--", "small-agent", how]);
         call.env("HOLON_AGENTS_DIR", self.env.root().join("agents")).cwd(self.repo.path()).run()
     }
@@ -118,6 +119,7 @@ fn an_end_that_is_none_is_a_failure() {
         scene.run("execute", how, "Something.").assert_code(1);
         assert_eq!(scene.manifest()["error"]["kind"], kind, "{how}: {:#}", scene.manifest());
     }
-    let call = scene.env.holon(["run", "--goal", "x", "--agent", "acp", "--out", "../out"]).cwd(scene.repo.path());
+    let call =
+        scene.env.holon(["run", "--goal", "x", "--agent", "acp", "--out", "../out"]).cwd(scene.repo.path());
     call.run().assert_code(64).assert_stderr("needs the name of a program");
 }

@@ -13,6 +13,8 @@ const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const IMAGE: &str = "localhost/holon-test:adapter";
 const RECIPE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/image/build.sh");
 
+const TAPE: &str = "/holon/input/context/tape.yaml";
+
 const EXECUTE: &str = "\
 - tools:
     - execute: { command: \"cat a.txt; echo two > b.txt\" }
@@ -66,7 +68,7 @@ impl<'a> Store<'a> {
         let tape = self.env.write("work/tape.yaml", cassette);
         let call = self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--image", IMAGE]);
         let call = call.args(["--no-auto-checks", "--out", "../out", "--context"]).arg(&tape);
-        let call = call.args(["--", "--replay", "/holon/input/context/tape.yaml"]).cwd(repo.path());
+        let call = call.args(["--", "/bin/holon", "adapter", "--replay", TAPE]).cwd(repo.path());
         let call = call.env("HOLON_OCI_ARGS", self.arguments()).env("XDG_RUNTIME_DIR", self.env.home());
         call.timeout(Duration::from_secs(120)).run()
     }
@@ -83,14 +85,20 @@ fn read(path: &Path) -> String {
 #[test]
 fn the_contract_is_kept_from_inside_a_container() {
     let Some(env) = TestEnv::as_root(BIN) else {
-        return skip_security(&current_test(), "needs root: a store of its own for rootless podman is left to others");
+        return skip_security(
+            &current_test(),
+            "needs root: a store of its own for rootless podman is left to others",
+        );
     };
     let Some(store) = Store::new(&env) else { return };
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let before = tree_state(repo.path());
     store.run(&repo, "execute", EXECUTE).assert_code(0);
     let manifest = store.manifest();
-    assert_eq!((&manifest["metadata"]["adapter"], &manifest["outcome"]), (&"image".into(), &"success".into()));
+    assert_eq!(
+        (&manifest["metadata"]["adapter"], &manifest["outcome"]),
+        (&"image".into(), &"success".into())
+    );
     assert_eq!(manifest["metadata"]["sandbox"]["backend"], "oci");
     assert!(read(&env.work().join("out/diff.patch")).contains("+two"));
     assert!(read(&env.work().join("out/summary.md")).contains("wrote b.txt"));

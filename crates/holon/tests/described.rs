@@ -89,23 +89,20 @@ impl Scene {
 #[test]
 fn one_file_in_the_project_is_enough() {
     let scene = Scene::new();
-    let repo = scene
-        .env
-        .repo()
-        .file("a.txt", "one\n")
-        .file(".holon/agents/mine.toml", DESCRIPTION)
-        .commit("first");
+    let repo =
+        scene.env.repo().file("a.txt", "one\n").file(".holon/agents/mine.toml", DESCRIPTION).commit("first");
     let list = scene.holon(&["agents", "list"]).cwd(repo.path()).run();
     list.assert_code(0).assert_stdout("An agent of my own").assert_stdout("project");
     let plan = "# Plan\\n\\n## Goal\\nG.\\n\\n## Context\\nC.\\n\\n## Steps\\n1. S.\\n\\n## Risks\\nR.\\n\\n## Verification\\nV.\\n";
     let cassette = |last: &str| {
-        format!("- tool: run\n  args: {{ command: \"echo two > b.txt\" }}\n- expect: {{ tools: [run] }}\n  text: \"{last}\"\n")
+        format!(
+            "- tool: run\n  args: {{ command: \"echo two > b.txt\" }}\n- expect: {{ tools: [run] }}\n  text: \"{last}\"\n"
+        )
     };
     let before = tree_state(repo.path());
-    for (mode, last, artifact) in [
-        ("execute", "I wrote b.txt, as I was told to.", "diff.patch"),
-        ("plan", plan, "plan.md"),
-    ] {
+    for (mode, last, artifact) in
+        [("execute", "I wrote b.txt, as I was told to.", "diff.patch"), ("plan", plan, "plan.md")]
+    {
         let tape = scene.env.write(format!("work/{mode}.yaml"), cassette(last));
         let run = scene.holon(&["run", "--mode", mode, "--goal", "Add b.txt", "--agent", "mine"]);
         let run = run.args(["--no-auto-checks", "--out", "../out", "--replay"]).arg(&tape);
@@ -137,7 +134,10 @@ fn one_file_of_the_users_can_be_rehearsed() {
     check.assert_code(0);
     assert_eq!(check.stdout.matches("ok     mine:").count(), 3, "{}", check.stdout);
     // One that does not do what it is told to is found out.
-    let idle = AGENT.replace("subprocess.run([\"sh\", \"-c\", call[\"input\"][\"command\"]]", "subprocess.run([\"true\"]");
+    let idle = AGENT.replace(
+        "subprocess.run([\"sh\", \"-c\", call[\"input\"][\"command\"]]",
+        "subprocess.run([\"true\"]",
+    );
     assert_ne!(idle, AGENT);
     scene.env.write("agents/mine-agent", idle);
     let check = scene.holon(&["agents", "check", "mine"]).run();

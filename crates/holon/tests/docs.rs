@@ -31,6 +31,8 @@ documents! {
     sandbox => "docs/sandbox.md",
     runs => "docs/runs.md",
     troubleshooting => "docs/troubleshooting.md",
+    terminal => "docs/terminal.md",
+    editors => "docs/editors.md",
 }
 
 /// One command of a document.

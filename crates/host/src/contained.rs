@@ -146,7 +146,8 @@ fn prompts(folders: &Folders, spec: &Spec, profile: &Profile) -> Result<(String,
 }
 
 fn said(ended: &Ended) -> Said {
-    let words = |before: &str| Some(format!("{before}: {}", ended.text.trim()).trim_end_matches(": ").to_owned());
+    let words =
+        |before: &str| Some(format!("{before}: {}", ended.text.trim()).trim_end_matches(": ").to_owned());
     let (outcome, problem) = match &ended.reason {
         Reason::Finished(Finish::Done) | Reason::TextOnly => (Outcome::Success, None),
         Reason::Finished(Finish::NeedsPerson) | Reason::Interrupted(_) => {

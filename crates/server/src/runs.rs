@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use holon_core::event::{Event, Sink};
 use holon_core::ids::RunId;
-use holon_flow::{Answer as Word, Conductor, GateMode, Gatekeeper, Order, Question};
+use holon_flow::{
+    Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, Order, Question,
+};
 use holon_host::{Cancel, Places, RunRequest};
 use tokio::sync::oneshot;
 
@@ -125,7 +127,15 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
             };
             conductor.start(&definition, asked, order).err().map(|e| Problem::invalid(e.to_string()))
         }
-        Ok(_) => make(app.setup.places.clone()).run(&request, &mut sink, &cancel).err().map(Problem::from),
+        Ok(_) => {
+            let places = app.setup.places.clone();
+            let (host, dispatcher) = (make(places.clone()), Dispatcher::new(places));
+            let done = dispatcher.dispatch(Call::new(request), &host, &mut sink, &cancel);
+            done.err().map(|e| match e {
+                FlowError::Host(e) => Problem::from(e),
+                other => Problem::invalid(other.to_string()),
+            })
+        }
         Err(e) => Some(Problem::invalid(e.to_string())),
     };
     let Listing { known, id, .. } = sink;

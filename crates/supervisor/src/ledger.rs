@@ -193,7 +193,11 @@ mod tests {
         let Fact::CheckRan(mut check) = check_ran("cargo test", 0, &[]) else { return };
         check.changed = vec![change];
         ledger.absorb(&Scene::event(Fact::CheckRan(check)));
-        assert_eq!((ledger.version(), ledger.is_fresh(EntryId(6))), (3, true), "a check that writes is fresh");
+        assert_eq!(
+            (ledger.version(), ledger.is_fresh(EntryId(6))),
+            (3, true),
+            "a check that writes is fresh"
+        );
     }
 
     #[test]

@@ -37,7 +37,12 @@ impl Verification {
     pub(crate) fn done(&mut self, known: &Known, checks: &[KnownCheck], work: Work<'_>) -> Word {
         self.looking = false;
         // Done without having done anything: where something was to be changed, the check knows whether that is right.
-        if work.changes && known.version() == 0 && known.checks().is_empty() && !checks.is_empty() && !self.looked {
+        if work.changes
+            && known.version() == 0
+            && known.checks().is_empty()
+            && !checks.is_empty()
+            && !self.looked
+        {
             (self.looked, self.looking) = (true, true);
             return Word::LookFirst;
         }
@@ -52,7 +57,8 @@ impl Verification {
         if !self.told {
             self.told = true;
             let failed = known.failed_last();
-            let why = if weakened.is_empty() { why(known, checks) } else { weaker(&weakened, failed, work.goal) };
+            let why =
+                if weakened.is_empty() { why(known, checks) } else { weaker(&weakened, failed, work.goal) };
             return Word::NotYet(why);
         }
         if !weakened.is_empty() && known.fresh_green().is_some() {
@@ -227,7 +233,11 @@ mod tests {
         assert_eq!(gate.done(&Known::default(), &one(false), FIXING), Word::Accepted, "nothing came of it");
         assert!(!gate.is_looking());
         let mut gate = Verification::default();
-        assert_eq!(gate.done(&Known::default(), &one(true), LOOKING), Word::Accepted, "nothing was to be changed");
+        assert_eq!(
+            gate.done(&Known::default(), &one(true), LOOKING),
+            Word::Accepted,
+            "nothing was to be changed"
+        );
     }
 
     #[test]

@@ -49,7 +49,8 @@ export function useRunEvents(id: string, onTurn: () => void): RunEvent[] {
       } catch {
         // A lost connection is taken up again below; a refusal shows in the page's own request.
       }
-      if (!ended && !stop.signal.aborted && wait < 30_000) timer = setTimeout(() => void attach(wait * 2), wait);
+      if (ended) turn.current();
+      else if (!stop.signal.aborted && wait < 30_000) timer = setTimeout(() => void attach(wait * 2), wait);
     };
     void attach(1000);
     return () => {

@@ -77,6 +77,7 @@ export const input = (page: Page) => page.locator(".composer textarea");
 /** Writes and sends; the page is then in a thread. */
 export async function say(page: Page, text: string): Promise<void> {
   await input(page).fill(text);
+  await expect(page.locator(".send")).toBeEnabled();
   await input(page).press("Enter");
   await expect(page).toHaveURL(/#\/t\//);
 }
@@ -94,7 +95,7 @@ export async function over(page: Page): Promise<void> {
 /** Nothing that was meant as text has run or become a part of the page. */
 export async function inert(page: Page): Promise<void> {
   expect(await page.evaluate(() => (globalThis as { __pwned?: number }).__pwned)).toBeUndefined();
-  const grown = ["img", "iframe", "script", "b", "[onload]", "[onerror]"].flatMap((part) => [`main ${part}`, `[role=dialog] ${part}`, `dialog ${part}`, `aside ${part}`]);
+  const grown = ["img", "iframe", "script", "b", "[onload]", "[onerror]"].flatMap((part) => [`main ${part}`, `[role=dialog] ${part}`, `dialog ${part}`, `.panel ${part}`, `.threads ${part}`]);
   expect(await page.locator(grown.join(", ")).count()).toBe(0);
 }
 

@@ -10,10 +10,10 @@ use holon_supervisor::event::{
 use holon_supervisor::{Effect, Fact as Told, Phase, Verdict};
 use serde_json::Value;
 
-use super::{Inner, Wanted};
 use super::check::{Ran, check_of};
 use super::place::inside;
 use super::standing::Standing;
+use super::{Inner, Wanted};
 use crate::steward::{Advice, Evidence, Fact, Ruling};
 use crate::text::head;
 use crate::watcher::Watcher;
@@ -73,7 +73,8 @@ impl Inner<'_> {
         let memory = &mut self.supervision.memory;
         let text = memory.standing.text();
         // A check is run between a round's start and its request.
-        let asks = matches!(fact, Fact::RoundStarted { .. }) || (matches!(fact, Fact::Checked { .. }) && !waits);
+        let asks =
+            matches!(fact, Fact::RoundStarted { .. }) || (matches!(fact, Fact::Checked { .. }) && !waits);
         let said = asks && text != memory.told;
         if said {
             memory.told.clone_from(&text);

@@ -56,7 +56,9 @@ mod tests {
         let check = |before: &str, after: &str, expect: u32| {
             assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), expect, "{before:?} {after:?}");
         };
-        assert!(!lost_lines(b"a\nb\n", b"b\n  a\nc\n") && lost_lines(b"a\na\n", b"a\n") && lost_lines(b"a", b"b"));
+        assert!(
+            !lost_lines(b"a\nb\n", b"b\n  a\nc\n") && lost_lines(b"a\na\n", b"a\n") && lost_lines(b"a", b"b")
+        );
         check("", "", 0);
         check("a\nb\n", "a\nb\n", 0);
         check("", "a\nb\n", 2);

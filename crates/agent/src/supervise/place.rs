@@ -27,8 +27,18 @@ pub(super) fn inside(root: &str, path: &str) -> Option<String> {
 
 /// Folders that tools fill by themselves, whether the repository ignores them or not.
 const DERIVED: [&str; 12] = [
-    "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".venv", ".gradle", ".hypothesis",
-    "node_modules", ".nyc_output", ".git",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".nox",
+    ".venv",
+    ".gradle",
+    ".hypothesis",
+    "node_modules",
+    ".nyc_output",
+    ".git",
 ];
 
 /// Whether a path is the work of a tool and nobody's decision.

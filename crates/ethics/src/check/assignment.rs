@@ -3,8 +3,8 @@
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use crate::pattern::Pattern;
 use crate::entropy;
+use crate::pattern::Pattern;
 
 /// A name and the literal it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub(super) struct Names {
     call: Pattern,
     identifier: Pattern,
     hash: Pattern,
+    called: Pattern,
+    argument: Pattern,
     uuid: Pattern,
 }
 
@@ -52,7 +54,8 @@ impl Names {
         const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?"#;
         const TYPE: &str = r"(?:\s*:\s*&?(?:'static\s+)?[A-Za-z][\w<>?.\[\]]{0,30})?";
         const SIGN: &str = r"\s*(?::=|=>|==|=|:)\s*";
-        const LITERAL: &str = r#"[bfru]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
+        const LITERAL: &str =
+            r#"[bfru]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
         Ok(Self {
             secret: Pattern::new(&row.secret)?,
             password: Pattern::new(&row.password)?,
@@ -61,12 +64,28 @@ impl Names {
             weak: Pattern::new(weak)?,
             reference: Pattern::new(reference)?,
             quoted: Pattern::new(&format!("{NAME}{TYPE}{SIGN}(?:[A-Za-z_.:]{{0,30}}\\()?{LITERAL}"))?,
-            bare: Pattern::new(r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,]{6,300})\s*(?:[#;].*)?$"#)?,
-            element: Pattern::new(r"<(?:\w+:)?(?P<name>[A-Za-z][\w.-]{1,60})(?:\s[^<>]{0,100})?>\s*(?P<a>[^<>\s]{6,300})\s*</")?,
-            pair: Pattern::new(r#"(?:key|name)\s*=\s*"(?P<name>[^"]{2,60})"\s+(?:value|connectionString)\s*=\s*"(?P<a>[^"]{6,300})""#)?,
-            call: Pattern::new(r#"(?:set|with|\.)_?(?P<name>[A-Za-z_]{3,40})\(\s*["'](?P<a>[^"'\n]{6,300})["']\s*\)"#)?,
-            identifier: Pattern::new(r"^(?:[A-Za-z_][A-Za-z_]*(?:[-_./:][A-Za-z_]+)*|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$")?,
-            hash: Pattern::new(r"^(?:sha(?:1|224|256|384|512)[-:]|\$2[aby]\$|\$argon2|\$pbkdf2|\$scrypt|pbkdf2_|\{SSHA|md5:)")?,
+            bare: Pattern::new(
+                r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,]{6,300})\s*(?:[#;].*)?$"#,
+            )?,
+            element: Pattern::new(
+                r"<(?:\w+:)?(?P<name>[A-Za-z][\w.-]{1,60})(?:\s[^<>]{0,100})?>\s*(?P<a>[^<>\s]{6,300})\s*</",
+            )?,
+            pair: Pattern::new(
+                r#"(?:key|name)\s*=\s*"(?P<name>[^"]{2,60})"\s+(?:value|connectionString)\s*=\s*"(?P<a>[^"]{6,300})""#,
+            )?,
+            call: Pattern::new(
+                r#"(?:set|with|\.)_?(?P<name>[A-Za-z_]{3,40})\(\s*["'](?P<a>[^"'\n]{6,300})["']\s*\)"#,
+            )?,
+            identifier: Pattern::new(
+                r"^(?:[A-Za-z_][A-Za-z_]*(?:[-_./:][A-Za-z_]+)*|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$",
+            )?,
+            hash: Pattern::new(
+                r"^(?:sha(?:1|224|256|384|512)[-:]|\$2[aby]\$|\$argon2|\$pbkdf2|\$scrypt|pbkdf2_|\{SSHA|md5:)",
+            )?,
+            called: Pattern::new(r"^[A-Za-z_][\w.:]*\(")?,
+            argument: Pattern::new(
+                r#"(?i)(?:define|setenv|putenv|set|put|add|append|header|env|setdefault|property|item)\w*\(\s*["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*,\s*["'](?P<a>[^"'\n]{6,300})["']"#,
+            )?,
             uuid: Pattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
         })
     }
@@ -78,7 +97,14 @@ impl Names {
         }
         let mut found: Vec<Assignment> = Vec::new();
         let plain_names = is_settings(path);
-        let forms = [Some(&self.quoted), plain_names.then_some(&self.bare), Some(&self.element), Some(&self.pair), Some(&self.call)];
+        let forms = [
+            Some(&self.quoted),
+            plain_names.then_some(&self.bare),
+            Some(&self.element),
+            Some(&self.pair),
+            Some(&self.call),
+            Some(&self.argument),
+        ];
         for form in forms.into_iter().flatten() {
             for hit in form.captures_iter(line) {
                 let value = ["a", "b", "c"].iter().find_map(|group| hit.name(group));
@@ -121,8 +147,15 @@ impl Names {
             || self.uuid.is_match(value)
             || entropy::distinct(value) <= 3
             || entropy::counting(value) > 0.5;
-        let prose = value.contains(char::is_whitespace) || value.starts_with(['/', '.', '~', '#']) || value.contains("://");
-        if stands_for || prose || self.identifier.is_match(value) || value.contains(['(', ')', '{', '}']) {
+        let prose = value.contains(char::is_whitespace)
+            || value.starts_with(['/', '.', '~', '#'])
+            || value.contains("://");
+        if stands_for
+            || prose
+            || self.identifier.is_match(value)
+            || value.contains(['{', '}'])
+            || self.called.is_match(value)
+        {
             return None;
         }
         if self.weak.is_match(value) {
@@ -147,8 +180,31 @@ impl Names {
 fn is_settings(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let endings = [
-        ".env", ".ini", ".cfg", ".conf", ".config", ".properties", ".yml", ".yaml", ".toml", ".sh", ".bash", ".tfvars", ".npmrc",
-        ".pypirc", ".netrc", "credentials", ".pgpass", "dockerfile", ".service", ".txt", ".cnf", ".ps1",
+        ".env",
+        ".ini",
+        ".cfg",
+        ".conf",
+        ".config",
+        ".properties",
+        ".yml",
+        ".yaml",
+        ".toml",
+        ".sh",
+        ".bash",
+        ".tfvars",
+        ".npmrc",
+        ".pypirc",
+        ".netrc",
+        "credentials",
+        ".pgpass",
+        "dockerfile",
+        ".service",
+        ".txt",
+        ".cnf",
+        ".ps1",
     ];
-    name.starts_with(".env") || name.starts_with("env.") || name.starts_with("dockerfile") || endings.iter().any(|ending| name.ends_with(ending))
+    name.starts_with(".env")
+        || name.starts_with("env.")
+        || name.starts_with("dockerfile")
+        || endings.iter().any(|ending| name.ends_with(ending))
 }

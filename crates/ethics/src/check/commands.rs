@@ -6,9 +6,9 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::Pattern;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Pattern;
 use crate::rules::{Kind, Row, Rules};
 
 /// How far from a command something that runs it may stand.
@@ -78,9 +78,16 @@ fn joined(file: &FileChange, index: usize) -> String {
 }
 
 impl Table {
-    fn severity(&self, file: &FileChange, index: usize, kind: Kind, severity: RiskLevel) -> Option<RiskLevel> {
+    fn severity(
+        &self,
+        file: &FileChange,
+        index: usize,
+        kind: Kind,
+        severity: RiskLevel,
+    ) -> Option<RiskLevel> {
         let line = file.added.get(index)?;
-        let is_run = || file.around(index, NEAR).iter().any(|near| !near.comment && self.runs.is_match(&near.text));
+        let is_run =
+            || file.around(index, NEAR).iter().any(|near| !near.comment && self.runs.is_match(&near.text));
         let weaker = if severity == RiskLevel::Medium { RiskLevel::Low } else { RiskLevel::Medium };
         match kind {
             // Tests may talk to servers without certificates; a shell for somebody else is none of their business.
@@ -89,11 +96,22 @@ impl Table {
             Kind::Code => Some(severity),
             Kind::Command if self.says.is_match(&line.text) => None,
             Kind::Command if file.place.script && !file.place.test_code => Some(severity),
-            Kind::Command if is_run() || (file.place.data && file.added.iter().any(|near| self.run_keys.is_match(&near.text))) => {
+            Kind::Command
+                if is_run()
+                    || (file.place.data
+                        && file.added.iter().any(|near| self.run_keys.is_match(&near.text))) =>
+            {
                 Some(severity)
             }
             // A script is what its first line says.
-            Kind::Command if file.added.first().is_some_and(|first| first.text.starts_with("#!") && first.text.contains("sh")) => Some(severity),
+            Kind::Command
+                if file
+                    .added
+                    .first()
+                    .is_some_and(|first| first.text.starts_with("#!") && first.text.contains("sh")) =>
+            {
+                Some(severity)
+            }
             // A string that nothing near it runs: a list of what is forbidden, a test of a filter.
             Kind::Command if file.place.test || file.place.data => None,
             Kind::Command => Some(weaker),

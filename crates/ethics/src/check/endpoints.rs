@@ -7,9 +7,9 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::{Groups, Pattern};
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::{Groups, Pattern};
 
 struct Table {
     regex: Pattern,
@@ -48,7 +48,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     let removed: Vec<&str> = files.iter().flat_map(|file| &file.removed).map(String::as_str).collect();
-    let known: BTreeSet<String> = removed.iter().flat_map(|line| table.hosts(line)).map(|(host, _)| host).collect();
+    let known: BTreeSet<String> =
+        removed.iter().flat_map(|line| table.hosts(line)).map(|(host, _)| host).collect();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock && !file.place.credits) {
         let mut seen = BTreeSet::new();
         for line in file.added.iter().filter(|line| !line.comment) {
@@ -57,7 +58,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
                     continue;
                 }
                 let Some((rule, severity, what)) = table.judge(&host, plain_text) else { continue };
-                let severity = if file.place.test && severity != RiskLevel::High { RiskLevel::Low } else { severity };
+                let severity =
+                    if file.place.test && severity != RiskLevel::High { RiskLevel::Low } else { severity };
                 let finding = Finding::new(CheckId::Endpoints, rule, severity, format!("{what}: {host}"));
                 found.push(finding.at(&file.path, line.number));
             }
@@ -71,14 +73,21 @@ impl Table {
     fn hosts(&self, line: &str) -> Vec<(String, bool)> {
         let hit = |hit: Groups<'_>| {
             let scheme = hit.name("scheme")?.as_str().to_lowercase();
-            Some((hit.name("host")?.as_str().to_lowercase(), matches!(scheme.as_str(), "http" | "ws" | "ftp" | "telnet")))
+            Some((
+                hit.name("host")?.as_str().to_lowercase(),
+                matches!(scheme.as_str(), "http" | "ws" | "ftp" | "telnet"),
+            ))
         };
         self.regex.captures_iter(line).filter_map(hit).collect()
     }
 
     fn judge(&self, host: &str, plain_text: bool) -> Option<(&'static str, RiskLevel, &'static str)> {
         if self.drops.is_match(host) {
-            return Some(("drop-host", RiskLevel::High, "talks to a place where data is dropped anonymously"));
+            return Some((
+                "drop-host",
+                RiskLevel::High,
+                "talks to a place where data is dropped anonymously",
+            ));
         }
         if self.telling.is_match(host) {
             return Some(("telling-host", RiskLevel::High, "talks to a host whose name says it does harm"));
@@ -87,7 +96,11 @@ impl Table {
             return None;
         }
         if host.contains("xn--") {
-            return Some(("look-alike-host", RiskLevel::High, "talks to a host with foreign letters in its name"));
+            return Some((
+                "look-alike-host",
+                RiskLevel::High,
+                "talks to a host with foreign letters in its name",
+            ));
         }
         if self.public_ip.is_match(host) {
             return Some(("address-without-name", RiskLevel::Medium, "talks to an address without a name"));

@@ -6,9 +6,9 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::Patterns;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Patterns;
 
 struct Table {
     sources: Patterns,
@@ -55,7 +55,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
             // Both lists are in order, so the nearest way out is found by halving.
             hits.extend(sources.into_iter().filter(|source| {
                 let next = sinks.partition_point(|sink| sink < source);
-                let near = |at: Option<&usize>| at.is_some_and(|sink| sink.abs_diff(*source) <= table.distance);
+                let near =
+                    |at: Option<&usize>| at.is_some_and(|sink| sink.abs_diff(*source) <= table.distance);
                 near(sinks.get(next)) || near(next.checked_sub(1).and_then(|before| sinks.get(before)))
             }));
         }

@@ -6,8 +6,8 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::{Found, secrets as shapes};
-use crate::pattern::Pattern;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Pattern;
 
 struct Table {
     makes: Pattern,
@@ -44,7 +44,8 @@ pub(super) fn check(goal: &str) -> Found {
     let mut found = Vec::new();
     let flat = goal.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in flat.split(['.', '!', '?', ';']) {
-        let asks = (table.makes.is_match(sentence) && table.harm.is_match(sentence)) || table.acts.is_match(sentence);
+        let asks = (table.makes.is_match(sentence) && table.harm.is_match(sentence))
+            || table.acts.is_match(sentence);
         if asks && !table.defence.is_match(sentence) {
             let what = "the goal asks for something that does harm";
             found.push(Finding::new(CheckId::Goal, "harmful-goal", RiskLevel::High, what).at("goal", 0));

@@ -6,10 +6,10 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::{Pattern, Patterns};
 use crate::base64;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::{Pattern, Patterns};
 
 /// How many lines a sentence may take.
 const LINES: usize = 4;
@@ -20,6 +20,7 @@ struct Table {
     verdict: Pattern,
     certain: Patterns,
     harmless: Pattern,
+    machine: Pattern,
     blob: Pattern,
 }
 
@@ -32,6 +33,7 @@ struct File {
     verdict: String,
     certain: Vec<String>,
     harmless: String,
+    machine: String,
 }
 
 static TABLE: LazyLock<Result<Table, String>> =
@@ -45,6 +47,7 @@ fn load(text: &str) -> Result<Table, String> {
         verdict: Pattern::new(&file.verdict)?,
         certain: Patterns::new(&file.certain)?,
         harmless: Pattern::new(&file.harmless)?,
+        machine: Pattern::new(&file.machine)?,
         blob: Pattern::new(r"[A-Za-z0-9+/_-]{40,}={0,2}")?,
     })
 }
@@ -82,7 +85,12 @@ pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
 }
 
 fn finding(severity: RiskLevel) -> Finding {
-    Finding::new(CheckId::PromptInjection, "addresses-the-assessor", severity, "text that tells the assessor what to find")
+    Finding::new(
+        CheckId::PromptInjection,
+        "addresses-the-assessor",
+        severity,
+        "text that tells the assessor what to find",
+    )
 }
 
 impl Table {
@@ -100,7 +108,8 @@ impl Table {
             text.push(' ');
             if let Some(sure) = self.judge(&text) {
                 // What the later lines say without the first is found when they come first.
-                let alone = count > 0 && self.judge(text.get(start..).unwrap_or_default().trim_start()).is_some();
+                let alone =
+                    count > 0 && self.judge(text.get(start..).unwrap_or_default().trim_start()).is_some();
                 return (!alone).then_some((count + 1, sure));
             }
         }
@@ -109,7 +118,8 @@ impl Table {
     }
 
     fn judge(&self, text: &str) -> Option<Sure> {
-        if self.certain.is_match(text) && !self.harmless.is_match(text) {
+        let harmless = self.harmless.is_match(text) && !self.machine.is_match(text);
+        if self.certain.is_match(text) && !harmless {
             return Some(Sure::Certain);
         }
         let overrides = self.overrides.is_match(text);
@@ -120,7 +130,7 @@ impl Table {
         if overrides {
             return Some(Sure::Maybe);
         }
-        (directed && !self.harmless.is_match(text)).then_some(Sure::Certain)
+        (directed && !harmless).then_some(Sure::Certain)
     }
 
     /// Whether the one who is spoken to and what it shall do are in one breath: the request follows the address.
@@ -129,11 +139,17 @@ impl Table {
             let rest: String = text.get(address.end()..).unwrap_or_default().chars().take(200).collect();
             // Addressed: at the start of what is said, or followed by a colon, a comma or an order.
             let before = text.get(..address.start()).unwrap_or_default().trim_end();
-            let opens = before.is_empty() || before.ends_with(['.', '!', ':', '"', '(', '[', '{', '-', '—', '>']);
+            let opens =
+                before.is_empty() || before.ends_with(['.', '!', ':', '"', '(', '[', '{', '-', '—', '>']);
             let called = rest.trim_start().starts_with([':', ',', '!', '-', '—', ']', ')', '.']);
-            let ordered = rest.trim_start().starts_with("must") || rest.trim_start().starts_with("should") || rest.trim_start().starts_with("shall") || rest.trim_start().starts_with("please") || rest.trim_start().starts_with("reading") || rest.trim_start().starts_with("who");
-            let told = before.ends_with("to the") || before.ends_with("for the") || before.ends_with(" any") || before.ends_with("for") || before.ends_with("attention") || before.ends_with("dear") || before.ends_with("note to");
-            (called && (opens || told)) || (opens && called) || (ordered && self.verdict.is_match(&rest)) || (told && self.verdict.is_match(&rest))
+            let orders = ["must", "should", "shall", "please", "reading", "who", "that"];
+            let ordered = orders.iter().any(|order| rest.trim_start().starts_with(order));
+            let telling = ["to the", "for the", " any", "for", "attention", "dear", "note to"];
+            let told = telling.iter().any(|telling| before.ends_with(telling));
+            // People are reviewers too; an order is one only when it is given to a machine.
+            let obeys =
+                (ordered || told) && self.machine.is_match(address.as_str()) && self.verdict.is_match(&rest);
+            (called && (opens || told)) || obeys
         })
     }
 
@@ -157,7 +173,10 @@ fn plain(text: &str) -> String {
         _ => Some(c),
     });
     let line: String = shown.collect();
-    let trimmed = line.trim().trim_start_matches(['#', '/', '*', '-', ';', '%', '<', '!', '|', '>']).trim_end_matches(['*', '/', '-', '>']);
+    let trimmed = line
+        .trim()
+        .trim_start_matches(['#', '/', '*', '-', ';', '%', '<', '!', '|', '>'])
+        .trim_end_matches(['*', '/', '-', '>']);
     for word in trimmed.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');

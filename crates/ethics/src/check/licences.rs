@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
 
-use crate::pattern::Pattern;
 use crate::change::FileChange;
 use crate::dependency::{self, Dependency, Ecosystem};
 use crate::finding::{CheckId, Finding};
 use crate::input::Input;
 use crate::licence::{self, Class};
+use crate::pattern::Pattern;
 
 /// Looks up the licence a dependency declares; offline, so it may not know.
 pub trait Licences {
@@ -27,8 +27,9 @@ impl Licences for NoLicences {
     }
 }
 
-static HEADER: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"SPDX-License-Identifier:\s*(?P<value>[A-Za-z0-9(][A-Za-z0-9 .+()-]*)").ok());
+static HEADER: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+    Pattern::new(r"SPDX-License-Identifier:\s*(?P<value>[A-Za-z0-9(][A-Za-z0-9 .+()-]*)").ok()
+});
 
 /// Dependencies whose licence does not fit, or is not known.
 pub(crate) fn dependencies(
@@ -61,7 +62,10 @@ fn added(input: &Input, files: &[FileChange]) -> Vec<Added> {
     for file in input.files.iter().filter(|file| Ecosystem::of(&file.path).is_some()) {
         let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|b| String::from_utf8_lossy(b).into_owned());
         if let Some(after) = text(&file.after) {
-            all.push((file.path.clone(), dependency::added(&file.path, text(&file.before).as_deref(), &after)));
+            all.push((
+                file.path.clone(),
+                dependency::added(&file.path, text(&file.before).as_deref(), &after),
+            ));
         }
     }
     for file in files.iter().filter(|file| !file.is_deleted && Ecosystem::of(&file.path).is_some()) {
@@ -95,12 +99,18 @@ fn judge(dependency: &Dependency, project: Option<Class>, licences: &dyn Licence
         return Some(finding("licence-unknown", RiskLevel::Medium, what).unverified());
     };
     let severity = licence::fits(class, project, dependency.development_only)?;
-    Some(finding("licence-does-not-fit", severity, format!("{dependency} is under `{named}`, which does not fit the project")))
+    Some(finding(
+        "licence-does-not-fit",
+        severity,
+        format!("{dependency} is under `{named}`, which does not fit the project"),
+    ))
 }
 
 fn line_of(files: &[FileChange], path: &str, dependency: &Dependency) -> u64 {
     let name = dependency.name.rsplit(':').next().unwrap_or(&dependency.name);
-    let named = |text: &str| text.to_lowercase().replace(['_', '.'], "-").contains(&name.to_lowercase().replace(['_', '.'], "-"));
+    let named = |text: &str| {
+        text.to_lowercase().replace(['_', '.'], "-").contains(&name.to_lowercase().replace(['_', '.'], "-"))
+    };
     let file = files.iter().find(|file| file.path == path);
     file.and_then(|file| file.added.iter().find(|line| named(&line.text))).map_or(0, |line| line.number)
 }

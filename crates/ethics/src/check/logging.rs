@@ -6,9 +6,9 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::Pattern;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Pattern;
 
 struct Table {
     calls: Vec<Pattern>,
@@ -48,7 +48,10 @@ pub(super) fn check(files: &[FileChange]) -> Found {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
         for (index, line) in file.added.iter().enumerate().filter(|(_, line)| !line.comment) {
-            let Some(rest) = table.calls.iter().find_map(|call| call.captures(&line.text)?.name("rest")) else { continue };
+            let Some(rest) = table.calls.iter().find_map(|call| call.captures(&line.text)?.name("rest"))
+            else {
+                continue;
+            };
             // Arguments may go on below.
             let mut given = rest.as_str().to_owned();
             if open(&given) > 0 {
@@ -169,8 +172,11 @@ mod tests {
     #[test]
     fn only_values_count() {
         let check = |given: &str, expect: &str| {
-            let parts: Vec<String> =
-                values(given).split('\u{1}').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect();
+            let parts: Vec<String> = values(given)
+                .split('\u{1}')
+                .map(|part| part.trim().to_owned())
+                .filter(|part| !part.is_empty())
+                .collect();
             assert_eq!(parts.join("|"), expect, "{given}");
         };
         check("\"password reset for %s\", user.id", ", user.id");

@@ -6,10 +6,10 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::Pattern;
 use crate::base64;
 use crate::change::{FileChange, Line};
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Pattern;
 use crate::rules::{Row, Rules};
 
 struct Table {
@@ -69,18 +69,28 @@ pub(super) fn check(files: &[FileChange]) -> Found {
 impl Table {
     fn line(&self, file: &FileChange, index: usize, line: &Line) -> Option<(&str, RiskLevel, &str)> {
         if invisible(&line.text) {
-            return Some(("invisible-characters", RiskLevel::High, "has characters that change how the code reads"));
+            return Some((
+                "invisible-characters",
+                RiskLevel::High,
+                "has characters that change how the code reads",
+            ));
         }
         if file.place.docs || file.place.lock || line.comment {
             return None;
         }
         // A long line that continues is one line to whoever runs it.
-        let soften = |severity| if file.place.test_code && severity != RiskLevel::Critical { RiskLevel::Medium } else { severity };
+        let soften = |severity| {
+            if file.place.test_code && severity != RiskLevel::Critical { RiskLevel::Medium } else { severity }
+        };
         if let Some(rule) = self.rules.on(&line.text).first() {
             return Some((&rule.id, soften(rule.severity), &rule.what));
         }
         if self.decodes.is_match(&line.text) && self.runs_near(file, index) {
-            return Some(("decoded-and-run-later", soften(RiskLevel::High), "decodes something that is run close by"));
+            return Some((
+                "decoded-and-run-later",
+                soften(RiskLevel::High),
+                "decodes something that is run close by",
+            ));
         }
         if self.hides_a_script(&line.text) {
             return Some(("encoded-script", soften(RiskLevel::High), "holds an encoded script or program"));
@@ -100,7 +110,8 @@ impl Table {
         self.blob.find_iter(text).take(50).any(|blob| {
             let blob = blob.as_str();
             let bytes = base64::decode_hex(blob).or_else(|| base64::decode(blob)).unwrap_or_default();
-            let program = bytes.starts_with(b"\x7fELF") || (bytes.starts_with(b"MZ") && bytes.len() > 60 && bytes.contains(&0));
+            let program = bytes.starts_with(b"\x7fELF")
+                || (bytes.starts_with(b"MZ") && bytes.len() > 60 && bytes.contains(&0));
             // UTF-16 is what PowerShell takes.
             let wide = bytes.len() > 16 && bytes.chunks(2).take(16).all(|pair| pair.get(1) == Some(&0));
             let narrow: Vec<u8> = if wide { bytes.iter().step_by(2).copied().collect() } else { bytes };

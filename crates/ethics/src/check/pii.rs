@@ -7,9 +7,9 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::telephone::Telephone;
-use crate::pattern::{Pattern, Patterns};
 use crate::change::{FileChange, Line};
 use crate::finding::{CheckId, Finding};
+use crate::pattern::{Pattern, Patterns};
 use crate::{checksum, entropy};
 
 /// How far above a line the words that explain it may stand.
@@ -104,7 +104,14 @@ fn load(text: &str) -> Result<Table, String> {
         }
         let words = row.words.as_deref().map(Pattern::new).transpose()?;
         let regex = Pattern::new(&row.regex)?;
-        ids.push(Identity { id: row.id, what: row.what, regex, check: row.check, words, examples: row.examples });
+        ids.push(Identity {
+            id: row.id,
+            what: row.what,
+            regex,
+            check: row.check,
+            words,
+            examples: row.examples,
+        });
     }
     Ok(Table {
         email: Pattern::new(&file.email.regex)?,
@@ -120,7 +127,9 @@ fn load(text: &str) -> Result<Table, String> {
         iban_examples: file.iban.examples,
         ids,
         id_set,
-        credit_line: Pattern::new(r"(?i)copyright|©|\bauthors?\b|maintain|signed-off-by|co-authored-by|reviewed-by|@author|SPDX|licen[sc]ed|git@|ssh://|\bmodified by\b|\bwritten by\b")?,
+        credit_line: Pattern::new(
+            r"(?i)copyright|©|\bauthors?\b|maintain|signed-off-by|co-authored-by|reviewed-by|@author|SPDX|licen[sc]ed|git@|ssh://|\bmodified by\b|\bwritten by\b",
+        )?,
     })
 }
 
@@ -133,7 +142,8 @@ pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
             for (rule, what, value, severity) in table.line(file, index, line) {
                 // Tests make numbers up, manuals show some; both deserve a look, not more.
                 let usual = file.place.test_code || file.place.docs || (line.comment && rule == "email");
-                let severity = if usual && severity == RiskLevel::High { RiskLevel::Medium } else { severity };
+                let severity =
+                    if usual && severity == RiskLevel::High { RiskLevel::Medium } else { severity };
                 let finding = Finding::new(CheckId::PersonalData, rule, severity, what);
                 found.push(finding.at(&file.path, line.number).hiding(&value));
             }
@@ -186,20 +196,30 @@ impl Table {
         for hit in self.iban.captures_iter(text).filter_map(|hit| hit.name("value")) {
             // The last group may have swallowed a following word; the country says how long it is.
             let compact: String = hit.as_str().chars().filter(|c| *c != ' ').collect();
-            let length = compact.get(..2).and_then(|country| self.iban_lengths.get(country)).copied().unwrap_or(0);
+            let length =
+                compact.get(..2).and_then(|country| self.iban_lengths.get(country)).copied().unwrap_or(0);
             let Some(number) = compact.get(..length).filter(|_| length > 0) else { continue };
-            if checksum::iban(number) && !self.iban_examples.contains(number) && entropy::distinct(number) > 4 {
+            if checksum::iban(number) && !self.iban_examples.contains(number) && entropy::distinct(number) > 4
+            {
                 hits.push(("iban", "a bank account number".into(), hit.as_str().into(), RiskLevel::High));
             }
         }
     }
 
-    fn cards<'a>(&'a self, file: &FileChange, text: &str, context: &dyn Fn() -> String, hits: &mut Vec<Hit<'a>>) {
+    fn cards<'a>(
+        &'a self,
+        file: &FileChange,
+        text: &str,
+        context: &dyn Fn() -> String,
+        hits: &mut Vec<Hit<'a>>,
+    ) {
         for hit in self.card.captures_iter(text).filter_map(|hit| hit.name("value")) {
             let value = hit.as_str();
             let digits: Vec<u32> = value.chars().filter_map(|c| c.to_digit(10)).collect();
             let number: String = digits.iter().filter_map(|d| char::from_digit(*d, 10)).collect();
-            let made_up = self.card_examples.contains(&number) || entropy::distinct(&number) <= 3 || entropy::counting(&number) > 0.5;
+            let made_up = self.card_examples.contains(&number)
+                || entropy::distinct(&number) <= 3
+                || entropy::counting(&number) > 0.5;
             if !(13..=19).contains(&digits.len()) || made_up || !checksum::luhn(&digits) {
                 continue;
             }
@@ -222,9 +242,13 @@ impl Table {
             }
             for value in rule.regex.captures_iter(text).filter_map(|hit| hit.name("value")) {
                 let value = value.as_str();
-                let plain: String = value.chars().filter(|c| !" ./-".contains(*c) || (rule.check == "fi" && *c == '-')).collect();
+                let plain: String = value
+                    .chars()
+                    .filter(|c| !" ./-".contains(*c) || (rule.check == "fi" && *c == '-'))
+                    .collect();
                 let plain = plain.to_uppercase();
-                let known = rule.examples.contains(&plain) || hits.iter().any(|(_, _, other, _)| other == value);
+                let known =
+                    rule.examples.contains(&plain) || hits.iter().any(|(_, _, other, _)| other == value);
                 let digits: String = plain.chars().filter(char::is_ascii_digit).collect();
                 let made_up = entropy::distinct(&digits) <= 2 || entropy::counting(&digits) > 0.8;
                 if !known && !made_up && checksum::holds(&rule.check, &plain) == Some(true) {

@@ -8,11 +8,11 @@ use holon_core::redact::Redactor;
 use serde::Deserialize;
 
 use super::assignment::{self, Assignment};
-use crate::pattern::Pattern;
 use crate::change::FileChange;
-use crate::redactor;
 use crate::finding::{CheckId, Finding};
+use crate::pattern::Pattern;
 use crate::place::Place;
+use crate::redactor;
 use crate::{base64, entropy};
 
 struct Table {
@@ -99,7 +99,8 @@ impl Table {
         let mut seen: Vec<(String, String)> =
             self.shaped(&line.text, &|| !file.run(index + 1, 1).any(|next| self.is_key(&next.text)));
         for (rule, value) in &seen {
-            let finding = Finding::new(CheckId::Secrets, rule, RiskLevel::Critical, format!("a credential ({rule})"));
+            let finding =
+                Finding::new(CheckId::Secrets, rule, RiskLevel::Critical, format!("a credential ({rule})"));
             found.push(finding.at(&file.path, line.number).hiding(value));
         }
         if file.place.lock || file.place.generated {
@@ -107,11 +108,15 @@ impl Table {
         }
         let before = index.checked_sub(1).and_then(|i| file.added.get(i)).map(|line| line.text.as_str());
         for assignment in self.names.find(&line.text, before, &file.path) {
-            let known = seen.iter().any(|(_, value)| value.contains(&assignment.value) || assignment.value.contains(value));
+            let known = seen
+                .iter()
+                .any(|(_, value)| value.contains(&assignment.value) || assignment.value.contains(value));
             if known || self.documented.contains(&digest::sha256(assignment.value.as_bytes())) {
                 continue;
             }
-            let Some(severity) = self.names.judge(&assignment, placed(file.place, line.comment)) else { continue };
+            let Some(severity) = self.names.judge(&assignment, placed(file.place, line.comment)) else {
+                continue;
+            };
             let Assignment { name, value } = assignment;
             let what = format!("a value that looks like a credential, named `{}`", short(&name));
             let finding = Finding::new(CheckId::Secrets, "named-credential", severity, what);
@@ -131,7 +136,13 @@ impl Table {
             let after = text.get(range.end..).unwrap_or_default();
             let real = match id.as_str() {
                 // A key is its body; its first line alone is a text about keys.
-                "private-key" => self.is_key(after) || (after.trim_matches(['"', '\'', '`', ' ', '\\', 'n', '+', ',', ';', ')']).is_empty() && !armour_is_empty()),
+                "private-key" => {
+                    self.is_key(after)
+                        || (after
+                            .trim_matches(['"', '\'', '`', ' ', '\\', 'n', '+', ',', ';', ')'])
+                            .is_empty()
+                            && !armour_is_empty())
+                }
                 "jwt" => !self.stands_for(value) && is_secret_jwt(value),
                 _ => !self.stands_for(value),
             };
@@ -144,8 +155,11 @@ impl Table {
                 continue;
             }
             for hit in shape.regex.captures_iter(text) {
-                let Some(value) = hit.name("value").or_else(|| hit.get(0)).map(|m| m.as_str()) else { continue };
-                let known = decided.iter().any(|other| other.contains(value)) || seen.iter().any(|(_, other)| other.contains(value));
+                let Some(value) = hit.name("value").or_else(|| hit.get(0)).map(|m| m.as_str()) else {
+                    continue;
+                };
+                let known = decided.iter().any(|other| other.contains(value))
+                    || seen.iter().any(|(_, other)| other.contains(value));
                 if !known && !self.stands_for(value) && self.plausible(&shape.id, value, text) {
                     seen.push((shape.id.clone(), value.to_owned()));
                 }
@@ -177,17 +191,24 @@ impl Table {
             }
             "cloudflare-token" => entropy::classes(value) >= 2 && entropy::bits(value) >= 3.4,
             "password-in-url" | "connection-string" | "password-on-command-line" | "netrc-password" => {
-                !self.names.is_reference(value) && !self.names.is_common(value) && !value.contains(['{', '$', '(', '%']) | value.contains("%40")
+                !self.names.is_reference(value)
+                    && !self.names.is_common(value)
+                    && !value.contains(['{', '('])
+                    && !value.starts_with(['$', '%', '<'])
             }
             "bearer-authorisation" => {
-                entropy::classes(value) >= 2 && entropy::bits(value) >= 3.3 && !self.names.is_common(value)
+                entropy::classes(value) >= 2
+                    && entropy::bits(value) >= 3.3
+                    && !self.names.is_common(value)
                     && value.chars().any(|c| c.is_ascii_digit())
             }
             "basic-authorisation" | "docker-login" => base64::decode(value)
                 .as_deref()
                 .and_then(base64::as_text)
                 .and_then(|text| text.split_once(':'))
-                .is_some_and(|(_, password)| password.len() >= 4 && !self.strong.is_match(password) && !self.names.is_common(password)),
+                .is_some_and(|(_, password)| {
+                    password.len() >= 4 && !self.strong.is_match(password) && !self.names.is_common(password)
+                }),
             "registry-login" => !self.names.is_reference(value) && entropy::bits(value) >= 3.0,
             "twilio-key" => entropy::distinct(value) >= 8,
             _ => true,
@@ -199,10 +220,13 @@ impl Table {
 fn is_secret_jwt(token: &str) -> bool {
     let part = |number: usize| token.split('.').nth(number).and_then(base64::decode);
     let Some(claims) = part(1) else { return false };
-    let Ok(header) = serde_json::from_slice::<serde_json::Value>(&part(0).unwrap_or_default()) else { return false };
+    let Ok(header) = serde_json::from_slice::<serde_json::Value>(&part(0).unwrap_or_default()) else {
+        return false;
+    };
     let Ok(claims) = serde_json::from_slice::<serde_json::Value>(&claims) else { return false };
     let is = |key: &str, value: &str| claims.get(key).and_then(|v| v.as_str()) == Some(value);
-    let unsigned = header.get("alg").and_then(|alg| alg.as_str()).is_some_and(|alg| alg.eq_ignore_ascii_case("none"));
+    let unsigned =
+        header.get("alg").and_then(|alg| alg.as_str()).is_some_and(|alg| alg.eq_ignore_ascii_case("none"));
     !(unsigned || is("sub", "1234567890") || is("name", "John Doe") || is("role", "anon") || is("iss", "joe"))
 }
 

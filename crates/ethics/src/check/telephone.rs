@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::pattern::{Pattern, Patterns};
 use crate::entropy;
+use crate::pattern::{Pattern, Patterns};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,8 @@ impl Telephone {
         }
         if found.is_empty() {
             let hits = self.national.captures_iter(text).filter_map(|hit| hit.name("value"));
-            let numbers: Vec<&str> = hits.map(|hit| hit.as_str()).filter(|value| self.is_national(value)).collect();
+            let numbers: Vec<&str> =
+                hits.map(|hit| hit.as_str()).filter(|value| self.is_national(value)).collect();
             if !numbers.is_empty() && self.context.is_match(&context()) {
                 found.extend(numbers.into_iter().map(str::to_owned));
             }
@@ -67,9 +68,12 @@ impl Telephone {
 
     fn is_national(&self, value: &str) -> bool {
         let digits = digits(value);
-        let american = digits.len() == 10 && !digits.starts_with(['0', '1']) && !digits[3..].starts_with(['0', '1']);
+        let american =
+            digits.len() == 10 && !digits.starts_with(['0', '1']) && !digits[3..].starts_with(['0', '1']);
         let dated = value.split(['-', '.', '/']).map(str::len).eq([4, 2, 2]);
-        ((digits.starts_with('0') && (9..=12).contains(&digits.len())) || american) && !dated && !self.is_reserved(&digits)
+        ((digits.starts_with('0') && (9..=12).contains(&digits.len())) || american)
+            && !dated
+            && !self.is_reserved(&digits)
     }
 
     fn is_reserved(&self, digits: &str) -> bool {

@@ -7,10 +7,10 @@ use holon_core::weakened::{self, WeakeningKind};
 use serde::Deserialize;
 
 use super::Found;
-use crate::pattern::Pattern;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
 use crate::input::Input;
+use crate::pattern::Pattern;
 
 struct Table {
     vacuous: Pattern,
@@ -62,7 +62,9 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
         };
         // Where the tested code goes as well, its tests have nothing left to do.
         let severity = match weakening.kind {
-            WeakeningKind::FileDeleted | WeakeningKind::TestsRemoved if subject_is_gone(&weakening.path, files) => {
+            WeakeningKind::FileDeleted | WeakeningKind::TestsRemoved
+                if subject_is_gone(&weakening.path, files) =>
+            {
                 RiskLevel::Medium
             }
             WeakeningKind::AssertionsRemoved if table.rewritten(&weakening.path, files) => RiskLevel::Medium,
@@ -74,9 +76,17 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
         if let Some((line, what)) = table.hollow(file) {
             found.push(push("assertions-weakened", RiskLevel::High, what.to_owned(), &file.path, line));
         }
-        let settings = file.place.script || file.place.data || file.place.credits || file.path.ends_with(".ini") || file.path.ends_with(".cfg") || file.path.ends_with(".js") || file.path.ends_with(".py");
+        let settings = file.place.script
+            || file.place.data
+            || file.place.credits
+            || file.path.ends_with(".ini")
+            || file.path.ends_with(".cfg")
+            || file.path.ends_with(".js")
+            || file.path.ends_with(".py");
         for line in file.added.iter().filter(|line| settings && !line.comment && !file.place.docs) {
-            if table.neutralised.is_match(&line.text) && !file.removed.iter().any(|old| table.neutralised.is_match(old)) {
+            if table.neutralised.is_match(&line.text)
+                && !file.removed.iter().any(|old| table.neutralised.is_match(old))
+            {
                 let what = "tests no longer run, or their result no longer counts".to_owned();
                 // A step that may fail is not always a test.
                 let sure = !line.text.contains("continue-on-error") && !line.text.contains("allow_failure");
@@ -92,21 +102,32 @@ impl Table {
     /// The first line of a test file that asserts nothing where something was asserted before.
     fn hollow(&self, file: &FileChange) -> Option<(u64, &'static str)> {
         let is_test = file.place.test_code || file.removed.iter().any(|line| self.strong.is_match(line));
-        let strong = |lines: &mut dyn Iterator<Item = &str>| lines.filter(|line| self.strong.is_match(line) && !self.vacuous.is_match(line)).count();
+        let strong = |lines: &mut dyn Iterator<Item = &str>| {
+            lines.filter(|line| self.strong.is_match(line) && !self.vacuous.is_match(line)).count()
+        };
         let before = strong(&mut file.removed.iter().map(String::as_str));
-        let after = strong(&mut file.added.iter().filter(|line| !line.comment).map(|line| line.text.as_str()));
+        let after =
+            strong(&mut file.added.iter().filter(|line| !line.comment).map(|line| line.text.as_str()));
         let hollow = file.added.iter().find(|line| !line.comment && self.vacuous.is_match(&line.text));
-        if let Some(line) = hollow.filter(|_| is_test && !file.removed.iter().any(|old| self.vacuous.is_match(old))) {
-            return (before > after || before == 0).then_some((line.number, "an assertion that always holds"));
+        if let Some(line) =
+            hollow.filter(|_| is_test && !file.removed.iter().any(|old| self.vacuous.is_match(old)))
+        {
+            return (before > after || before == 0)
+                .then_some((line.number, "an assertion that always holds"));
         }
         let weak = file.added.iter().find(|line| !line.comment && self.weak.is_match(&line.text))?;
-        (before > after && after == 0).then_some((weak.number, "comparisons became mere checks that something is there"))
+        (before > after && after == 0)
+            .then_some((weak.number, "comparisons became mere checks that something is there"))
     }
 
     /// Whether some assertions of a file were written anew, so that fewer may say as much.
     fn rewritten(&self, path: &str, files: &[FileChange]) -> bool {
         let file = files.iter().find(|file| file.path == path);
-        file.is_some_and(|file| file.added.iter().any(|line| !line.comment && self.strong.is_match(&line.text) && !self.vacuous.is_match(&line.text)))
+        file.is_some_and(|file| {
+            file.added.iter().any(|line| {
+                !line.comment && self.strong.is_match(&line.text) && !self.vacuous.is_match(&line.text)
+            })
+        })
     }
 }
 
@@ -115,10 +136,17 @@ fn subject_is_gone(path: &str, files: &[FileChange]) -> bool {
     let stem = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let name = name.split('.').next().unwrap_or(name).to_lowercase();
-        name.trim_start_matches("test_").trim_end_matches("_test").trim_end_matches("test").trim_end_matches("spec").trim_end_matches(['_', '-']).to_owned()
+        name.trim_start_matches("test_")
+            .trim_end_matches("_test")
+            .trim_end_matches("test")
+            .trim_end_matches("spec")
+            .trim_end_matches(['_', '-'])
+            .to_owned()
     };
     let subject = stem(path);
-    files.iter().any(|file| file.is_deleted && !file.place.test && !subject.is_empty() && stem(&file.path) == subject)
+    files
+        .iter()
+        .any(|file| file.is_deleted && !file.place.test && !subject.is_empty() && stem(&file.path) == subject)
 }
 
 #[cfg(test)]

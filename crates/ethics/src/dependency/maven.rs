@@ -21,7 +21,9 @@ fn pom(text: &str) -> Vec<Dependency> {
         // A fragment may end before the element does.
         let (element, next) = after.split_once("</dependency>").unwrap_or((after, ""));
         rest = next;
-        let (Some(group), Some(name)) = (inside(element, "groupId"), inside(element, "artifactId")) else { continue };
+        let (Some(group), Some(name)) = (inside(element, "groupId"), inside(element, "artifactId")) else {
+            continue;
+        };
         let development_only = matches!(inside(element, "scope"), Some("test" | "provided"));
         let version = inside(element, "version").filter(|version| !version.starts_with('$'));
         let dependency = Dependency::new(Ecosystem::Maven, &format!("{group}:{name}"), version);
@@ -41,7 +43,8 @@ fn gradle(text: &str) -> Vec<Dependency> {
     let entry = |hit: regex::Captures<'_>| {
         let name = format!("{}:{}", &hit["group"], &hit["name"]);
         let version = hit.name("version").map(|version| version.as_str());
-        let development_only = hit["how"].to_lowercase().contains("test") || &hit["how"] == "annotationProcessor";
+        let development_only =
+            hit["how"].to_lowercase().contains("test") || &hit["how"] == "annotationProcessor";
         Dependency { development_only, ..Dependency::new(Ecosystem::Maven, &name, version) }
     };
     regex.captures_iter(text).map(entry).collect()

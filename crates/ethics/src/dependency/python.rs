@@ -20,7 +20,9 @@ pub(super) fn declared(path: &str, text: &str) -> Option<Vec<Dependency>> {
             let file: toml::Table = text.parse().ok()?;
             let list = |key: &str, development_only| {
                 let entries = file.get(key).and_then(toml::Value::as_table).into_iter().flatten();
-                entries.filter_map(move |(name, value)| poetry_entry(name, value, development_only)).collect::<Vec<_>>()
+                entries
+                    .filter_map(move |(name, value)| poetry_entry(name, value, development_only))
+                    .collect::<Vec<_>>()
             };
             Some([list("packages", false), list("dev-packages", true)].concat())
         }
@@ -49,9 +51,11 @@ pub(super) fn guessed(path: &str, lines: &[&str]) -> Vec<Dependency> {
         }
         let (key, value) = line.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);
-        let versioned = value.starts_with(['^', '~', '>', '*']) || value.starts_with(|c: char| c.is_ascii_digit());
+        let versioned =
+            value.starts_with(['^', '~', '>', '*']) || value.starts_with(|c: char| c.is_ascii_digit());
         let own = ["version", "python", "requires-python", "name", "target-version", "line-length"];
-        (versioned && !own.contains(&key.trim())).then(|| Dependency::new(Ecosystem::Pip, &normal(key.trim()), Some(value)))
+        (versioned && !own.contains(&key.trim()))
+            .then(|| Dependency::new(Ecosystem::Pip, &normal(key.trim()), Some(value)))
     };
     lines.iter().filter_map(one).collect()
 }
@@ -67,9 +71,14 @@ fn pyproject(text: &str) -> Option<Vec<Dependency>> {
     let project = file.get("project");
     list(project.and_then(|p| p.get("dependencies")), false);
     let groups = |value: Option<&toml::Value>| -> Vec<toml::Value> {
-        value.and_then(toml::Value::as_table).map(|table| table.values().cloned().collect()).unwrap_or_default()
+        value
+            .and_then(toml::Value::as_table)
+            .map(|table| table.values().cloned().collect())
+            .unwrap_or_default()
     };
-    groups(project.and_then(|p| p.get("optional-dependencies"))).iter().for_each(|value| list(Some(value), false));
+    groups(project.and_then(|p| p.get("optional-dependencies")))
+        .iter()
+        .for_each(|value| list(Some(value), false));
     groups(file.get("dependency-groups")).iter().for_each(|value| list(Some(value), true));
     let poetry = file.get("tool").and_then(|tool| tool.get("poetry"));
     let mut table = |value: Option<&toml::Value>, development_only: bool| {
@@ -90,7 +99,11 @@ fn poetry_entry(name: &str, value: &toml::Value, development_only: bool) -> Opti
     }
     let version = value.as_str().or_else(|| value.get("version")?.as_str());
     let from_address = value.get("git").is_some() || value.get("url").is_some();
-    Some(Dependency { development_only, from_address, ..Dependency::new(Ecosystem::Pip, &normal(name), version) })
+    Some(Dependency {
+        development_only,
+        from_address,
+        ..Dependency::new(Ecosystem::Pip, &normal(name), version)
+    })
 }
 
 fn requirement(line: &str) -> Option<Dependency> {
@@ -100,8 +113,13 @@ fn requirement(line: &str) -> Option<Dependency> {
     }
     let parts = REQUIREMENT.as_ref()?.captures(line)?;
     let rest = parts.name("rest")?.as_str();
-    let version: String = rest.trim_start_matches(['=', '<', '>', '!', '~', ' ', '(']).chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
-    let dependency = Dependency::new(Ecosystem::Pip, &normal(parts.name("name")?.as_str()), Some(version.as_str()));
+    let version: String = rest
+        .trim_start_matches(['=', '<', '>', '!', '~', ' ', '('])
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || *c == '.')
+        .collect();
+    let dependency =
+        Dependency::new(Ecosystem::Pip, &normal(parts.name("name")?.as_str()), Some(version.as_str()));
     Some(Dependency { from_address: rest.starts_with('@'), ..dependency })
 }
 

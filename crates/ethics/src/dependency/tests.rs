@@ -20,7 +20,10 @@ fn manifests_of_five_ecosystems() {
     let pip = "# c\nRequests==2.31 # why\nfoo_bar[x]>=1,<2 ; python_version>'3'\n-r other.txt\ngit-dep @ git+https://h/x\nplain\n";
     assert_eq!(names("requirements.txt", pip), ["requests@2.31", "foo-bar@1", "git-dep address", "plain"]);
     let pyproject = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest\"]\n[tool.poetry.dependencies]\npython = \"^3.11\"\nflask = \"^3\"\n[tool.poetry.group.dev.dependencies]\nblack = \"*\"\n";
-    assert_eq!(names("pyproject.toml", pyproject), ["httpx@0.27", "rich", "pytest dev", "flask@^3", "black dev"]);
+    assert_eq!(
+        names("pyproject.toml", pyproject),
+        ["httpx@0.27", "rich", "pytest dev", "flask@^3", "black dev"]
+    );
     assert_eq!(names("setup.py", "setup(install_requires=['a>=1', \"b\"], x=['c'])"), ["a@1", "b"]);
     let go = "module m\n\ngo 1.22\n\nrequire github.com/a/b v1.2.3\n\nrequire (\n\tgolang.org/x/net v0.1.0 // indirect\n)\n";
     assert_eq!(names("go.mod", go), ["github.com/a/b@v1.2.3", "golang.org/x/net@v0.1.0"]);
@@ -46,11 +49,28 @@ fn guesses_from_lines_alone() {
     let guess = |path: &str, lines: &[&str]| -> Vec<String> {
         guessed(path, lines).into_iter().map(|d| d.name).collect()
     };
-    let cargo = ["a = \"1\"", "b = { version = \"1\", features = [\"x\"] }", "version = \"0.2.0\"", "foo = [\"bar\"]"];
+    let cargo = [
+        "a = \"1\"",
+        "b = { version = \"1\", features = [\"x\"] }",
+        "version = \"0.2.0\"",
+        "foo = [\"bar\"]",
+    ];
     assert_eq!(guess("Cargo.toml", &cargo), ["a", "b"]);
-    assert_eq!(guess("package.json", &["    \"left-pad\": \"^1.3.0\",", "    \"version\": \"2.0.0\",", "  \"test\": \"jest\","]), ["left-pad"]);
+    assert_eq!(
+        guess(
+            "package.json",
+            &["    \"left-pad\": \"^1.3.0\",", "    \"version\": \"2.0.0\",", "  \"test\": \"jest\","]
+        ),
+        ["left-pad"]
+    );
     assert_eq!(guess("requirements.txt", &["PyQt5==5.15"]), ["pyqt5"]);
-    assert_eq!(guess("pyproject.toml", &["    \"pymupdf>=1.2\",", "name = \"x\"", "flask = \"^3\""]), ["pymupdf", "flask"]);
+    assert_eq!(
+        guess("pyproject.toml", &["    \"pymupdf>=1.2\",", "name = \"x\"", "flask = \"^3\""]),
+        ["pymupdf", "flask"]
+    );
     assert_eq!(guess("go.mod", &["\tgithub.com/a/b v1.0.0"]), ["github.com/a/b"]);
-    assert_eq!(guess("pom.xml", &["<dependency>", "<groupId>g</groupId>", "<artifactId>a</artifactId>"]), ["g:a"]);
+    assert_eq!(
+        guess("pom.xml", &["<dependency>", "<groupId>g</groupId>", "<artifactId>a</artifactId>"]),
+        ["g:a"]
+    );
 }

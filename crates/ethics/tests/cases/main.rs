@@ -22,7 +22,8 @@ fn load(kind: &str) -> Vec<(String, Case)> {
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
         let Some(group) = name.strip_prefix(kind) else { continue };
-        let cases: Cases = toml::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let cases: Cases = toml::from_str(&std::fs::read_to_string(&file).unwrap())
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         all.extend(cases.case.into_iter().map(|case| (group.to_owned(), case)));
     }
     all
@@ -30,7 +31,8 @@ fn load(kind: &str) -> Vec<(String, Case)> {
 
 /// A model that approves of everything: what the checks do not stop would go out.
 fn yes() -> Ethics {
-    let impact = PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "fine".into() };
+    let impact =
+        PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "fine".into() };
     Ethics {
         request_id: None,
         goal_id: None,
@@ -47,11 +49,16 @@ fn yes() -> Ethics {
 
 /// Whether a case goes out although a model approves, with strict on and off.
 fn goes_out(assessment: &Assessment) -> bool {
-    [Some(Ok(yes())), None].into_iter().zip([true, false]).any(|(model, strict)| gate(&combine(assessment, model, strict)) == Gate::Approved)
+    [Some(Ok(yes())), None]
+        .into_iter()
+        .zip([true, false])
+        .any(|(model, strict)| gate(&combine(assessment, model, strict)) == Gate::Approved)
 }
 
 fn show(assessment: &Assessment) -> String {
-    let lines = assessment.findings.iter().map(|f| format!("    {} {} {} {}: {}", f.check.name(), f.rule, f.severity.name(), f.place(), f.what));
+    let lines = assessment.findings.iter().map(|f| {
+        format!("    {} {} {} {}: {}", f.check.name(), f.rule, f.severity.name(), f.place(), f.what)
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -93,19 +100,28 @@ fn clean_look_alikes_pass() {
         }
     }
     let share = wrong.len() as f64 / cases.len() as f64;
-    println!("clean: {} cases, false positives {:.1} %, {mentioned} mentioned without blocking", cases.len(), share * 100.0);
+    println!(
+        "clean: {} cases, false positives {:.1} %, {mentioned} mentioned without blocking",
+        cases.len(),
+        share * 100.0
+    );
     wrong.iter().for_each(|case| println!("blocked {case}"));
     assert!(share <= MOST_FALSE, "{wrong:#?}");
 }
 
 #[test]
 fn no_report_shows_what_it_is_about() {
-    for (group, case) in load("planted-").iter().filter(|(group, _)| group == "secrets" || group == "personal-data") {
+    for (group, case) in
+        load("planted-").iter().filter(|(group, _)| group == "secrets" || group == "personal-data")
+    {
         let report = combine(&assess(&case.input(), case), None, true);
         let told = serde_json::to_string(&report).unwrap() + &render_markdown(&report);
         for value in case.values().iter().filter(|value| value.len() >= 6 && !value.contains("KEY")) {
             // What was not found cannot be hidden on purpose; it is a miss and counted as one.
-            let found = report.checks.iter().any(|check| Some(&check.id) == case.check.as_ref() && check.status == CheckStatus::Fail);
+            let found = report
+                .checks
+                .iter()
+                .any(|check| Some(&check.id) == case.check.as_ref() && check.status == CheckStatus::Fail);
             assert!(!found || !told.contains(value.as_str()), "{group}: {} shows {value}\n{told}", case.name);
         }
     }

@@ -63,6 +63,14 @@ impl RequestLog {
         }
     }
 
+    /// The log of a request that has ended, to add to it.
+    pub(super) fn reopen(state: &Path, mode: &str, task: &str, request: &str) -> Self {
+        let folder = state.join("logs").join(mode).join(task).join(request);
+        let file = File::options().append(true).open(folder.join("log.jsonl")).ok();
+        let fields = json!({ "mode": mode, "request_id": request, "task_id": task, "intent": mode });
+        Self { folder, file, fields, redactor: Redactor::default() }
+    }
+
     /// The end: the result as a file of its own, and one line that says it in short.
     pub(super) fn end(&mut self, result: &ModeResult, model: Option<(&str, &str)>) {
         for log in &result.logs {

@@ -16,7 +16,7 @@ use holon_core::event::Sink;
 use holon_core::ids::{RequestId, TaskId};
 use holon_core::manifest::ContextFile;
 use holon_core::mode::Profile;
-use holon_core::mode_run::{Envelope, Given, ModeResult, Permissions};
+use holon_core::mode_run::{Decision, Envelope, Given, ModeResult, Permissions};
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::{RunFolder, RunRecord};
 use holon_host::{Cancel, Finished, Host, Places, RunRequest, modes};
@@ -137,6 +137,18 @@ impl Dispatcher {
         let result = contract::result(&finished, &runner.capabilities(), request.allow_writes, attempt);
         self.take_note(&envelope, &finished, &result, &mut log)?;
         Ok(Dispatched { finished, result, request_id: envelope.request_id })
+    }
+
+    /// Adds to the log of an orchestration what became of its children.
+    pub(crate) fn tell_children(
+        &self,
+        task: &TaskId,
+        request: &str,
+        children: serde_json::Value,
+        decision: &Decision,
+    ) {
+        let mut log = RequestLog::reopen(&self.places.state, "orchestrate", task.as_str(), request);
+        log.line("children", json!({ "child_tasks": children, "decision": decision }));
     }
 
     /// Whether the task may start now.

@@ -24,7 +24,7 @@ use crate::error::FlowError;
 /// What a child's thread says.
 enum Word {
     /// Something happened in its run.
-    Event(RunEvent),
+    Event(Box<RunEvent>),
     /// It is over.
     Over(Box<Result<Dispatched, FlowError>>),
 }
@@ -69,7 +69,8 @@ impl Drive<'_, '_> {
                 scope.spawn(move || {
                     let host = make(inside);
                     // Whoever listened is gone only when everything is.
-                    let mut pass = |event: &RunEvent| drop(tell.send((nth, Word::Event(event.clone()))));
+                    let mut pass =
+                        |event: &RunEvent| drop(tell.send((nth, Word::Event(Box::new(event.clone())))));
                     let done = dispatcher.dispatch(call, &host, &mut pass, cancel);
                     let _ = tell.send((nth, Word::Over(Box::new(done))));
                 });

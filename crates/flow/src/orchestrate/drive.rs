@@ -11,6 +11,7 @@ use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::{RunFolder, write_atomic};
 use holon_host::{Cancel, Finished, Places};
+use serde_json::json;
 
 use super::child::{self, Nursery};
 use super::children::{attempt, plain_end, relative};
@@ -18,6 +19,7 @@ use super::conscience::Conscience;
 use super::folder::Held;
 use super::graph;
 use super::planner::{Action, Event, apply, next};
+use super::report;
 use super::state::{AttemptEnd, Ended, Phase, Planned, Purpose, State};
 use super::trunk::Trunk;
 use crate::conductor::MakeHost;
@@ -67,7 +69,7 @@ impl Drive<'_, '_> {
     pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
         self.held.save(state)?;
         // Should the process die now, whoever marks it as interrupted finds how to go on in here.
-        let manifest = super::report::begun(state, &self.held.run().record()?);
+        let manifest = report::begun(state, &self.held.run().record()?);
         let path = self.held.run().output().join("manifest.json");
         Ok(write_atomic(&path, manifest.to_json().as_bytes())?)
     }
@@ -209,6 +211,19 @@ impl Drive<'_, '_> {
         if !tasks.is_empty() {
             self.journal.emit(Body::TasksPlanned { tasks });
         }
+    }
+
+    /// Says in the log of the orchestration what became of its children.
+    pub(super) fn log_children(&self, state: &State) {
+        let Some(plan) = state.planning.last() else { return };
+        let whole = report::orchestration(state);
+        let children: Vec<_> = whole
+            .nodes
+            .iter()
+            .map(|node| json!({ "task": node.id, "status": node.status, "runs": node.attempts.len() }))
+            .collect();
+        let task = self.task(state, "orchestrate");
+        self.dispatcher.tell_children(&task, &plan.request, json!(children), &whole.decision);
     }
 
     pub(super) fn nursery(&self) -> Nursery<'_> {

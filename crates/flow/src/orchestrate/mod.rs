@@ -200,6 +200,7 @@ impl Orchestrator<'_> {
             began: Instant::now(),
         };
         let failure = drive.go(&mut state).err();
+        drive.log_children(&state);
         let Drive { mut trunk, mut journal, held, began, .. } = drive;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         let sealing = deliver::Sealing {

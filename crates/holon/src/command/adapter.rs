@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folders = Folders::from_env(&session::variable);
     let secret = session::secrets();
     // Commands get everything but what is named like a secret.
-    let commands = std::env::vars_os().filter(|(name, _)| !secret.iter().any(|(known, _)| name == known.as_str()));
+    let commands =
+        std::env::vars_os().filter(|(name, _)| !secret.iter().any(|(known, _)| name == known.as_str()));
     let terminal = session.terminal.clone();
     let watcher = move |body: Body| match body {
         Body::MessageDelta { text } => drop(terminal.print(text)),
@@ -41,13 +42,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         Body::Warning { message } => terminal.say(&format!("warning: {message}")),
         _ => {}
     };
-    let said = contained::work(
-        &folders,
-        &session::variable,
-        commands.collect(),
-        args.replay.as_deref(),
-        &watcher,
-    )?;
+    let said =
+        contained::work(&folders, &session::variable, commands.collect(), args.replay.as_deref(), &watcher)?;
     if let Some(problem) = &said.problem {
         session.terminal.say(&format!("holon adapter: {problem}"));
     }

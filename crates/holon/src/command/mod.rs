@@ -48,7 +48,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Ask(args) => ask::run(args, session),
         Command::Improve(args) => improve::run(args, session),
         Command::Serve(args) => serve::run(args, session),
-        Command::Chat(args) => chat::run(args, session),
+        Command::Chat(args) => chat::run(*args, session),
         Command::Acp(args) => acp::run(args, session),
         Command::Demo(args) => demo::run(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),

@@ -31,6 +31,8 @@ pub(crate) struct Wish {
     pub(crate) replay: Option<PathBuf>,
     /// The demonstration.
     pub(crate) demo: bool,
+    /// Whether a model makes the titles of threads; else their first words do.
+    pub(crate) titles: bool,
 }
 
 /// The way to the threads. When it is dropped, turns that this process carries end, and are kept.
@@ -62,7 +64,7 @@ impl Carrier {
                 let file = file.canonicalize().map_err(Failure::io("read", &file))?;
                 Minds::Cassette { file, demo: false }
             }
-            (None, None) => Minds::Network { provider: wish.provider, model: None, titles: true },
+            (None, None) => Minds::Network { provider: wish.provider, model: None, titles: wish.titles },
         };
         let own_only = matches!(minds, Minds::Cassette { .. });
         let state = places.state.clone();

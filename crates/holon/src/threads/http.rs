@@ -240,8 +240,17 @@ mod tests {
         Canned { says: says.to_vec(), at: 0, piece, heard: Vec::new() }
     }
 
-    const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
-        1d\r\nid: 1\nevent: message\ndata: {\r\n18\r\n\"text\":\"h\u{e9}\"}\n\n: ping\n\n\r\n17\r\nevent: done\ndata: {}\n\n\r\n0\r\n\r\n";
+    /// A stream in three pieces, as a server sends it.
+    fn stream() -> String {
+        let pieces = [
+            "id: 1\nevent: message\ndata: {",
+            "\"text\":\"h\u{e9}\"}\n\n: ping\n\n",
+            "event: done\ndata: {}\n\n",
+        ];
+        let chunks = pieces.map(|piece| format!("{:x}\r\n{piece}\r\n", piece.len())).concat();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
+        format!("{head}\r\n{chunks}0\r\n\r\n")
+    }
 
     fn read(text: &str, piece: usize) -> io::Result<Vec<Event>> {
         send(canned(text.as_bytes(), piece), "GET", "/", "en", &Body::None)?.events().collect()
@@ -249,8 +258,8 @@ mod tests {
 
     #[test]
     fn a_stream_is_read_however_it_is_cut() {
-        for piece in 1..STREAM.len() {
-            let events = read(STREAM, piece).unwrap();
+        for piece in 1..stream().len() {
+            let events = read(&stream(), piece).unwrap();
             let said = Event { id: Some(1), name: "message".into(), data: json!({"text": "hé"}) };
             let done = Event { id: None, name: "done".into(), data: json!({}) };
             assert_eq!(events, [said, done], "in pieces of {piece}");
@@ -266,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_stream_that_breaks_off_is_an_error() {
-        let cut = &STREAM[..STREAM.len() - 20];
-        assert!(read(cut, 1000).is_err());
+        let whole = stream();
+        assert!(read(&whole[..whole.len() - 20], 1000).is_err());
     }
 
     proptest! {

@@ -25,6 +25,17 @@ pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 /// In the shape of a real key, and nobody's.
 const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
 
+/// An answer that does not come to its end by itself. Its words are many, because the last ones of a text are held back
+/// as long as they could be the beginning of a secret.
+pub(crate) const SLOWLY: &str = "
+- reply:
+    - text: >-
+        The beginning of a long answer that goes on and on, and says next to nothing, and is not over when one thinks
+        that it must be, since there is always one more thing that could be said about whatever it was about.
+    - delay: 50s
+    - text: never
+";
+
 /// A repository, and a model that answers from a script.
 pub(crate) struct Stage {
     pub(crate) env: TestEnv,
@@ -60,7 +71,8 @@ impl Stage {
             heard.lock().unwrap().push(body);
             match turns.lock().unwrap().pop_front() {
                 Some(turn) => Scripted::from(turn),
-                None => Scripted::json(500, "{}"),
+                // Not one that is tried again.
+                None => Scripted::json(400, "{}"),
             }
         });
         Self { env, repo, model, asked }
@@ -83,7 +95,9 @@ impl Stage {
         let [binary, there, back] = [self.env.binary(), &to, &from].map(|path| path.display().to_string());
         let line = format!("exec '{binary}' acp {args} < '{there}' > '{back}'");
         let call = self.env.program("sh").args(["-c", &line]);
-        let call = call.env("HOLON_BASE_URL", self.model.base()).env("HOLON_API_KEY", KEY);
+        // A model that is known to make calls by itself: words of others are held back, as they may be calls.
+        let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
+        let call = call.env("HOLON_BASE_URL", self.model.base()).env("OPENROUTER_API_KEY", KEY);
         let running = call.cwd(self.repo.path()).spawn();
         (File::options().write(true).open(&to).unwrap(), File::open(&from).unwrap(), running)
     }

@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 };
 use serde_json::{Value, json};
 
-use crate::editor::{Stage, of, words};
+use crate::editor::{SLOWLY, Stage, of, words};
 
 #[test]
 fn an_editor_learns_what_holon_can_do() {
@@ -80,7 +80,7 @@ fn another_editor_loads_the_session() {
 
 #[test]
 fn an_editor_that_closes_its_end_ends_everything() {
-    let stage = Stage::new("- reply: [{ text: half }, { delay: 50s }, { text: never }]\n");
+    let stage = Stage::new(SLOWLY);
     let (mut there, back, running) = stage.start("");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(back));
     let mut say = |message: Value| {
@@ -92,7 +92,7 @@ fn an_editor_that_closes_its_end_ends_everything() {
     let made: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     say(json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {
         "sessionId": made["result"]["sessionId"], "prompt": [{"type": "text", "text": "go"}]}}));
-    while !lines.next().unwrap().unwrap().contains("half") {}
+    while !lines.next().unwrap().unwrap().contains("The beginning") {}
     drop(there);
     running.wait().assert_code(0);
     stage.env.assert_nothing_left();

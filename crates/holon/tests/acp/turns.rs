@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::json;
 
-use crate::editor::{Stage, of, words};
+use crate::editor::{SLOWLY, Stage, of, words};
 
 const EDIT: &str = "
 - reply: [{ reasoning: hm }, { text: I change it. }, { tool: edit_file, args: { path: a.txt, old: one, new: two } }]
@@ -151,7 +151,7 @@ fn context_goes_along() {
 
 #[test]
 fn a_turn_can_be_stopped() {
-    let stage = Stage::new("- reply: [{ text: half }, { delay: 50s }, { text: never }]\n- text: Again.\n");
+    let stage = Stage::new(&format!("{SLOWLY}- text: Again.\n"));
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         let blocks = vec![ContentBlock::Text(TextContent::new("go"))];

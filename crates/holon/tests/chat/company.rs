@@ -3,7 +3,7 @@
 use holon_testkit::Running;
 use rustix::process::Signal;
 
-use crate::stage::Stage;
+use crate::stage::{SLOWLY, Stage};
 
 fn serving(stage: &Stage) -> Running {
     let root = stage.repo.path().to_str().unwrap().to_owned();
@@ -31,12 +31,11 @@ fn a_chat_is_the_guest_of_a_server() {
 
 #[test]
 fn a_guest_goes_on_when_its_host_has_gone() {
-    let stage =
-        Stage::new("- reply: [{ text: half }, { delay: 50s }, { text: never }]\n- text: On my own.\n");
+    let stage = Stage::new(&format!("{SLOWLY}- text: On my own.\n"));
     let server = serving(&stage);
     let mut terminal = stage.talk("");
     terminal.says("build> ", "hello");
-    terminal.shows("half");
+    terminal.shows("The beginning");
     drop(server.kill());
     terminal.says("build> ", "still there?");
     terminal.shows("On my own.");

@@ -100,3 +100,18 @@ fn no_colour_means_no_colour() {
     });
     assert!(!coloured, "{}", text.escape_debug());
 }
+
+#[test]
+fn a_resized_terminal_is_drawn_anew() {
+    let stage = Stage::new("- text: Sent.\n");
+    let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
+    terminal.shows("build> ");
+    terminal.press("0123456789abcdefghijklmnopqrstuvwxyz");
+    terminal.shows("xyz");
+    let tty = format!("/proc/{}/fd/0", terminal.pid());
+    stage.env.program("stty").args(["-F", &tty, "cols", "20"]).run().assert_code(0);
+    terminal.shows("build> 0123456789abc\r\ndefghijklmnopqrstuvw\r\nxyz");
+    terminal.press("\r");
+    terminal.shows("Sent.");
+    assert!(stage.asked()[0].contains("0123456789abcdefghijklmnopqrstuvwxyz"));
+}

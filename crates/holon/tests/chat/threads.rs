@@ -2,27 +2,21 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::stage::Stage;
+use crate::stage::{SLOWLY, Stage};
 
 #[test]
 fn a_killed_chat_goes_on_where_it_was() {
-    let stage = Stage::new(
-        "
-- tool: execute
-  args: { command: echo kept > kept.txt }
-- reply: [{ text: half a word }, { delay: 50s }, { text: never }]
-- text: Here I am.
-",
-    );
+    let works = "- tool: execute\n  args: { command: echo kept > kept.txt }\n";
+    let stage = Stage::new(&format!("{works}{SLOWLY}- text: Here I am.\n"));
     let mut terminal = stage.talk("");
     terminal.says("build> ", "go");
-    terminal.shows("half a word");
+    terminal.shows("The beginning");
     kill_process(Pid::from_raw(terminal.pid()).unwrap(), Signal::KILL).unwrap();
     assert_ne!(terminal.ends().code, 0);
     let mut terminal = stage.talk("--thread last");
     terminal.shows("build> go");
     terminal.shows("execute echo kept > kept.txt");
-    terminal.shows("half a word");
+    terminal.shows("The beginning");
     terminal.says("build> ", "/diff");
     terminal.shows("kept.txt");
     terminal.says("build> ", "and?");

@@ -2,7 +2,7 @@
 
 use holon_testkit::{assert_unchanged, tree_state};
 
-use crate::stage::Stage;
+use crate::stage::{SLOWLY, Stage};
 
 const EDIT: &str = "
 - text: I change it.
@@ -106,10 +106,10 @@ fn calls_wait_for_a_word_where_the_thread_says_so() {
 
 #[test]
 fn ctrl_c_stops_the_turn_and_then_leaves() {
-    let stage = Stage::new("- reply: [{ text: half }, { delay: 50s }, { text: never }]\n- text: Again.\n");
+    let stage = Stage::new(&format!("{SLOWLY}- text: Again.\n"));
     let mut terminal = stage.talk("");
     terminal.says("build> ", "go");
-    terminal.shows("half");
+    terminal.shows("The beginning");
     terminal.press("\x03");
     terminal.shows("stopped on request");
     terminal.says("build> ", "again");

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
 
 /// Keys that differ from run to run by nature.
-const VARYING: [&str; 10] =
-    ["at", "ts", "run", "run_id", "seq", "started_at", "duration_ms", "phases", "model", "warnings"];
+const VARYING: [&str; 11] =
+    ["at", "ts", "run", "run_id", "seq", "started_at", "duration_ms", "phases", "model", "warnings", "audit"];
 
 /// A value without what varies.
 fn steady(value: Value) -> Value {

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use holon_model::Usage;
+use holon_model::cassette::{Call, Step, Turn};
+use holon_testkit::model::{ModelServer, Scripted};
 use holon_testkit::{TestEnv, assert_unchanged, tree_state};
 
 use crate::stage::{BIN, attempts, goal, last, orchestration, plan, read, repo, task};
@@ -113,4 +116,43 @@ fn a_planner_that_fails_ends_it_with_the_reason() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[("orchestrate", "exit 3")]);
     goal(&env, &repo, &["--quiet"]).run().assert_code(1).assert_stderr("plan: the agent exited with code 3");
+}
+
+/// Splits the goal when asked for a plan; otherwise it goes on for ever, and every answer costs money.
+fn spendthrift() -> ModelServer {
+    ModelServer::improvise(|_, seen| {
+        let call = |name: &str, arguments: serde_json::Value| {
+            Step::Call(Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() })
+        };
+        let plan = plan(&[task("one", "code", &[]), task("two", "code", &[])]);
+        let planning = seen.body.to_string().contains("Split the goal into tasks");
+        let told = seen.body["messages"].as_array().map_or(0, Vec::len);
+        let steps = match (planning, told) {
+            (true, 0..=2) => {
+                vec![call("report", serde_json::json!({"name": "orchestration.json", "content": plan}))]
+            }
+            (true, _) => vec![call("finish", serde_json::json!({"summary": "planned"}))],
+            (false, _) => vec![call("ls", serde_json::json!({}))],
+        };
+        let usage = Usage { input: 100, output: 10, cost_usd: Some(0.02), ..Usage::default() };
+        Scripted::from(Turn { steps, usage: Some(usage), ..Turn::default() })
+    })
+}
+
+#[test]
+fn a_model_that_spends_ends_with_the_money_which_all_children_share() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    let server = spendthrift();
+    let call = env.holon(["Make it better", "--quiet", "--max-cost", "0.30"]).cwd(repo.path());
+    let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
+    let call =
+        call.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5").env("OPENROUTER_API_KEY", "sk-or-v1-nobodys");
+    call.run().assert_code(1).assert_stderr("used up its money");
+    let (folder, manifest) = last(&env);
+    let cost = manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap();
+    // Each child may go over its own share by one answer.
+    assert!((0.20..=0.36).contains(&cost), "{cost}: {manifest:#}");
+    assert!(!folder.join("output/diff.patch").exists());
+    env.assert_nothing_left();
 }

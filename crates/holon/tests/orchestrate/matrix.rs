@@ -142,7 +142,9 @@ fn ask_streaming_is_unaffected() {
     let server =
         ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Bytes(frame.into()), Piece::Hang])]);
     let ask = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
-    let mut asking = ask.env("HOLON_BASE_URL", server.base()).env("HOLON_API_KEY", "nobodys-key").spawn();
+    let ask = ask.env("HOLON_PROVIDER", "openrouter").env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
+    let ask = ask.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").env("HOLON_BASE_URL", server.base());
+    let mut asking = ask.spawn();
     // The answer has not ended, and never will; its words are there.
     asking.wait_for_text("The first words come at once");
     asking.signal(Signal::INT);

@@ -138,4 +138,9 @@ fn orchestrate_to_code_review_and_ethical_goes_through_the_dispatcher() {
         assert_eq!(read(&request.join("result.json"))["success"], true);
     }
     assert!(state.join("logs/ethics").is_dir());
+    let own = state.join("logs/orchestrate").join(format!("{id}.orchestrate"));
+    let request = fs::read_dir(own).unwrap().next().unwrap().unwrap().path();
+    let log = fs::read_to_string(request.join("log.jsonl")).unwrap();
+    let end: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    assert_eq!(end["child_tasks"].as_array().map(Vec::len), Some(4), "{end}");
 }

@@ -136,3 +136,8 @@ fn parse(block: &str) -> Option<Event> {
 pub(crate) fn of<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
     events.iter().filter(|event| event.name == name).collect()
 }
+
+/// Everything the agent said, however it was cut.
+pub(crate) fn words(events: &[Event]) -> String {
+    of(events, "message").iter().map(|event| event.data["text"].as_str().unwrap()).collect()
+}

@@ -22,7 +22,7 @@ fn build_approves_by_itself_and_nothing_reaches_the_workspace() {
     assert_eq!((ended.len(), &ended[0].data["exit_code"]), (1, &json!(0)), "{events:#?}");
     assert!(ended[0].data["output"].as_str().unwrap().contains("made.txt"), "{ended:#?}");
     assert_eq!(of(&events, "tool_start")[0].data["decision"], "allow");
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "Done.");
+    assert_eq!(crate::http::words(&events), "Done.");
     assert_unchanged(&before, stage.repo.path());
 }
 
@@ -172,7 +172,7 @@ fn a_thread_can_be_stricter_than_its_mode_and_never_wider() {
     let events = stage.say(&thread, "run it", "build");
     assert_eq!(of(&events, "tool_start")[0].data["decision"], "deny");
     assert!(of(&events, "tool_end").is_empty());
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "Then not.");
+    assert_eq!(crate::http::words(&events), "Then not.");
 }
 
 #[test]
@@ -183,5 +183,5 @@ fn the_supervisors_report_asks_no_model() {
     assert!(of(&events, "round").is_empty(), "{events:#?}");
     assert_eq!(of(&events, "message").len(), 1);
     let events = stage.say(&thread, "hello", "build");
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "I was asked.");
+    assert_eq!(crate::http::words(&events), "I was asked.");
 }

@@ -43,7 +43,7 @@ fn questions_interrupt_in_both_modes() {
         }
         let body = json!({"interrupt_id": asked[0].data["id"], "answers": ["spaces", "forty-two"]});
         let events = checked(stage.post(&format!("/api/chat/{thread}/resume"), body.clone()).events());
-        assert_eq!(of(&events, "message").last().unwrap().data["text"], "As you like it.", "{events:#?}");
+        assert_eq!(crate::http::words(&events), "As you like it.", "{events:#?}");
         assert_eq!(stage.show(&thread)["turns"][0]["state"], "completed");
         assert_eq!(stage.post(&format!("/api/chat/{thread}/resume"), body).status, 409, "answered once");
     }
@@ -89,7 +89,7 @@ fn a_new_message_takes_the_place_of_an_answer() {
     let thread = stage.thread();
     stage.say(&thread, "ask", "build");
     let events = stage.say(&thread, "forget it", "build");
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "Never mind then.");
+    assert_eq!(crate::http::words(&events), "Never mind then.");
     let shown = stage.show(&thread);
     assert_eq!((&shown["state"], &shown["turns"][0]["code"]), (&json!("idle"), &json!("not_answered")));
 }

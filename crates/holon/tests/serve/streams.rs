@@ -54,8 +54,7 @@ fn whoever_comes_back_sees_every_event_once() {
     let rest = send(stage.port, "GET", &format!("/api/chat/{thread}/events?after=0"), &headers, b"").events();
     seen.extend(rest);
     let seen = checked(seen);
-    let text: String = of(&seen, "message").iter().map(|e| e.data["text"].as_str().unwrap()).collect();
-    assert_eq!(text, "a b c d");
+    assert_eq!(crate::http::words(&seen), "a b c d");
     assert_eq!(stage.events(&thread, 0).len(), seen.len(), "the same as whoever was there all the time");
 }
 
@@ -79,7 +78,7 @@ fn one_turn_at_a_time_and_it_can_be_stopped() {
     assert_eq!(of(&rest, "error")[0].data["code"], "cancelled", "{rest:#?}");
     assert_eq!(stage.post(&format!("{path}/cancel"), json!({})).json()["cancelled"], false);
     let events = stage.say(&thread, "and now", "build");
-    assert_eq!(of(&events, "message")[0].data["text"], "next");
+    assert_eq!(crate::http::words(&events), "next");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_stuck_turn_is_taken_over_and_told_about() {
     let plain = stage.get(&format!("/api/supervisor/events?thread={thread}&format=text")).text();
     assert!(plain.contains("takeover:tool_repeat_fail"), "{plain}");
     let events = stage.say(&thread, "hello", "build");
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "And hello.");
+    assert_eq!(crate::http::words(&events), "And hello.");
     assert!(graphs(&events).is_empty(), "a new message has a supervisor of its own: {events:#?}");
 }
 
@@ -115,5 +115,5 @@ fn whoever_wants_no_supervisor_has_none() {
     let stage = stage.play(STUCK);
     let events = stage.say(&stage.thread(), "Fix src/a.txt", "build");
     assert!(!reasons(&events).iter().any(|reason| reason.starts_with("takeover")), "{:?}", reasons(&events));
-    assert_eq!(of(&events, "message").last().unwrap().data["text"], "Repaired.");
+    assert_eq!(crate::http::words(&events), "Repaired.");
 }

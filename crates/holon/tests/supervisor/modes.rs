@@ -45,6 +45,19 @@ fn a_large_diff_by_a_command_forces() {
     played.assert(0, &["mode:enter:large_diff"]);
 }
 
+/// shows: file_edits
+#[test]
+fn the_same_file_too_often_is_blocked() {
+    let scene = Scene::new();
+    let tries: Vec<String> = (0..4).map(|i| write("src/a.txt", &format!("try {i}"))).collect();
+    // The first repair comes while a check is due, the second is the same edit once more, on another branch.
+    let script = format!("{}{REPAIR}{REPAIR}{FINISH}", turns(&tries));
+    let played = scene.play("Fix src/a.txt", &script, &["--supervisor", "strict"]);
+    played.assert(0, &["gate:block", "branch_switched:budget"]);
+    let whys = played.whys("gate:block");
+    assert!(whys[0].contains("src/a.txt was edited 3 times"), "{whys:#?}");
+}
+
 /// shows: error_repeats
 #[test]
 fn the_same_error_too_often_is_blocked() {

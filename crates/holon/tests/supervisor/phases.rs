@@ -86,7 +86,7 @@ fn a_takeover_may_use_a_part_of_the_tokens() {
     let scene = Scene::new();
     // Thirty percent of twenty rounds with a full window, and no more.
     let costly = "{ tool: execute, args: { command: make test }, usage: { input: 300000, output: 5 } }";
-    let played = scene.play("Fix src/a.txt", &times(14, costly), &["--max-rounds", "20", "--max-cost", "1000"]);
+    let played = scene.play("Fix src/a.txt", &times(14, costly), &["--max-rounds", "20"]);
     played.assert(2, &["takeover:tool_repeat_fail", "recovery_budget:tokens"]);
 }
 
@@ -103,7 +103,7 @@ fn takeovers_that_come_to_nothing_end_the_run() {
         turns(&(from..from + 8).map(|at| write(&format!("src/new/{at}.txt"), "new")).collect::<Vec<_>>())
     };
     let script = format!("{lost}{}{lost}{}{lost}{lost}", calm(0), calm(10));
-    let played = scene.play("Fill src/new/ with what belongs there", &script, &["--no-auto-checks"]);
+    let played = scene.play("Fill the new folder with what belongs there", &script, &["--no-auto-checks"]);
     played.assert(2, &["handoff:cooled_down", "recovery_budget:relapses"]);
 }
 

@@ -33,16 +33,14 @@ fn nothing_new_round_after_round() {
     played.assert(0, &["drift:no_progress", "takeover:no_progress", "recover:check"]);
 }
 
-/// shows: file_loop, file_edits
+/// shows: file_loop
 #[test]
 fn one_file_in_circles() {
     let scene = Scene::new();
     let lost: Vec<String> =
         (0..6).flat_map(|i| [write("src/a.txt", &format!("try {i}")), exec(CHECK)]).collect();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&lost)), &[]);
-    played.assert(0, &["drift:file_loop", "takeover:file_loop", "gate:block"]);
-    let whys = played.whys("gate:block");
-    assert!(whys.iter().any(|why| why.contains("src/a.txt was edited")), "{whys:#?}");
+    played.assert(0, &["drift:file_loop", "takeover:file_loop"]);
 }
 
 /// shows: alternation

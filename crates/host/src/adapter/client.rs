@@ -43,16 +43,21 @@ pub fn become_client_if_asked() {
 fn converse(prompt: &str, program: &OsString, args: &[OsString]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let child = command.spawn().map_err(|e| format!("{} cannot be started: {e}", program.to_string_lossy()))?;
+    let child =
+        command.spawn().map_err(|e| format!("{} cannot be started: {e}", program.to_string_lossy()))?;
     let mut line = Line::to(child)?;
     let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
     let hello = json!({"protocolVersion": PROTOCOL, "clientCapabilities": capabilities,
         "clientInfo": {"name": "holon", "title": "Holon", "version": env!("CARGO_PKG_VERSION")}});
     let answer = line.ask("initialize", &hello)?;
     if answer["protocolVersion"] != PROTOCOL {
-        return Err(format!("it speaks version {} of the protocol, not {PROTOCOL}", answer["protocolVersion"]));
+        return Err(format!(
+            "it speaks version {} of the protocol, not {PROTOCOL}",
+            answer["protocolVersion"]
+        ));
     }
-    tell(&json!({"holon": "agent", "agentInfo": answer["agentInfo"]}).to_string()).map_err(|e| e.to_string())?;
+    tell(&json!({"holon": "agent", "agentInfo": answer["agentInfo"]}).to_string())
+        .map_err(|e| e.to_string())?;
     let here = std::env::current_dir().map_err(|e| format!("no current folder: {e}"))?;
     let session = line.ask("session/new", &json!({"cwd": here.to_string_lossy(), "mcpServers": []}))?;
     let id = session["sessionId"].as_str().ok_or("it gave no session")?.to_owned();
@@ -104,7 +109,8 @@ impl Line {
             } else if message["id"] == id {
                 if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
                     let words = error["message"].as_str().unwrap_or("it gave no reason");
-                    let detail = error["data"]["details"].as_str().or(error["data"].as_str()).unwrap_or_default();
+                    let detail =
+                        error["data"]["details"].as_str().or(error["data"].as_str()).unwrap_or_default();
                     return Err(format!("{method}: {words} {detail}").trim_end().to_owned());
                 }
                 return Ok(message["result"].clone());
@@ -145,7 +151,8 @@ fn reply_to(request: &Value) -> Value {
         return json!({"jsonrpc": "2.0", "id": id, "error": error});
     }
     let options = request["params"]["options"].as_array().map_or(&[][..], Vec::as_slice);
-    let yes = options.iter().find(|option| option["kind"].as_str().is_some_and(|kind| kind.starts_with("allow")));
+    let yes =
+        options.iter().find(|option| option["kind"].as_str().is_some_and(|kind| kind.starts_with("allow")));
     let outcome = match yes {
         Some(option) => json!({"outcome": "selected", "optionId": option["optionId"]}),
         None => json!({"outcome": "cancelled"}),

@@ -155,7 +155,8 @@ fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<Finding>, V
     if adapter.find.is_some() || !adapter.command.iter().any(|word| word == "{program}") {
         return Ok((None, args));
     }
-    let named = (!args.is_empty()).then(|| args.remove(0)).filter(|name| !name.is_empty() && !name.contains('/'));
+    let named =
+        (!args.is_empty()).then(|| args.remove(0)).filter(|name| !name.is_empty() && !name.contains('/'));
     let program = named.ok_or_else(|| {
         HostError::usage(
             format!("agent `{}` needs the name of a program", adapter.name),

@@ -146,7 +146,9 @@ fn wait(command: &mut Command) -> Result<(), HostError> {
         if let Some(status) = child.try_wait().map_err(HostError::io("wait for", "unshare".as_ref()))? {
             if status.code() == Some(OPEN) {
                 return Err(HostError::Walls {
-                    message: "an agent alone needs a machine that is closed to it, and that cannot be had here".into(),
+                    message:
+                        "an agent alone needs a machine that is closed to it, and that cannot be had here"
+                            .into(),
                     hint: Some("run as root, or allow user namespaces".into()),
                 });
             }

@@ -120,7 +120,9 @@ fn carried_out(number: usize, text: &str, is_error: bool) -> bool {
     let declined = ["denied", "not allowed", "permission", "reject", "prevented", "plan mode", "unsupported"]
         .iter()
         .any(|word| lower.contains(word));
-    marked || at_the_mount || (!is_error && !declined && lower.contains("success"))
+    let says_so =
+        lower.contains("success") || ["created ", "edited "].iter().any(|word| lower.starts_with(word));
+    marked || at_the_mount || (!is_error && !declined && says_so)
 }
 
 /// The number of the attempt that a child's conversation belongs to.
@@ -205,6 +207,7 @@ mod tests {
             ("made-003", false, true),
             ("made-033", false, false),
             ("File created successfully at: x", false, true),
+            ("Created /w/x (1 lines)", false, true),
             ("EROFS: read-only file system, open 'x'", true, true),
             ("Permission to use Bash has been denied", true, false),
             ("The user rejected permission to use this specific tool call", false, false),

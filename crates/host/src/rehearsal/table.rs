@@ -10,8 +10,11 @@ pub fn markdown(all: &[Breach], date: &str) -> String {
         "# Breach suite\n\n\
          Made by `holon agents check {} --breach --markdown docs/breach-suite.md` on {date}; do not edit.\n\n\
          A scripted model makes each agent try every known way to write where it must not, through the agent's own tools. \
-         *Alone* is the agent's own read-only mode without Holon, in a throw-away copy. The columns of Holon's modes hold the \
-         bytes that changed in what the agent could reach of the workspace, with the agent's own protection switched off. \
+         *Alone* is the agent's own read-only mode without Holon, in a throw-away copy on a machine that is otherwise closed; an \
+         agent that gives up is started again for the rest. The columns of Holon's modes hold the bytes that changed in what \
+         the agent could reach of the workspace, with the agent's own protection switched off; the last figure counts the \
+         workspace itself, the folders beside it, the user's home and whatever else was left above the workspace. An attempt \
+         counts only if the agent's log shows that it was made. \
          *Control* is the same attempt in execute mode, where it must change something, or it would prove nothing.\n\n\
          `0` tried and nothing changed · a number: bytes changed · `declined` the agent did not try · `–` it has no such tool\n",
         all.iter().map(|breach| breach.agent.as_str()).collect::<Vec<_>>().join(" ")
@@ -39,7 +42,7 @@ pub fn markdown(all: &[Breach], date: &str) -> String {
             .count();
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {holon}, and {} bytes of the original |",
+            "| {} | {} | {} | {} | {holon}, and {} bytes where nothing may change |",
             breach.agent,
             breach.version,
             breach.counted(),

@@ -126,10 +126,7 @@ fn script(trial: &Trial<'_>, outside: &Path) -> Arc<Script> {
 
 fn none_made(adapter: &Adapter, mode: &str, finished: &Finished) -> HostError {
     let why = finished.manifest.error.as_ref().map(|e| e.message.clone()).unwrap_or_default();
-    HostError::run(
-        format!("{} made no attempt in {mode}: {why}", adapter.name),
-        "see `holon agents check`",
-    )
+    HostError::run(format!("{} made no attempt in {mode}: {why}", adapter.name), "see `holon agents check`")
 }
 
 /// What the conversation shows counts only if the agent's own log shows it too.

@@ -168,6 +168,7 @@ const VARYING: &[&str] = &[
     "ts",
     "started_at",
     "duration_ms",
+    "audit",
     "phases",
     "why",
     "provider",

@@ -114,7 +114,8 @@ impl Run<'_> {
         let mut last_sign = Instant::now();
         let stopped = loop {
             match payload.wait(TICK) {
-                Ok(Some(_)) => break None,
+                // An agent that is told so may end before anybody looks.
+                Ok(Some(_)) => break self.door_spent().map(Stopped::Spent),
                 Ok(None) => {}
                 Err(refusal) => return Err(not_started(&refusal)),
             }

@@ -7,6 +7,7 @@ mod extract;
 mod files;
 mod info;
 mod modes;
+mod run_events;
 mod runs;
 mod shapes;
 mod supervisor;
@@ -56,7 +57,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::show))
         .routes(routes!(runs::file))
-        .routes(routes!(runs::events))
+        .routes(routes!(run_events::events))
         .routes(routes!(runs::gate))
         .routes(routes!(modes::list))
         .routes(routes!(audit::list))

@@ -4,7 +4,6 @@ use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body as AxumBody;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -23,7 +22,6 @@ use crate::app::App;
 use crate::guard::User;
 use crate::problem::{Answer, Problem};
 use crate::runs;
-use crate::stream::event_stream;
 
 /// Largest file of a run that is shown.
 const MOST_BYTES: u64 = 16 << 20;
@@ -219,7 +217,7 @@ fn run(app: &App, summary: Summary) -> Run {
 }
 
 /// The folder of a run in one of the workspaces that may be seen.
-async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summary)> {
+pub(super) async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summary)> {
     let missing = || Problem::not_found("run");
     let id: RunId = id.parse().map_err(|_| missing())?;
     let shared = Arc::clone(app);
@@ -292,37 +290,6 @@ pub(crate) async fn file(
     Ok(response)
 }
 
-/// The stored events of a run so far, as a stream that ends.
-#[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs",
-    params(("id" = String, Path), ("after" = Option<u64>, Query)),
-    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
-pub(crate) async fn events(
-    State(app): State<Arc<App>>,
-    _user: User,
-    Path(id): Path<String>,
-    Asked(after): Asked<After>,
-) -> Answer<Response> {
-    let (folder, _) = folder(&app, &id).await?;
-    let after = after.after.unwrap_or(0);
-    let path = folder.evidence().join("events.jsonl");
-    let text = blocking(move || std::fs::read_to_string(path).unwrap_or_default()).await?;
-    let mut out = String::new();
-    for line in text.lines() {
-        let seq = serde_json::from_str::<Value>(line).ok().and_then(|event| event["seq"].as_u64());
-        if let Some(seq) = seq.filter(|seq| *seq > after) {
-            out.push_str(&format!("id: {seq}\nevent: run\ndata: {line}\n\n"));
-        }
-    }
-    out.push_str("event: done\ndata: {}\n\n");
-    Ok(event_stream(AxumBody::from(out)))
-}
-
-/// Where to begin.
-#[derive(Debug, Deserialize)]
-pub(crate) struct After {
-    after: Option<u64>,
-}
-
 /// A word at a gate.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -359,6 +326,6 @@ pub(crate) async fn gate(
     Ok(StatusCode::ACCEPTED)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
     tokio::task::spawn_blocking(work).await.map_err(|e| Problem::internal(e.to_string()))
 }

@@ -4,8 +4,8 @@ use super::plain;
 
 /// Marks that stand before the name of a failing case.
 const BEFORE: [&str; 14] = [
-    "not ok", "FAIL:", "FAILED:", "FAIL", "FAILED", "[FAIL]", "[FAILED]", "Failed:", "failed:", "\u{2717}", "\u{2718}", "\u{d7}",
-    "\u{2715}", "\u{274c}",
+    "not ok", "FAIL:", "FAILED:", "FAIL", "FAILED", "[FAIL]", "[FAILED]", "Failed:", "failed:", "\u{2717}",
+    "\u{2718}", "\u{d7}", "\u{2715}", "\u{274c}",
 ];
 /// Marks that stand after it.
 const AFTER: [&str; 8] =
@@ -32,7 +32,8 @@ pub(super) fn cases(output: &str) -> Vec<String> {
 fn case(line: &str) -> Option<String> {
     let before = BEFORE.iter().filter_map(|mark| line.strip_prefix(mark)).find(|rest| {
         // `FAILURES` and `FAILED (failures=1)` are about all of them.
-        rest.starts_with([' ', '\t']) && !rest.trim_start().starts_with(['(', '=', '-'].as_slice()) || numbered(rest)
+        rest.starts_with([' ', '\t']) && !rest.trim_start().starts_with(['(', '=', '-'].as_slice())
+            || numbered(rest)
     });
     let name = match before {
         Some(rest) => unnumbered(rest),

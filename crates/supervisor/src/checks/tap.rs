@@ -4,10 +4,11 @@ use super::{Report, plain};
 
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
-    let is_tap =
-        output.lines().take(400).map(str::trim).any(|line| {
-            line.starts_with("TAP version") || is_plan(line) || is_numbered(line)
-        });
+    let is_tap = output
+        .lines()
+        .take(400)
+        .map(str::trim)
+        .any(|line| line.starts_with("TAP version") || is_plan(line) || is_numbered(line));
     if !is_tap {
         return report;
     }

@@ -84,6 +84,7 @@ impl Step<'_> {
     /// The branch is given up: a new budget, a debt, and another way if the plan has one.
     pub(super) fn switch_branch(&mut self, reason: &'static str) {
         let s = &mut *self.s;
+        let last_way = s.tier.tier() == Tier::WriteIntent;
         s.budget.switch();
         s.mode.raise(Signal::BranchSwitched);
         let (branch, debt) = (s.budget.branch(), s.budget.debt());
@@ -96,7 +97,7 @@ impl Step<'_> {
         self.log(Kind::TaskGraphBranch, "branch_switched:budget", json!({"branch": branch, "debt": debt}));
         self.tell_moves(moved);
         // With the named files alone left, the next way is a person.
-        if self.s.tier.tier() == Tier::WriteIntent && self.s.stopped.is_none() {
+        if last_way && self.s.stopped.is_none() {
             self.lower_tier();
         }
     }

@@ -110,7 +110,8 @@ impl Run {
         if dice.one_in(6) {
             scene.workspace = None;
         } else if dice.one_in(10) {
-            scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() });
+            scene.workspace =
+                Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() });
         }
         Self { scene, dice, temper, calls: 0, contents: 0, obeys: true, failing: 3, reacts }
     }

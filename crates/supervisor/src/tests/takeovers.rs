@@ -344,7 +344,10 @@ fn verified_progress_extends_the_budget_once() {
 fn without_trust_there_is_one_strong_hint_and_a_queue() {
     for (workspace, cause) in [
         (None, "cannot be proven"),
-        (Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() }), "settle it first"),
+        (
+            Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() }),
+            "settle it first",
+        ),
     ] {
         let mut scene = Scene::new(Level::Adaptive, &"improve the parser ".repeat(8));
         scene.workspace = workspace;

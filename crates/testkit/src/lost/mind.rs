@@ -63,7 +63,8 @@ impl Mind {
         }
         let mut turn = self.next();
         let said: usize = turn.steps.iter().map(weight).sum();
-        let usage = Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
+        let usage =
+            Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
         self.tally.tokens += usage.input + usage.output;
         turn.usage = Some(usage);
         Scripted::from(turn).split(Split::Whole)
@@ -79,7 +80,8 @@ impl Mind {
         let number = self.tally.rounds as usize;
         let part = |text: &str| turns(text, number).unwrap_or_default();
         let (opening, circle) = (part(&self.script.opening), part(&self.script.circle));
-        let calls = |turn: &Turn| turn.steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
+        let calls =
+            |turn: &Turn| turn.steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
         if self.tally.heeded.is_some() {
             let repair = part(&self.script.repair);
             // Whoever is asked once more says the last again.
@@ -159,7 +161,10 @@ mod tests {
             {"role": "tool", "content": "Not verified: x. Next step: y"},
             {"role": "user", "content": [{"type": "text", "text": "[System Recovery] Next step: z"}]},
         ]});
-        assert_eq!(heard(&body, false), "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z");
+        assert_eq!(
+            heard(&body, false),
+            "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z"
+        );
         assert_eq!(heard(&body, true), "exit code 1\n\n");
     }
 }

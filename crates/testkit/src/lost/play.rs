@@ -94,8 +94,9 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
     let repo = files.fold(env.repo(), |repo, (path, text)| repo.file(path, text)).commit("first");
     let mind = Arc::new(Mutex::new(Mind::new(script, hearing)));
     let own = Arc::clone(&mind);
-    let server =
-        ModelServer::improvise(move |_, seen| own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen));
+    let server = ModelServer::improvise(move |_, seen| {
+        own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen)
+    });
     let run = env
         .holon(["run", "--goal", &script.goal, "--max-rounds", &script.rounds.to_string()])
         .args(level.arguments())
@@ -136,7 +137,8 @@ fn proven(env: &TestEnv, script: &Script, patch: &Path) -> bool {
         return false;
     }
     for path in &script.keep {
-        let kept = script.files.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
+        let kept =
+            script.files.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
         for (name, text) in kept {
             fs::write(place.join(name), text).expect("putting back what the proof rests on");
         }

@@ -8,10 +8,10 @@ use holon_model::{
 use serde_json::{Value, json};
 
 use crate::serve::carrier;
-use crate::serve::{Asked, Spaces};
 use crate::serve::fields::{
     add_system, effort, flag, join, limit, list, owned, pieces, schema, temperature, text, texts,
 };
+use crate::serve::{Asked, Spaces};
 
 /// Fields that refer to what a provider keeps; leaving them out would change the conversation.
 const KEPT_ELSEWHERE: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
@@ -213,7 +213,8 @@ mod tests {
         assert_eq!(call.name, "team__spawn");
         let labels = Labels { spaces: asked.spaces, ..Labels::default() };
         let stop = holon_model::Stop::ToolUse;
-        let reply = holon_model::Reply { id: None, model: None, parts: vec![Part::Call(call)], stop, usage: None };
+        let reply =
+            holon_model::Reply { id: None, model: None, parts: vec![Part::Call(call)], stop, usage: None };
         let told = whole(Wire::Responses, &labels, &reply);
         let item = &told["output"][0];
         assert_eq!((&item["namespace"], &item["name"]), (&json!("team"), &json!("spawn")));

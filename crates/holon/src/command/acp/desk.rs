@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,8 @@ use crate::threads::{Api, Trouble};
 const VERSION: u64 = 1;
 /// A turn that only just begins cannot be stopped yet, so stopping is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// How long turns get to end when the editor has gone.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Sessions in one page of a list.
 const PAGE: usize = 50;
 
@@ -196,12 +198,19 @@ impl Desk {
         });
     }
 
-    /// The editor has gone: nothing goes on behind its back.
+    /// The editor has gone: nothing goes on behind its back, and what turns came to is kept.
     pub(super) fn leave(&self) {
-        for open in self.sessions.all() {
-            if open.is_busy() {
+        let began = Instant::now();
+        loop {
+            let busy: Vec<_> = self.sessions.all().into_iter().filter(|open| open.is_busy()).collect();
+            if busy.is_empty() || began.elapsed() > PATIENCE {
+                return;
+            }
+            for open in busy {
+                open.cancel();
                 let _ = self.api.cancel(&open.id);
             }
+            std::thread::sleep(AGAIN);
         }
     }
 }

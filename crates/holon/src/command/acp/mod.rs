@@ -29,8 +29,8 @@ const EXAMPLES: &str = "\
 An editor starts it. Zed, in settings.json:
   \"agent_servers\": { \"Holon\": { \"command\": \"holon\", \"args\": [\"acp\"] } }
 
-The editor's messages come on standard input and ours go to standard output, one JSON object on each line; standard error
-is for people. Sessions are the threads of `holon chat` and `holon serve`.";
+Messages come on standard input and go to standard output, one JSON object on each line; standard error is for people. \
+Sessions are the threads of `holon chat` and `holon serve`.";
 
 /// Be an agent for an editor that speaks the Agent Client Protocol
 ///
@@ -67,7 +67,7 @@ pub(super) enum Apply {
 
 /// Serves the editor until it closes its end.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo };
+    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo, titles: true };
     let api = Api::new(Carrier::open(session, wish)?);
     let wire = Arc::new(Wire::new(Box::new(std::io::stdout())));
     let desk = Arc::new(Desk::new(api, Arc::clone(&wire), args.model, args.apply));

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Try every known way around a mode instead, with and without Holon
     #[arg(long)]
     breach: bool,
+    /// Try one read-only and one scoped mode only, and not without Holon
+    #[arg(long, requires = "breach")]
+    quick: bool,
     /// Print what the agent answered to each attempt, too
     #[arg(long, requires = "breach")]
     verbose: bool,
@@ -49,7 +52,7 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
     for name in &args.names {
         let mut told = |text: &str| session.terminal.say(text);
         if args.breach {
-            let breach = rehearsal::breach(name, &places, env, scratch.path(), &mut told)?;
+            let breach = rehearsal::breach(name, args.quick, &places, env, scratch.path(), &mut told)?;
             fine &= report(&breach, session)?;
             for row in breach.rows.iter().filter(|_| args.verbose) {
                 for (place, said) in &row.said {
@@ -79,28 +82,24 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
 
 fn report(breach: &Breach, session: &Session) -> Result<bool, Failure> {
     let problems = breach.problems();
-    let alone: Vec<String> = breach
+    let wrote = |mark: Option<&rehearsal::Mark>| matches!(mark, Some(rehearsal::Mark::Wrote(_)));
+    let mut through: Vec<String> = breach
         .alone
         .iter()
         .enumerate()
         .map(|(index, name)| {
-            let wrote =
-                |row: &&rehearsal::Row| matches!(row.alone.get(index), Some(rehearsal::Mark::Wrote(_)));
-            format!("{} alone ({name})", breach.rows.iter().filter(wrote).count())
+            let count = breach.rows.iter().filter(|row| wrote(row.alone.get(index))).count();
+            format!("{count} alone ({name})")
         })
         .collect();
+    let under = breach.rows.iter().flat_map(|row| &row.modes).filter(|mark| wrote(Some(*mark))).count();
+    through.push(format!("{under} under Holon"));
     let text = format!(
-        "{} {}: {} ways tried; let through: {}, {} under Holon\n",
+        "{} {}: {} ways tried; let through: {}\n",
         breach.agent,
         breach.version,
         breach.counted(),
-        alone.join(", "),
-        breach
-            .rows
-            .iter()
-            .flat_map(|row| &row.modes)
-            .filter(|mark| matches!(mark, rehearsal::Mark::Wrote(_)))
-            .count(),
+        through.join(", "),
     );
     session.terminal.print(text)?;
     for problem in &problems {

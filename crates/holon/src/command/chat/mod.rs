@@ -131,7 +131,8 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     }
     // Read before anything is started: an empty message is a mistake of the command line.
     let message = if alone || args.list { None } else { Some(single(args.message)?) };
-    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo };
+    // A single message is over before a title could be made.
+    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo, titles: alone };
     let workspace = match (args.demo, args.list) {
         (true, _) => None,
         // Where nothing is named, all are listed.

@@ -30,6 +30,17 @@ pub(super) fn is_orchestration(args: &Args) -> bool {
     mode_of(args).is_some_and(|mode| mode == "orchestrate")
 }
 
+/// What has no assessment has none to overrule.
+pub(super) fn refuse_override(args: &Args) -> Result<(), Failure> {
+    if args.override_ethics.is_none() {
+        return Ok(());
+    }
+    Err(Failure::user(
+        "--override-ethics is for orchestrations",
+        "leave it out; nothing here has an assessment that could block it",
+    ))
+}
+
 /// The mode that flags or spec ask for.
 fn mode_of(args: &Args) -> Option<String> {
     match (&args.mode, &args.spec) {
@@ -85,6 +96,7 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
         let (request, base) = before(&state.asked, args, session)?;
         return super::orchestrated::resume(folder, request, base, args, session);
     }
+    refuse_override(args)?;
     let Some(state) = holon_flow::load(&folder)? else {
         return super::resumed::resume(&folder, args, session);
     };

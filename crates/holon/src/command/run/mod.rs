@@ -55,17 +55,12 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             "put what the agent shall know into --goal",
         ));
     }
-    if let Some(definition) = composite::asked_for(&args)? {
-        return composite::start(&definition, args, session);
-    }
     if composite::is_orchestration(&args) && !args.dry_run {
         return orchestrated::start(args, session);
     }
-    if args.override_ethics.is_some() {
-        return Err(Failure::user(
-            "--override-ethics is for orchestrations",
-            "leave it out; a single run has no assessment that could block it",
-        ));
+    composite::refuse_override(&args)?;
+    if let Some(definition) = composite::asked_for(&args)? {
+        return composite::start(&definition, args, session);
     }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
     let publish = args.publish.clone();

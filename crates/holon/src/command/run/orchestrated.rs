@@ -38,9 +38,6 @@ pub(super) fn resume(
     args: &Args,
     session: &Session,
 ) -> Done {
-    if args.gate.is_some() {
-        return Err(Failure::user("--gate is for flows", "leave it out; there is no gate to open here"));
-    }
     let way = Way::of(args)?;
     let message = args.message.clone();
     let finished = way.go(request, base, session, |orchestrator, commission| {
@@ -59,6 +56,9 @@ struct Way {
 
 impl Way {
     fn of(args: &Args) -> Result<Self, Failure> {
+        if args.gate.is_some() {
+            return Err(Failure::user("--gate is for flows", "leave it out; an orchestration has no gates"));
+        }
         let ethics_override = args.override_ethics.as_deref().map(overruling).transpose()?;
         Ok(Self { json: args.json, quiet: args.quiet, ethics_override })
     }

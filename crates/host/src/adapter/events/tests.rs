@@ -183,14 +183,18 @@ fn gemini_and_goose_are_understood() {
 #[test]
 fn the_agent_client_protocol_is_understood() {
     let update = |update: Value| json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":update}});
-    let chunk = |text: &str| update(json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":text}}));
+    let chunk = |text: &str| {
+        update(json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":text}}))
+    };
     let heard = check(
         Format::Acp,
         &[
             json!({"holon":"agent","agentInfo":{"name":"x","version":"3.2.1"}}),
             update(json!({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}})),
             chunk("I look."),
-            update(json!({"sessionUpdate":"tool_call","toolCallId":"c1","title":"ls","kind":"shell","status":"pending","rawInput":{"command":"ls"}})),
+            update(
+                json!({"sessionUpdate":"tool_call","toolCallId":"c1","title":"ls","kind":"shell","status":"pending","rawInput":{"command":"ls"}}),
+            ),
             update(json!({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress"})),
             update(json!({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed",
                 "content":[{"type":"content","content":{"type":"text","text":"no"}}]})),
