@@ -1,11 +1,9 @@
 //! `cargo xtask battery`: the tests that take long, and the breaks.
 
-use std::path::PathBuf;
-
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, mutations, process, project, setup, test};
+use crate::{Failure, agents, breaks, mutations, project, setup, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -39,10 +37,6 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
         }
     } else {
-        let binary: PathBuf = metadata.target.join("release/holon");
-        report.step("release build", || {
-            process::show(project::cargo().args(["build", "--release", "--package", "holon"]))
-        });
         // Only these drive real agents, and installing them takes a while.
         let agents =
             plan.binaries.iter().any(|name| name.starts_with(AGENTS)).then(agents::ensure).transpose()?;
@@ -58,7 +52,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
-                cargo.env("HOLON_BIN", &binary).envs(variables.iter().cloned());
+                cargo.envs(variables.iter().cloned());
                 if let Some((folder, _)) = &agents {
                     cargo.env(agents::FOLDER, folder);
                 }

@@ -92,6 +92,9 @@ impl Inlet {
     }
 }
 
+/// Waits until a client has caught up.
+type Room = Pin<Box<dyn Future<Output = Result<(), Gone>> + Send>>;
+
 /// How far a client is behind.
 #[derive(Clone)]
 pub(crate) struct Gauge {
@@ -120,7 +123,7 @@ impl Gauge {
     /// Drives a future that puts pieces in, only while the client keeps up; one that is gone stops nothing here.
     pub(crate) async fn paced<T>(self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
-        let mut waiting: Option<Pin<Box<dyn Future<Output = Result<(), Gone>> + Send>>> = None;
+        let mut waiting: Option<Room> = None;
         poll_fn(|context| {
             loop {
                 if let Some(room) = &mut waiting {

@@ -50,7 +50,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Run(Box<run::Args>),
     Ask(ask::Args),
-    Improve(improve::Args),
+    Improve(Box<improve::Args>),
     #[command(subcommand)]
     Plan(plan::Command),
     #[command(subcommand)]

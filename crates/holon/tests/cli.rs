@@ -109,10 +109,7 @@ fn a_slip_of_the_pen_is_met_with_the_closest_name() {
         (&["run", "--goal", "x", "--max-cost", "free"], "`free` is not an amount"),
         (&["run", "--goal", "x", "--gate", "perhaps"], "`perhaps` is no value for `--gate <HOW>`"),
         (&["run", "--goal", "x", "--supervisor=on"], "`on` is no value for `--supervisor <LEVEL>`"),
-        (
-            &["run", "--goal", "x", "--override-ethics", "y"],
-            "error: --override-ethics is for orchestrations",
-        ),
+        (&["run", "--goal", "x", "--override-ethics", "y"], "error: --override-ethics is for orchestrations"),
         (
             &["run", "--goal", "x", "--mode", "paln", "--agent", "../../agents/agent.sh"],
             "unknown mode `paln` (did you mean `plan`?)",

@@ -18,10 +18,17 @@ fn repo(env: &TestEnv) -> Workspace {
 fn origins_are_told_and_later_layers_win() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    env.write("config/holon/config.toml", "[modes.code]\nmodel_policy = \"best\"\nreasoning_preferred = true\n");
-    fs::write(repo.path().join("holon.toml"), "[modes.code]\nmodel_policy = \"cheapest\"\nmodle = 1\n").unwrap();
-    let shown =
-        env.holon(["config", "show", "--origin"]).env("HOLON_MODELS__SELECTION", "off").cwd(repo.path()).run();
+    env.write(
+        "config/holon/config.toml",
+        "[modes.code]\nmodel_policy = \"best\"\nreasoning_preferred = true\n",
+    );
+    fs::write(repo.path().join("holon.toml"), "[modes.code]\nmodel_policy = \"cheapest\"\nmodle = 1\n")
+        .unwrap();
+    let shown = env
+        .holon(["config", "show", "--origin"])
+        .env("HOLON_MODELS__SELECTION", "off")
+        .cwd(repo.path())
+        .run();
     shown.assert_code(0).assert_stderr("unknown key `modes.code.modle` (did you mean `modes.code.model`?)");
     let row = |key: &str| {
         let line = shown.stdout.lines().find(|line| line.starts_with(&format!("{key} ="))).expect("a row");
@@ -51,7 +58,10 @@ fn legacy_keys_warn_once_per_run_and_map() {
     output.assert_code(0);
     let told = |output: &holon_testkit::Output| {
         let events = output.events();
-        events.iter().filter(|e| e["type"] == "warning" && e["message"].to_string().contains("llm.code_generation")).count()
+        events
+            .iter()
+            .filter(|e| e["type"] == "warning" && e["message"].to_string().contains("llm.code_generation"))
+            .count()
     };
     assert_eq!(told(&output), 1);
 

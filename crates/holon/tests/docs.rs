@@ -33,6 +33,7 @@ documents! {
     troubleshooting => "docs/troubleshooting.md",
     terminal => "docs/terminal.md",
     editors => "docs/editors.md",
+    configuration => "docs/configuration.md",
 }
 
 /// One command of a document.

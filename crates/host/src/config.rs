@@ -36,7 +36,9 @@ pub fn name_of_mode(mode: &str) -> &str {
 fn variables() -> impl Iterator<Item = String> {
     let spelled = |name: &str| format!("HOLON_{}", name.to_ascii_uppercase().replace('.', "__"));
     known().iter().flat_map(move |key| match key.name.split_once('*') {
-        Some((before, after)) => MODES.iter().map(|mode| spelled(&format!("{before}{mode}{after}"))).collect(),
+        Some((before, after)) => {
+            MODES.iter().map(|mode| spelled(&format!("{before}{mode}{after}"))).collect()
+        }
         None => vec![spelled(&key.name)],
     })
 }
@@ -55,5 +57,8 @@ fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Lay
 }
 
 fn wrong(error: holon_core::config::ConfigError) -> HostError {
-    HostError::usage(error.to_string(), "docs/configuration.md lists every key; `holon config show` what holds")
+    HostError::usage(
+        error.to_string(),
+        "docs/configuration.md lists every key; `holon config show` what holds",
+    )
 }

@@ -15,8 +15,8 @@ use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
 use holon_model::select::Preference;
 use holon_model::{
-    Cassette, Chosen, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder, Replay,
-    Timeouts, Wish, resolve_endpoint,
+    Cassette, Chosen, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder,
+    Replay, Timeouts, Wish, resolve_endpoint,
 };
 
 use crate::error::HostError;

@@ -22,7 +22,8 @@ pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Resul
     let mut servers = BTreeMap::new();
     let user = config.join("config.toml");
     for (name, value) in section(&user)?.unwrap_or_default() {
-        let server = described(&name, value).map_err(|why| wrong(&format!("{}: [mcp.{name}]: {why}", user.display())))?;
+        let server = described(&name, value)
+            .map_err(|why| wrong(&format!("{}: [mcp.{name}]: {why}", user.display())))?;
         servers.insert(name, server);
     }
     for flag in flags {
@@ -57,7 +58,8 @@ fn described(name: &str, value: Value) -> Result<ServerConfig, String> {
         match (key.as_str(), value) {
             ("command", Value::Array(words)) => {
                 let words = words.into_iter().map(|w| w.as_str().map(str::to_owned));
-                server.argv = words.collect::<Option<_>>().ok_or("`command` holds something that is not text")?;
+                server.argv =
+                    words.collect::<Option<_>>().ok_or("`command` holds something that is not text")?;
             }
             ("env", Value::Table(pairs)) => {
                 let pairs = pairs.into_iter().map(|(k, v)| v.as_str().map(|v| (k, v.to_owned())));

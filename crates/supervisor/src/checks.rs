@@ -74,7 +74,9 @@ impl Report {
     /// The fact for the supervisor.
     pub fn into_fact(mut self, command: &str, exit: Option<i32>, duration_ms: u64) -> CheckRan {
         let nameless = self.failing.is_empty() || self.vague;
-        if exit != Some(0) && nameless && !self.hints.is_empty() {
+        // What could not run at all names nothing.
+        let failed = !matches!(exit, Some(0 | 126 | 127));
+        if failed && nameless && !self.hints.is_empty() {
             self.failing = self.hints;
             self.failed = self.failed.max(u32::try_from(self.failing.len()).unwrap_or(u32::MAX));
         }

@@ -1,7 +1,7 @@
 //! One file per command.
 
-pub(crate) mod adapter;
 pub(crate) mod acp;
+pub(crate) mod adapter;
 pub(crate) mod agents;
 pub(crate) mod ask;
 pub(crate) mod audit;
@@ -46,7 +46,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Audit(command) => audit::dispatch(command, session),
         Command::Plan(command) => plan::dispatch(command, session),
         Command::Ask(args) => ask::run(args, session),
-        Command::Improve(args) => improve::run(args, session),
+        Command::Improve(args) => improve::run(*args, session),
         Command::Serve(args) => serve::run(args, session),
         Command::Chat(args) => chat::run(*args, session),
         Command::Acp(args) => acp::run(args, session),

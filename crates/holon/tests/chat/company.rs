@@ -57,3 +57,13 @@ fn a_cassette_is_not_answered_by_somebody_else() {
     output.assert_code(64);
     assert!(output.stderr.contains("another Holon carries the threads"), "{}", output.stderr);
 }
+
+#[test]
+fn a_state_folder_with_a_long_path_is_no_hindrance() {
+    let stage = Stage::new("- text: Here.\n");
+    let far = stage.env.work().join("far/".repeat(40));
+    std::fs::create_dir_all(&far).unwrap();
+    let output = stage.holon(&["chat", "-m", "where are you?"]).env("XDG_STATE_HOME", &far).run();
+    output.assert_code(0);
+    assert_eq!(output.stdout, "Here.\n");
+}

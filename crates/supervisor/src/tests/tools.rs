@@ -280,3 +280,17 @@ fn who_said_done_hears_what_the_check_found() {
     let last = texts.last().copied().unwrap_or_default();
     assert!(last.contains("parse::empty") && last.contains("Next step: repair"), "{last}");
 }
+
+#[test]
+fn the_contract_speaks_before_the_budget() {
+    let mut scene = Scene::new(Level::Strict, "improve src/a.rs");
+    for _ in 0..3 {
+        scene.round(|s| {
+            s.write("src/a.rs");
+        });
+    }
+    scene.round(|_| {});
+    scene.start();
+    assert_eq!(scene.write("src/a.rs"), Verdict::Block);
+    assert_eq!(scene.gate_rule(), Rule::Contract, "the step is verify; the file's budget is another matter");
+}

@@ -14,7 +14,9 @@ use crate::terminal::visible;
 
 /// Rewrite keys of former releases in a file; comments and order stay
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  holon config migrate             the new text of your own file\n  holon config migrate holon.toml --write")]
+#[command(
+    after_help = "Examples:\n  holon config migrate             the new text of your own file\n  holon config migrate holon.toml --write"
+)]
 pub(crate) struct Args {
     /// The file [default: your own config.toml]
     file: Option<PathBuf>,

@@ -14,7 +14,9 @@ use crate::terminal::visible;
 
 /// Show what holds here
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  holon config show --origin\n  HOLON_MODELS__SELECTION=off holon config show --json")]
+#[command(
+    after_help = "Examples:\n  holon config show --origin\n  HOLON_MODELS__SELECTION=off holon config show --json"
+)]
 pub(crate) struct Args {
     /// Say where each value comes from
     #[arg(long)]
@@ -37,12 +39,14 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
     let rows = config.rows();
     if args.json {
         let value = |found: &Found| json!({ "value": found.value, "origin": found.source.to_string() });
-        let all: serde_json::Map<_, _> = rows.iter().map(|(name, found)| (name.clone(), value(found))).collect();
+        let all: serde_json::Map<_, _> =
+            rows.iter().map(|(name, found)| (name.clone(), value(found))).collect();
         let text = serde_json::to_string_pretty(&all).map_err(|e| Failure::config(e.to_string()))?;
         session.terminal.print(text + "\n")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let widest = rows.iter().map(|(name, found)| name.len() + found.value.to_string().len()).max().unwrap_or(0);
+    let widest =
+        rows.iter().map(|(name, found)| name.len() + found.value.to_string().len()).max().unwrap_or(0);
     let line = |(name, found): (&String, &Found)| {
         let said = format!("{name} = {}", visible(&found.value.to_string()));
         if args.origin {

@@ -125,7 +125,7 @@ fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, 
 fn as_run(words: Vec<OsString>, session: &Session) -> Result<Args, Failure> {
     let words = match cli::parse(words, session)? {
         Asked::Command(Command::Run(before)) => return Ok(*before),
-        Asked::Command(Command::Improve(args)) => crate::command::improve::words(args),
+        Asked::Command(Command::Improve(args)) => crate::command::improve::words(*args),
         _ => return Err(lost()),
     };
     match cli::parse(words, session)? {

@@ -78,7 +78,8 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     }
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(terminal, json, quiet);
-    let dispatched = Dispatcher::new(session.places()?).dispatch(Call::new(request), &host, &mut progress, &cancel);
+    let dispatcher = Dispatcher::new(session.places()?);
+    let dispatched = dispatcher.dispatch(Call::new(request), &host, &mut progress, &cancel);
     // The status line goes away before anything else is printed.
     drop(progress);
     let finished = dispatched.map_err(composite::with_flows)?.finished;
