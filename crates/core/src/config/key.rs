@@ -1,5 +1,6 @@
 //! The keys there are.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -55,6 +56,7 @@ pub(super) struct Legacy {
 #[serde(deny_unknown_fields)]
 pub(super) struct Rules {
     pub(super) elsewhere: Vec<String>,
+    pub(super) sections: BTreeMap<String, String>,
     pub(super) key: Vec<Key>,
     pub(super) legacy: Vec<Legacy>,
 }

@@ -127,7 +127,7 @@ fn after(line: &str, open: Option<&'static str>) -> Option<&'static str> {
             }
             None => {
                 let next = ["\"\"\"", "'''"].into_iter().filter_map(|q| Some((rest.find(q)?, q))).min();
-                let Some((at, quote)) = next else { return None };
+                let (at, quote) = next?;
                 if rest[..at].contains('#') {
                     return None;
                 }

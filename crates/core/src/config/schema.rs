@@ -8,16 +8,16 @@ use super::key::{Key, Kind, rules};
 pub fn schema() -> Value {
     let mut root = object("Configuration", "Everything `holon.toml` and the user's `config.toml` can say.");
     for section in &rules().elsewhere {
-        put(&mut root, &[section], json!({ "type": "object" }));
+        put(&mut root, &[section], json!({ "type": "object" }), "");
     }
     for key in &rules().key {
         let path: Vec<&str> = key.name.split('.').collect();
-        put(&mut root, &path, described(key));
+        put(&mut root, &path, described(key), "");
     }
     for legacy in &rules().legacy {
         let path: Vec<&str> = legacy.old.split('.').collect();
         let words = format!("Use `{}` instead.", legacy.new);
-        put(&mut root, &path, json!({ "deprecated": true, "description": words }));
+        put(&mut root, &path, json!({ "deprecated": true, "description": words }), "");
     }
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     Value::Object(root)
@@ -44,7 +44,7 @@ fn described(key: &Key) -> Value {
 }
 
 /// Puts a schema at its place, making the sections on the way; `*` stands for any name.
-fn put(section: &mut Map<String, Value>, path: &[&str], schema: Value) {
+fn put(section: &mut Map<String, Value>, path: &[&str], schema: Value, above: &str) {
     let Some((first, rest)) = path.split_first() else { return };
     let slot = if *first == "*" {
         section.entry("additionalProperties").or_insert(Value::Null)
@@ -53,14 +53,17 @@ fn put(section: &mut Map<String, Value>, path: &[&str], schema: Value) {
         let Value::Object(names) = names else { return };
         names.entry(*first).or_insert(Value::Null)
     };
+    let name = if above.is_empty() { (*first).to_owned() } else { format!("{above}.{first}") };
     if rest.is_empty() {
-        *slot = schema;
-        return;
-    }
-    if !slot.is_object() {
+        *slot = schema.clone();
+    } else if !slot.is_object() {
         *slot = json!({ "type": "object", "additionalProperties": false });
     }
-    if let Value::Object(inner) = slot {
-        put(inner, rest, schema);
+    let Value::Object(slot) = slot else { return };
+    if let Some(words) = rules().sections.get(&name) {
+        slot.entry("description").or_insert_with(|| json!(words));
+    }
+    if !rest.is_empty() {
+        put(slot, rest, schema, &name);
     }
 }
