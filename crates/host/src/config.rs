@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use holon_core::config::{Config, Layer, Source, known, merge};
+use toml::{Table, Value};
 
 use crate::error::HostError;
 use crate::modes::read_bounded;
@@ -41,6 +42,19 @@ fn variables() -> impl Iterator<Item = String> {
         }
         None => vec![spelled(&key.name)],
     })
+}
+
+/// A section of a file that has its own rules; nothing when there is no such file or section.
+pub(crate) fn section(path: &Path, name: &str) -> Result<Option<Table>, HostError> {
+    let source = |path: String| Source::User { path };
+    match file(path, source)?.and_then(|mut layer| layer.table.remove(name)) {
+        None => Ok(None),
+        Some(Value::Table(section)) => Ok(Some(section)),
+        Some(_) => Err(HostError::usage(
+            format!("{}: `{name}` is not a table", path.display()),
+            format!("write it as [{name}]"),
+        )),
+    }
 }
 
 fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Layer>, HostError> {

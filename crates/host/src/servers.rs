@@ -1,14 +1,13 @@
 //! Tool servers (MCP) for the native agent: from the user's configuration and the command line, never from the workspace.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use holon_agent::mcp::ServerConfig;
-use toml::{Table, Value};
+use toml::Value;
 
+use crate::config::section;
 use crate::error::HostError;
-use crate::modes::read_bounded;
 
 /// The servers to start inside the walls, and what to tell about those that are not used.
 #[derive(Debug, Default)]
@@ -21,7 +20,7 @@ pub(crate) struct Wanted {
 pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Result<Wanted, HostError> {
     let mut servers = BTreeMap::new();
     let user = config.join("config.toml");
-    for (name, value) in section(&user)?.unwrap_or_default() {
+    for (name, value) in section(&user, "mcp")?.unwrap_or_default() {
         let server = described(&name, value)
             .map_err(|why| wrong(&format!("{}: [mcp.{name}]: {why}", user.display())))?;
         servers.insert(name, server);
@@ -34,7 +33,7 @@ pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Resul
     }
     let mut warnings = Vec::new();
     let project = workspace.join("holon.toml");
-    if section(&project)?.is_some_and(|section| !section.is_empty()) {
+    if section(&project, "mcp")?.is_some_and(|section| !section.is_empty()) {
         warnings.push(format!("holon.toml cannot start tool servers; write [mcp] into {}", user.display()));
     }
     Ok(Wanted { servers: servers.into_values().collect(), warnings })
@@ -71,25 +70,6 @@ fn described(name: &str, value: Value) -> Result<ServerConfig, String> {
         }
     }
     if server.argv.is_empty() { Err("`command` is missing".into()) } else { Ok(server) }
-}
-
-fn section(path: &Path) -> Result<Option<Table>, HostError> {
-    let text = match read_bounded(path) {
-        Ok(text) => text,
-        Err(HostError::Io { source, .. })
-            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    let mut whole: Table =
-        text.parse().map_err(|e: toml::de::Error| wrong(&format!("{}: {e}", path.display())))?;
-    match whole.remove("mcp") {
-        None => Ok(None),
-        Some(Value::Table(section)) => Ok(Some(section)),
-        Some(_) => Err(wrong(&format!("{}: `mcp` is not a table", path.display()))),
-    }
 }
 
 fn wrong(message: &str) -> HostError {

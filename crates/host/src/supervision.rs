@@ -1,14 +1,12 @@
 //! How closely a run is watched: flag beats spec beats project beats user, and a project can only tighten.
 
-use std::io;
 use std::path::Path;
 
 use holon_core::spec::Supervision as Wish;
 use holon_supervisor::{Config, ConfigError, Level};
-use toml::{Table, Value};
 
+use crate::config::section;
 use crate::error::HostError;
-use crate::modes::read_bounded;
 use crate::places::Places;
 use crate::run::Environment;
 
@@ -40,14 +38,14 @@ pub(crate) struct Settled {
 pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
     let mut settled = Settled { level_from: "default".into(), ..Settled::default() };
     let user = wishes.places.config.join("config.toml");
-    if let Some(section) = section(&user)? {
+    if let Some(section) = section(&user, "supervisor")? {
         settled.config = Config::from_table(&section).map_err(|e| wrong(&user, &e))?;
         if section.contains_key("level") || section.contains_key("preset") {
             settled.level_from = user.display().to_string();
         }
     }
     let project = wishes.workspace.join("holon.toml");
-    if let Some(section) = section(&project)? {
+    if let Some(section) = section(&project, "supervisor")? {
         let before = settled.config.level;
         let loose = settled.config.tighten(&section).map_err(|e| wrong(&project, &e))?;
         if settled.config.level != before {
@@ -80,29 +78,6 @@ fn wanted_by_environment(env: &Environment) -> Result<bool, HostError> {
         other => Err(HostError::usage(
             format!("{SHADOW_VARIABLE} is `{other}`"),
             "set it to 1 or 0, or leave it out",
-        )),
-    }
-}
-
-/// The `[supervisor]` section of a file; nothing when there is no such file or section.
-fn section(path: &Path) -> Result<Option<Table>, HostError> {
-    let text = match read_bounded(path) {
-        Ok(text) => text,
-        Err(HostError::Io { source, .. })
-            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    let mut whole: Table =
-        text.parse().map_err(|e: toml::de::Error| wrong(path, &ConfigError::Syntax(e.to_string())))?;
-    match whole.remove("supervisor") {
-        None => Ok(None),
-        Some(Value::Table(section)) => Ok(Some(section)),
-        Some(_) => Err(HostError::usage(
-            format!("{}: `supervisor` is not a table", path.display()),
-            "write it as [supervisor]",
         )),
     }
 }

@@ -26,6 +26,9 @@ pub struct Key {
     /// The only value a workspace may give it: the strict one.
     #[serde(default)]
     project_only: Option<Value>,
+    /// Whether nothing acts upon it yet.
+    #[serde(default)]
+    pub planned: bool,
     /// In a sentence.
     pub help: String,
 }

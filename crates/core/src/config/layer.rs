@@ -206,6 +206,10 @@ fn take(config: &mut Config, layer: &Layer, name: &str, value: Value) -> Result<
         config.warnings.insert(Warning { source, message });
         return Ok(());
     }
+    if key.planned {
+        let message = format!("`{name}` is known, and has no effect in this version");
+        config.warnings.insert(Warning { source, message });
+    }
     config.values.insert(name.to_owned(), Found { value, source: layer.source.clone() });
     Ok(())
 }

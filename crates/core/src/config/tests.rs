@@ -72,6 +72,16 @@ fn inv_15_a_workspace_only_narrows() {
 }
 
 #[test]
+fn keys_without_effect_are_told() {
+    let config = merge(&[user("[breaker]\nfailures = 5\n")]).unwrap();
+    assert_eq!(
+        warnings(&config),
+        ["config.toml: `breaker.failures` is known, and has no effect in this version"]
+    );
+    assert_eq!(config.number("breaker.failures"), Some(5));
+}
+
+#[test]
 fn unknown_keys_are_named_with_the_nearest() {
     let config =
         merge(&[user("[modes.code]\nmodel_polcy = \"best\"\n[model]\nselection = \"off\"\n[x]\ny = 1\n")])
