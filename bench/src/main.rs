@@ -6,6 +6,7 @@ mod arguments;
 mod chat;
 mod command;
 mod cycle;
+mod echo;
 mod family;
 mod holon_run;
 mod machine;

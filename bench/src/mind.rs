@@ -25,6 +25,13 @@ pub(crate) struct Part {
     pub(crate) with: Calls,
 }
 
+/// One request as an agent sent it.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) path: String,
+    pub(crate) body: String,
+}
+
 /// What it saw of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Sight {
@@ -38,6 +45,9 @@ pub(crate) struct Sight {
     pub(crate) family: Vec<Process>,
     /// The process whose family is looked at.
     watched: Option<u32>,
+    /// The requests, if they are to be kept: keeping them takes time that is measured.
+    pub(crate) requests: Vec<Request>,
+    keeps: bool,
     /// The tools of the first request, for messages.
     offered: Vec<String>,
 }
@@ -76,6 +86,11 @@ impl Mind {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1.watched = Some(process);
     }
 
+    /// Keeps the requests of the run it was prepared for.
+    pub(crate) fn keep(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.keeps = true;
+    }
+
     /// What it saw since it was prepared; an error unless it could make all its calls.
     pub(crate) fn sight(&self) -> Result<Sight, crate::Failure> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,6 +116,9 @@ fn answer(part: &Part, sight: &mut Sight, seen: &Seen) -> Scripted {
         sight.offered = offered.iter().map(|name| (*name).to_owned()).collect();
     }
     sight.rounds += 1;
+    if sight.keeps {
+        sight.requests.push(Request { path: seen.path.clone(), body: seen.body.to_string() });
+    }
     let call = part.with.iter().find(|(tool, _)| offered.contains(&tool.as_str()));
     let turn = match call {
         Some((tool, arguments)) if sight.made < part.calls => {

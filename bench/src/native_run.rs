@@ -9,8 +9,9 @@ use holon_sandbox::snapshot::remove_tree;
 
 use crate::Failure;
 use crate::command::time;
+use crate::echo;
 use crate::holon_run::hermetic;
-use crate::mind::{Calls, Mind, Part, Sight};
+use crate::mind::{Calls, Mind, Part, Request, Sight};
 use crate::scratch::Bench;
 use crate::tree::Tree;
 
@@ -70,6 +71,21 @@ impl NativeRun {
         let time = time?;
         self.mind.sight()?;
         Ok(time)
+    }
+
+    /// What this run asks of the model.
+    pub(crate) fn requests(&self, part: &Part) -> Result<Vec<Request>, Failure> {
+        self.mind.prepare(part);
+        self.mind.keep();
+        let time = time(&mut self.command());
+        self.clear();
+        time.and_then(|_| Ok(self.mind.sight()?.requests))
+    }
+
+    /// How long the model takes for each of these by itself.
+    pub(crate) fn model_alone(&self, part: &Part, requests: &[Request]) -> Result<Duration, Failure> {
+        self.mind.prepare(part);
+        echo::each(&self.mind.base(), requests)
     }
 
     /// One whole run, with what the model saw of it: the processes that were there at its end, too.

@@ -36,6 +36,7 @@ export const runs = [
   run("20261115-075500-bbbbbb", "Review the greeting", "review", {}, ["review.json", "summary.md"]),
   run("20261115-074000-cccccc", "Make the greeting loud", "execute", {}, ["diff.patch", "summary.md", "ethics.json"]),
   run("20261115-073000-dddddd", "Rename everything", "execute", { outcome: "failure", exit_code: 1, manifest: { error: { kind: "model", message: "the provider refused the key", hint: "set OPENROUTER_API_KEY" }, breaches: [] } }, []),
+  run("20261115-072000-eeeeee", "Look for slow tests", "ask", { state: "running", outcome: null, exit_code: null, manifest: null }, []),
 ];
 
 export const runFile = (_id, path) => FILES[path];

@@ -49,7 +49,10 @@ const routes = [
     if (!workspace?.startsWith("/srv/")) return problem(response, 403, "forbidden", `${workspace} is not below an allowed folder`);
     send(response, 201, threads.make(workspace).describe());
   }],
-  ["GET", /^\/api\/threads\/([^/]+)$/, (_, response, [thread]) => send(response, 200, { ...thread.describe(), turns: thread.turns })],
+  ["GET", /^\/api\/threads\/([^/]+)$/, (_, response, [thread], query) => {
+    const since = Number(query.get("since") ?? 1);
+    send(response, 200, { ...thread.describe(), turns: thread.turns.filter((turn) => turn.number >= since) });
+  }],
   ["DELETE", /^\/api\/threads\/([^/]+)$/, (_, response, [thread]) => {
     threads.all.delete(thread.id);
     send(response, 204, null);
@@ -108,6 +111,10 @@ const routes = [
   ["POST", /^\/api\/runs\/([^/]+)\/gate$/, async (request, response, [id]) => {
     const { decision } = JSON.parse(await body(request));
     gates.set(id, { state: "finished", gate: null, outcome: decision === "approve" ? "success" : "needs_human", exit_code: decision === "approve" ? 0 : 2 });
+    send(response, 202, {});
+  }],
+  ["POST", /^\/api\/runs\/([^/]+)\/cancel$/, (_, response, [id]) => {
+    gates.set(id, { state: "finished", gate: null, outcome: "failure", exit_code: 1 });
     send(response, 202, {});
   }],
   ["GET", /^\/api\/modes$/, (_, response) => send(response, 200, { modes })],

@@ -30,14 +30,23 @@ pub(crate) struct Heard {
 }
 
 impl Client {
-    fn send(&self, path: &str, body: &Value) -> Result<BufReader<TcpStream>, Failure> {
+    fn post(&self, path: &str, body: &Value) -> Result<BufReader<TcpStream>, Failure> {
+        self.send("POST", path, &body.to_string())
+    }
+
+    fn get(&self, path: &str) -> Result<String, Failure> {
+        let mut answer = String::new();
+        self.send("GET", path, "")?.read_to_string(&mut answer).map_err(|e| format!("{path}: {e}"))?;
+        Ok(answer)
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> Result<BufReader<TcpStream>, Failure> {
         let broken = |e: std::io::Error| format!("{path}: {e}");
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(broken)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
         stream.set_nodelay(true).map_err(broken)?;
-        let body = body.to_string();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.port,
             token(self.user),
@@ -50,7 +59,7 @@ impl Client {
     /// A new thread.
     pub(crate) fn thread(&self, workspace: &std::path::Path) -> Result<String, Failure> {
         let mut answer = String::new();
-        let mut stream = self.send("/api/threads", &json!({"workspace": workspace}))?;
+        let mut stream = self.post("/api/threads", &json!({"workspace": workspace}))?;
         stream.read_to_string(&mut answer).map_err(|e| e.to_string())?;
         let id = answer.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
         id.map(str::to_owned).ok_or_else(|| format!("no thread: {}", answer.lines().next().unwrap_or("")))
@@ -59,7 +68,7 @@ impl Client {
     /// Says something and hears it out.
     pub(crate) fn say(&self, thread: &str, message: &str) -> Result<Heard, Failure> {
         let began = Instant::now();
-        let stream = self.send(&format!("/api/chat/{thread}"), &json!({"message": message}))?;
+        let stream = self.post(&format!("/api/chat/{thread}"), &json!({"message": message}))?;
         let mut heard = Heard::default();
         let (mut ended, mut trouble) = (false, None);
         for line in stream.lines() {
@@ -86,8 +95,21 @@ impl Client {
         }
     }
 
+    /// Waits until the thread has nothing under way.
+    pub(crate) fn settled(&self, thread: &str) -> Result<(), Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let answer = self.get(&format!("/api/threads/{thread}"))?;
+            if answer.contains("\"state\":\"idle\"") {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Err(format!("{thread}: its turn does not end"))
+    }
+
     /// Says something and never reads a byte of the answer, as long as the connection is held.
     pub(crate) fn ignore(&self, thread: &str, message: &str) -> Result<TcpStream, Failure> {
-        self.send(&format!("/api/chat/{thread}"), &json!({"message": message})).map(BufReader::into_inner)
+        self.post(&format!("/api/chat/{thread}"), &json!({"message": message})).map(BufReader::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holon_model::cassette::{Step, Turn};
 use holon_testkit::model::{ModelServer, Scripted, Seen};
@@ -18,6 +18,11 @@ use crate::scratch::Bench;
 pub(crate) const USERS: usize = 64;
 /// Between two words of an answer that takes its time.
 pub(crate) const BEAT: Duration = Duration::from_millis(1000);
+
+/// It is at rest when it got no processor time for so long.
+const LULL: Duration = Duration::from_millis(500);
+/// It is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server; ended when dropped.
 pub(crate) struct Served {
@@ -59,6 +64,32 @@ impl Served {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
         number.ok_or_else(|| "the server is gone".to_owned())
+    }
+
+    /// Waits until it does nothing.
+    pub(crate) fn settle(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut before = None;
+        while Instant::now() < deadline {
+            let ticks = self.ticks()?;
+            if before.replace(ticks) == Some(ticks) {
+                return Ok(());
+            }
+            std::thread::sleep(LULL);
+        }
+        Err("the server does not come to rest".to_owned())
+    }
+
+    /// Processor time it has had, in the kernel's ticks.
+    fn ticks(&self) -> Result<u64, Failure> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+        number(11)
+            .zip(number(12))
+            .map(|(user, system)| user + system)
+            .ok_or_else(|| "the server is gone".to_owned())
     }
 
     /// Bytes of its database.

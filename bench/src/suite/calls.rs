@@ -23,12 +23,16 @@ const FILES: usize = 500;
 const SHELL: &str = "sh -c true, by itself";
 const EXECUTE: &str = "each call of execute";
 const READ: &str = "each call of read_file";
+const MODEL: &str = "the model by itself, each of those requests";
 
 /// Runs with fifty calls against runs with none.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let mind = Rc::new(Mind::start());
     let run = Rc::new(NativeRun::new(bench, "native-calls", &bench.tree(FILES)?, &mind)?.shadow());
+    let reading = Part { calls: CALLS, with: read_calls() };
+    let requests = run.requests(&reading)?;
     let contenders = vec![
+        Contender::new(MODEL, || run.model_alone(&reading, &requests)),
         Contender::new(SHELL, || time(Command::new("/bin/sh").args(["-c", "true"]))),
         each(EXECUTE, &run, execute_calls()),
         each(READ, &run, read_calls()),
@@ -40,17 +44,24 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let shell = Row::milliseconds(SHELL, standings.of(SHELL));
     let command = shell.median().unwrap_or_default();
     let over: Vec<f64> = standings.of(EXECUTE).iter().map(|time| time - command).collect();
+    let model = Row::milliseconds(MODEL, standings.of(MODEL)).median().unwrap_or_default();
+    let without_model: Vec<f64> = standings.of(READ).iter().map(|time| time - model).collect();
     let mut rows = vec![
         Row::milliseconds(EXECUTE, standings.of(EXECUTE)).against(&shell),
         Row::milliseconds(format!("{EXECUTE}, over the command"), &over)
             .median_target(Limit::AtMost(MOST_MS)),
-        Row::milliseconds(READ, standings.of(READ)).median_target(Limit::AtMost(MOST_MS)),
+        Row::milliseconds(MODEL, standings.of(MODEL)),
+        Row::milliseconds(READ, standings.of(READ)),
+        Row::milliseconds(format!("{READ}, over the model"), &without_model)
+            .median_target(Limit::AtMost(MOST_MS)),
     ];
     rows.insert(0, shell);
     rows.retain(|row| row.summary.is_some());
     rows.extend(memory(bench, &run)?);
     let mut notes = standings.missing;
-    notes.push(format!("a call's cost: ({CALLS} calls − none) / {CALLS}, the model's own time included"));
+    notes.push(format!(
+        "a call's cost: ({CALLS} calls − none) / {CALLS}; that of execute has the model's time in it"
+    ));
     notes.push("the supervisor decides without acting: it would stop an agent that does nothing".to_owned());
     Ok(Report { rows, notes })
 }

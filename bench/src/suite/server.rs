@@ -1,6 +1,6 @@
 //! `holon serve` with many streams open, many threads stored, and readers that do not read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::Failure;
 use crate::chat::{Client, Load, Served, p99};
@@ -19,6 +19,10 @@ const BEATS: usize = 20;
 const LAZY: usize = 50;
 const LAZY_BYTES: usize = 4_000_000;
 
+/// Turns of a long thread.
+const TURNS: usize = 1000;
+/// What the last of them may take, beside the tenth.
+const MOST_TIMES: f64 = 2.0;
 const MOST_MS: f64 = 100.0;
 const MOST_KB: f64 = 200.0;
 /// What readers that do not read may cost together, in MB: far less than what they are sent.
@@ -49,17 +53,23 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let during = served.memory_kb()?;
     rows.push(Row::samples(format!("memory after {streams} streams"), "MB", &[during / 1024.0]));
 
+    // The same answers to readers who read them: what long answers cost is not what their readers cost.
+    attentive(&served)?;
+    served.settle()?;
+    let heard_out = served.memory_kb()?;
     let lazy = lazy(&served)?;
+    served.settle()?;
+    let with_lazy = (served.memory_kb()? - heard_out).max(0.0) / 1024.0;
     let beside = Load::streams(&served, some, &message, PACE);
     errors.extend(beside.errors.iter().cloned());
     rows.extend(times(&beside, &format!("{streams} streams, {LAZY} readers that do not read")));
-    let with_lazy = (served.memory_kb()? - during).max(0.0) / 1024.0;
     drop(lazy);
     let sent = (LAZY * LAZY_BYTES) >> 20;
     rows.push(
         Row::samples(format!("memory for readers that do not read {sent} MB"), "MB", &[with_lazy])
             .median_target(Limit::AtMost(MOST_MB)),
     );
+    rows.push(long_thread(&served, if bench.quick { TURNS / 5 } else { TURNS })?);
     let failed = errors.len() as f64;
     rows.push(Row::samples("streams that failed", "", &[failed]).median_target(Limit::AtMost(0.0)));
     errors.sort();
@@ -115,13 +125,49 @@ fn fill(served: &Served, stored: usize) -> Result<Vec<String>, Failure> {
     })
 }
 
+/// What a late turn of a thread takes beside an early one: the history must not be paid for again and again. The model is
+/// sent everything that was said, which is part of both.
+fn long_thread(served: &Served, turns: usize) -> Result<Row, Failure> {
+    let client = Client { port: served.port, user: 0 };
+    let thread = client.thread(&served.workspace)?;
+    let mut took = Vec::with_capacity(turns);
+    for _ in 0..turns {
+        let began = Instant::now();
+        client.say(&thread, "hello")?;
+        took.push(began.elapsed().as_secs_f64());
+    }
+    let median = |part: &[f64]| {
+        let mut part = part.to_vec();
+        part.sort_by(f64::total_cmp);
+        part.get(part.len() / 2).copied().unwrap_or(f64::INFINITY)
+    };
+    let (early, late) = (median(&took[5..15]), median(&took[turns - 10..]));
+    Ok(Row::samples(format!("turn {turns} of a thread, beside turn 10"), "times", &[late / early])
+        .median_target(Limit::AtMost(MOST_TIMES)))
+}
+
+/// Long answers that are read.
+fn attentive(served: &Served) -> Result<(), Failure> {
+    (0..LAZY).try_for_each(|number| {
+        let client = Client { port: served.port, user: number };
+        let thread = client.thread(&served.workspace)?;
+        client.say(&thread, &much()).map(drop)
+    })
+}
+
+fn much() -> String {
+    format!("say much bytes:{LAZY_BYTES}")
+}
+
 /// Connections whose answers nobody reads.
 fn lazy(served: &Served) -> Result<Vec<std::net::TcpStream>, Failure> {
     (0..LAZY)
         .map(|number| {
             let client = Client { port: served.port, user: number };
             let thread = client.thread(&served.workspace)?;
-            client.ignore(&thread, &format!("say much bytes:{LAZY_BYTES}"))
+            let held = client.ignore(&thread, &much())?;
+            client.settled(&thread)?;
+            Ok(held)
         })
         .collect()
 }

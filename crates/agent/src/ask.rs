@@ -1,10 +1,10 @@
 //! Asks the model, and makes room when the conversation gets too long for it.
 
 use std::ops::ControlFlow::{Break, Continue};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holon_core::event::Body;
-use holon_model::{Delta, ErrorKind, ModelError, Reply, Request, Sink, Stop};
+use holon_model::{Delta, ErrorKind, ModelError, Reply, Request, Sink, Stop, Usage};
 
 use crate::compact::compact;
 use crate::context::request_bytes;
@@ -27,8 +27,10 @@ impl Turn<'_> {
             ..Request::default()
         };
         let bytes = request_bytes(&request.system, &request.tools, &request.messages);
-        let mut pieces = Pieces(self.agent.watcher);
-        let reply = match self.agent.model.stream(&request, &mut pieces, self.agent.cancel).await {
+        let (mut pieces, begun) = (Pieces(self.agent.watcher), Instant::now());
+        let outcome = self.agent.model.stream(&request, &mut pieces, self.agent.cancel).await;
+        self.tell_answer(begun, &outcome);
+        let reply = match outcome {
             Ok(reply) => reply,
             Err(error) => return self.failed(conversation, error, bytes),
         };
@@ -46,6 +48,23 @@ impl Turn<'_> {
         }
         self.squeezed = false;
         Continue(Some(reply))
+    }
+
+    /// Says what became of a request, without a word of it.
+    fn tell_answer(&self, begun: Instant, outcome: &Result<Reply, ModelError>) {
+        let settings = self.agent.settings;
+        let (reply, error) = (outcome.as_ref().ok(), outcome.as_ref().err());
+        let usage = reply.and_then(|reply| reply.usage);
+        let priced = |usage: Usage| settings.prices.map_or(usage, |prices| usage.priced(&prices));
+        self.agent.watcher.tell(Body::ModelAnswered {
+            provider: self.agent.model.name().to_owned(),
+            model: settings.model.clone(),
+            response_model: reply.and_then(|reply| reply.model.clone()),
+            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            usage: usage.map(|usage| priced(usage).into()),
+            finish: reply.map(|reply| reply.stop.name().to_owned()),
+            error: error.map(|error| error.kind.name().to_owned()),
+        });
     }
 
     /// An overflow is mended once by making room; every other failure ends the turn.

@@ -12,7 +12,7 @@ use crate::ended::Reason;
 use crate::person::Answer;
 use crate::steward::{Fact, Ruling};
 use crate::text::one_line;
-use crate::tool::{Arguments, Scene, Tool, Trouble, answered, questions, signature};
+use crate::tool::{Arguments, Scene, Tool, Trouble, answered, questions, signature, target_of};
 use crate::turn::Turn;
 
 /// A call after it was decided on.
@@ -215,7 +215,10 @@ impl Turn<'_> {
     /// The file or command of a call, in one line.
     pub(crate) fn summary(&self, call: &ToolCall) -> Option<String> {
         let arguments = call.object().ok()?;
-        let target = self.find(&call.name)?.target(&arguments)?;
+        let target = match self.find(&call.name) {
+            Some(tool) => tool.target(&arguments)?,
+            None => target_of(&call.name, &arguments)?,
+        };
         Some(one_line(target, 160)).filter(|line| !line.is_empty())
     }
 

@@ -139,6 +139,27 @@ pub enum Body {
         /// Why it is needed.
         reason: String,
     },
+    /// A request to the model is over, repetitions included.
+    ModelAnswered {
+        /// Who was asked.
+        provider: String,
+        /// The model that was asked for.
+        model: String,
+        /// The model that answered, where it told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response_model: Option<String>,
+        /// Its wall time.
+        duration_ms: u64,
+        /// Tokens and money of this request, where they were told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// Why the answer ended, e.g. `end_turn`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
+        /// The sort of failure, e.g. `rate_limit`, when there is no answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// A piece of a running command's output.
     ToolOutput {
         /// The call.

@@ -257,6 +257,9 @@ pub struct ModelInfo {
     pub id: String,
     /// The reason it was chosen.
     pub why: String,
+    /// Where it was asked, as `host:port`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// The walls of a run.

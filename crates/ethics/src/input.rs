@@ -15,6 +15,8 @@ pub struct Input {
     pub files: Vec<ChangedFile>,
     /// The project's licence as an SPDX expression, when it is known; see [`crate::project_licence`].
     pub project_licence: Option<String>,
+    /// Licences, as SPDX identifiers, that a person takes besides those that fit the project's.
+    pub allowed_licences: Vec<String>,
     /// Where earlier assessments of this goal are, for the report.
     pub history: Option<String>,
 }

@@ -2,7 +2,7 @@
 //!
 //! Two halves make one report. [`assess`] runs checks that need no model, over the goal, the patch and the manifests it
 //! touches. A model weighs the purpose; [`prompt::section`] is what it is told. [`combine`] puts both into one
-//! [`Ethics`] report and fails closed; [`gate`] says whether the change may go out; [`render_markdown`] is for people.
+//! [`Ethics`] report and fails closed; [`gate`] says whether the change may go out; [`Ethics::to_markdown`] is for people.
 //!
 //! ```
 //! use holon_ethics::{Gate, Input, NoLicences, assess, combine, gate};
@@ -23,6 +23,7 @@ pub mod licence;
 pub mod prompt;
 pub mod spdx;
 
+mod allowed;
 mod assess;
 mod base64;
 mod change;
@@ -35,7 +36,6 @@ mod gate;
 mod input;
 mod pattern;
 mod place;
-mod render;
 mod rules;
 
 pub use assess::{Assessment, assess};
@@ -47,7 +47,6 @@ pub use gate::{Gate, gate, gate_bytes};
 pub use holon_core::artifact::ethics::{Ethics, RiskLevel};
 pub use input::{ChangedFile, Input};
 pub use licence::project_licence;
-pub use render::render_markdown;
 
 use std::sync::LazyLock;
 

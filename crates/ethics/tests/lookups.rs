@@ -92,3 +92,32 @@ fn what_cannot_be_looked_up_is_unverified_and_medium() {
     assert_eq!((check.status.name(), check.severity), ("unverified", Some(RiskLevel::Medium)));
     assert_eq!(assessment.risk_level, RiskLevel::Medium);
 }
+
+#[test]
+fn a_licence_a_person_takes_is_fine_and_others_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let crates = ".cargo/registry/src/index-1";
+    for (name, licence) in [("copyleft", "GPL-3.0-only"), ("network", "AGPL-3.0-only")] {
+        let text = format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nlicense = \"{licence}\"\n");
+        write(root.path(), &format!("{crates}/{name}-1.0.0/Cargo.toml"), &text);
+    }
+    let assessed = |name: &str, allowed: &[&str]| {
+        let after = format!("[dependencies]\n{name} = \"1\"\n").into_bytes();
+        let file = ChangedFile {
+            path: "Cargo.toml".into(),
+            before: Some(b"[dependencies]\n".to_vec()),
+            after: Some(after),
+        };
+        let input = Input {
+            files: vec![file],
+            project_licence: Some("MIT".into()),
+            allowed_licences: allowed.iter().map(ToString::to_string).collect(),
+            ..Input::default()
+        };
+        assess(&input, &Caches::usual(root.path(), root.path())).risk_level
+    };
+    assert_eq!(assessed("copyleft", &[]), RiskLevel::High);
+    assert_eq!(assessed("copyleft", &["MPL-2.0"]), RiskLevel::High);
+    assert_eq!(assessed("copyleft", &["GPL-3.0-only"]), RiskLevel::Low);
+    assert_eq!(assessed("network", &["GPL-3.0-only"]), RiskLevel::High);
+}

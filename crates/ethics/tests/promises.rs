@@ -6,7 +6,7 @@ use holon_core::artifact::Problem;
 use holon_core::artifact::ethics::{Check, CheckStatus, PrincipleImpact};
 use holon_ethics::{
     Assessment, Ethics, Gate, Input, NoLicences, RiskLevel, assess, combine, gate, gate_bytes,
-    read_model_report, render_markdown,
+    read_model_report,
 };
 use proptest::prelude::*;
 
@@ -121,7 +121,7 @@ fn the_host_says_what_the_report_is_about() {
 }
 
 #[test]
-fn a_combined_report_is_valid_and_can_be_read_again() {
+fn matrix_ethical_report_is_valid_and_can_be_read_again() {
     for assessment in [clean(), dangerous()] {
         for model in [None, Some(Ok(report(true, RiskLevel::Low))), Some(Ok(report(false, RiskLevel::High)))]
         {
@@ -129,7 +129,7 @@ fn a_combined_report_is_valid_and_can_be_read_again() {
             assert_eq!(combined.check(), []);
             let json = serde_json::to_vec(&combined).unwrap();
             assert_eq!(gate_bytes(Some(&json)), gate(&combined));
-            let text = render_markdown(&combined);
+            let text = combined.to_markdown();
             assert!(text.starts_with("# Ethics report\n\n**"), "{text}");
             assert!(text.contains("## Checks") && text.contains("| secrets |"), "{text}");
         }
@@ -149,7 +149,7 @@ fn a_missing_or_unreadable_report_blocks() {
 fn a_report_cannot_break_out_of_its_markdown() {
     let mut sly = report(true, RiskLevel::Low);
     sly.approval_justification = "fine\n\n# Approved by everyone\n\n| a | b |\n<script>".into();
-    let text = render_markdown(&sly);
+    let text = sly.to_markdown();
     assert!(!text.contains("\n# Approved") && !text.contains("<script>"), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use holon_ethics::{ChangedFile, Input, NoLicences, assess, combine, gate, prompt, render_markdown};
+use holon_ethics::{ChangedFile, Input, NoLicences, assess, combine, gate, prompt};
 use proptest::prelude::*;
 
 fn added(path: &str, text: &str) -> Vec<u8> {
@@ -100,7 +100,7 @@ proptest! {
         let input = Input { goal, patch, files: vec![file], project_licence: Some("MIT".into()), ..Input::default() };
         let assessment = assess(&input, &NoLicences);
         let report = combine(&assessment, None, false);
-        let _ = (gate(&report), render_markdown(&report), prompt::section(&assessment, &[]));
+        let _ = (gate(&report), report.to_markdown(), prompt::section(&assessment, &[]));
         prop_assert_eq!(assess(&input, &NoLicences), assessment);
     }
 
@@ -111,7 +111,7 @@ proptest! {
         let input = Input { goal: secret.clone(), patch: added("src/a.py", &format!("{line}\nprint({secret})\nrm -rf / {secret}")), ..Input::default() };
         let assessment = assess(&input, &NoLicences);
         let report = combine(&assessment, None, true);
-        let told = serde_json::to_string(&report).unwrap() + &render_markdown(&report) + &prompt::section(&assessment, &[]);
+        let told = serde_json::to_string(&report).unwrap() + &report.to_markdown() + &prompt::section(&assessment, &[]);
         prop_assert!(!told.contains(&secret), "{}", told);
         prop_assert!(!told.contains(&body), "{}", told);
     }

@@ -171,13 +171,15 @@ impl Conductor<'_> {
         if let Some(body) = opened_by_resuming(&state) {
             journal.emit(body);
         }
+        let dispatcher = Dispatcher::new(self.places.clone());
+        dispatcher.begin_whole(&host);
         let mut live = Live {
             definition,
             asked,
             catalog: &catalog,
             folder: &folder,
             host,
-            dispatcher: Dispatcher::new(self.places.clone()),
+            dispatcher: dispatcher.clone(),
             workspace: record.workspace.clone(),
             journal,
             gatekeeper,
@@ -188,7 +190,9 @@ impl Conductor<'_> {
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         let audit_head = Audit::of(&self.places.state).written_down();
         let apply = asked.request.apply;
-        Ok(seal(definition, state, folder, &record, apply, journal, failure, audit_head))
+        let finished = seal(definition, state, folder, &record, apply, journal, failure, audit_head);
+        dispatcher.end_whole(&finished, None);
+        Ok(finished)
     }
 }
 

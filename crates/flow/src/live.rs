@@ -89,9 +89,13 @@ impl World for Live<'_, '_> {
     }
 
     fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
-        let request = self.request(state, step)?;
-        let attempt = state.steps[step].runs.len() as u32 + 1;
-        let call = Call { task: self.task(state, step), attempt, ..Call::new(request) };
+        let (task, attempt) = (self.task(state, step), state.steps[step].runs.len() as u32 + 1);
+        let before = state.steps[step].goes_on.as_ref().map(|run| self.folder.steps().open(run));
+        let said = state.steps[step].messages.join("\n\n");
+        let call = match &before {
+            Some(run) => Call { task, attempt, ..Call::resuming(run, Some(&said), run.record()?) },
+            None => Call { task, attempt, ..Call::new(self.request(state, step)?) },
+        };
         let (folder, journal) = (self.folder, &mut self.journal);
         let mut watch = |event: &Event| {
             if matches!(event.body, Body::RunStarted { .. }) {

@@ -55,6 +55,10 @@ pub fn next(definition: &Definition, state: &State, gates: GateMode) -> Action {
                 Outcome::Failure => {
                     return Action::End(Ended::Failed { step: now.name.clone(), error: None });
                 }
+                // No word at a gate makes up for work that is not done.
+                Outcome::NeedsHuman if done.stopped_midway() => {
+                    return Action::End(Ended::NeedsHuman { step: now.name.clone() });
+                }
                 // A gate is where a person decides about it; the host may always look at it.
                 Outcome::NeedsHuman if now.accepted || !rushes_on(&definition.steps[place + 1..]) => {}
                 Outcome::NeedsHuman => return Action::End(Ended::NeedsHuman { step: now.name.clone() }),

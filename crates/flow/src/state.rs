@@ -65,6 +65,9 @@ pub struct StepState {
     /// Whether a person went on although it asked for one.
     #[serde(default)]
     pub accepted: bool,
+    /// A run of it that stopped midway: its next run goes on where that one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_on: Option<RunId>,
 }
 
 /// How far a step is.
@@ -162,6 +165,13 @@ pub enum Ended {
     Cancelled,
 }
 
+impl Done {
+    /// Whether its work was stopped for a person to look at, and is not done.
+    pub fn stopped_midway(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.kind == "checkpoint")
+    }
+}
+
 impl State {
     /// A flow that has not begun.
     pub fn new(id: RunId, definition: &Definition, asked: serde_json::Value) -> Self {
@@ -173,6 +183,7 @@ impl State {
             messages: Vec::new(),
             handed: BTreeMap::new(),
             accepted: false,
+            goes_on: None,
         });
         Self {
             version: 1,
@@ -239,7 +250,15 @@ impl State {
         let place = |name: &str| definition.position(name).unwrap_or(0);
         let mut message = message.filter(|text| !text.trim().is_empty());
         let sealed = std::mem::take(&mut self.sealed);
+        let midway = self.steps.iter().position(|step| step.done().is_some_and(Done::stopped_midway));
         match self.ended.take() {
+            // Going on with a flow is going on with what was not done.
+            Some(Ended::Complete | Ended::NeedsHuman { .. }) if midway.is_some() => {
+                if let Some(step) = midway.and_then(|step| self.steps.get_mut(step)) {
+                    step.goes_on = step.done().and_then(|done| done.run.clone());
+                    step.progress = Progress::Waiting;
+                }
+            }
             Some(Ended::Complete) if !sealed => {}
             // Killed while it stopped: nobody was told, so nobody has decided.
             Some(Ended::Stopped { step }) if !sealed => {
@@ -261,7 +280,7 @@ impl State {
             Some(Ended::Failed { step, .. }) => {
                 let step = &mut self.steps[place(&step)];
                 if step.done().is_some_and(|d| d.outcome == Outcome::Failure) {
-                    step.progress = Progress::Waiting;
+                    (step.progress, step.goes_on) = (Progress::Waiting, None);
                 }
             }
             Some(Ended::Cancelled | Ended::OutOfMoney { .. }) | None => {}

@@ -54,6 +54,13 @@ impl Asked {
         Ok(Self { request, spec: Some((spec, digest)), warnings })
     }
 
+    /// Adds what the whole is to be warned of, each once.
+    pub(crate) fn warn(&mut self, warnings: &[String]) {
+        let new: Vec<String> =
+            warnings.iter().filter(|text| !self.warnings.contains(text)).cloned().collect();
+        self.warnings.extend(new);
+    }
+
     /// What all steps together may cost.
     pub(crate) fn max_cost_usd(&self) -> Option<f64> {
         let spec = self.spec.as_ref().and_then(|(spec, _)| spec.constraints.max_cost_usd);

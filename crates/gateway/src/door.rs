@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Endpoint, Provider, Wire};
+use holon_model::{Cancel, Endpoint, Provider};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -24,6 +24,7 @@ use crate::refusal::{Refusal, Sort};
 use crate::route::{self, Lost, Route};
 use crate::serve::{self, Labels};
 use crate::token::Token;
+use crate::tongue::Tongue;
 use crate::veil::Keys;
 
 /// What all requests share.
@@ -86,20 +87,31 @@ impl Door {
         }
         match route {
             Route::Hello => Ok(whole(200, "text/plain; charset=utf-8", "holon gateway\n")),
-            Route::Models => Ok(json_answer(&models(&self.model))),
-            Route::Model(id) if id == self.model => Ok(json_answer(&model(&id))),
+            Route::Models => Ok(json_answer(&models(&self.model, route::words_at(path)))),
+            Route::Model(id) if id == self.model => Ok(json_answer(&model(&id, route::words_at(path)))),
             Route::Model(_) => Err(Refusal::new(Sort::NotFound, format!("the model is {}", self.model))),
-            Route::CountTokens => {
+            Route::CountTokens(wire) => {
                 let mut weight = self.scale.weight();
                 let object = self.object(&head.headers, body, &mut weight).await?.0;
-                let counted = ["system", "messages", "tools"].iter().filter_map(|key| object.get(*key));
+                let (keys, told): (&[&str], _) = match wire {
+                    Tongue::Gemini => {
+                        (&["systemInstruction", "contents", "tools", "generateContentRequest"], "totalTokens")
+                    }
+                    _ => (&["system", "messages", "tools"], "input_tokens"),
+                };
+                let counted = keys.iter().filter_map(|key| object.get(*key));
                 let bytes: usize = counted.map(|value| value.to_string().len()).sum();
-                Ok(json_answer(&json!({"input_tokens": tokens_in(bytes)})))
+                Ok(json_answer(&json!({told: tokens_in(bytes)})))
             }
-            Route::Ask(wire) => {
+            Route::Ask(wire, stream) => {
+                let events = head.uri.query().unwrap_or_default().split('&').any(|pair| pair == "alt=sse");
+                if stream == Some(true) && !events {
+                    let message = "an answer in pieces comes as events only: ask with ?alt=sse";
+                    return Err(Refusal::new(Sort::Malformed, message));
+                }
                 let mut weight = self.scale.weight();
                 let (object, bytes) = self.object(&head.headers, body, &mut weight).await?;
-                self.ask(wire, object, bytes, &head.headers, weight).await
+                self.ask((wire, stream), object, bytes, &head.headers, weight).await
             }
         }
     }
@@ -133,7 +145,7 @@ impl Door {
 
     async fn ask(
         self: &Arc<Self>,
-        wire: Wire,
+        (wire, stream): (Tongue, Option<bool>),
         object: serde_json::Map<String, Value>,
         bytes: usize,
         headers: &HeaderMap,
@@ -142,6 +154,7 @@ impl Door {
         let body = Value::Object(object);
         let mut asked = serve::read(wire, &body).map_err(|why| Refusal::new(Sort::Malformed, why))?;
         asked.request.model.clone_from(&self.model);
+        asked.stream = stream.unwrap_or(asked.stream);
         let turn = Arc::clone(&self.exchanges).acquire_owned().await;
         let turn = turn.map_err(|_| Refusal::new(Sort::Busy, "the run is ending"))?;
         let wish = Wish { wire, bytes, longest: asked.request.max_output };
@@ -153,11 +166,11 @@ impl Door {
         let stream = asked.stream;
         let mut dropped = Vec::new();
         let passing = match (&self.endpoint, body) {
-            (Some(endpoint), Value::Object(object)) if endpoint.wire == wire => {
+            (Some(endpoint), Value::Object(object)) if wire.wire() == Some(endpoint.wire) => {
                 let narrowed = pass::narrow(object, endpoint, &self.model);
                 dropped = narrowed.dropped;
                 let betas = headers.get("anthropic-beta").and_then(|value| value.to_str().ok());
-                let betas = betas.filter(|_| wire == Wire::Messages).and_then(pass::betas);
+                let betas = betas.filter(|_| wire == Tongue::Messages).and_then(pass::betas);
                 let bytes = Value::Object(narrowed.body).to_string().into();
                 Some((bytes, betas))
             }
@@ -203,7 +216,7 @@ impl Door {
         }
     }
 
-    fn refuse(&self, wire: Option<Wire>, refusal: &Refusal) -> Answer {
+    fn refuse(&self, wire: Option<Tongue>, refusal: &Refusal) -> Answer {
         let status = refusal.status(wire);
         match refusal.sort {
             // Counted where they happen.
@@ -262,16 +275,26 @@ fn set(answer: &mut Answer, name: HeaderName, value: &str) {
     }
 }
 
-/// A model, with what clients of either kind of provider look for.
-fn model(id: &str) -> Value {
+/// A model, with what clients look for.
+fn model(id: &str, words: Option<Tongue>) -> Value {
+    if words == Some(Tongue::Gemini) {
+        let can = ["generateContent", "countTokens"];
+        return json!({
+            "name": format!("models/{id}"), "displayName": id, "version": "", "supportedGenerationMethods": can,
+        });
+    }
     json!({
         "id": id, "object": "model", "created": 0, "owned_by": "holon", "type": "model", "display_name": id,
         "created_at": "1970-01-01T00:00:00Z",
     })
 }
 
-fn models(id: &str) -> Value {
+fn models(id: &str, words: Option<Tongue>) -> Value {
+    let own = model(id, words);
+    if words == Some(Tongue::Gemini) {
+        return json!({"models": [own]});
+    }
     json!({
-        "object": "list", "data": [model(id)], "has_more": false, "first_id": id, "last_id": id,
+        "object": "list", "data": [own], "has_more": false, "first_id": id, "last_id": id,
     })
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use holon_model::{ModelError, Usage, Wire};
+use holon_model::{ModelError, Stop, Usage};
 
 use crate::account::Limit;
+use crate::tongue::Tongue;
 
 /// Something that happened at the door; free of secrets.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +15,7 @@ pub enum Event {
         /// Its number, from 1.
         number: u64,
         /// The wire the client speaks.
-        wire: Wire,
+        wire: Tongue,
         /// Bytes of its body.
         bytes: usize,
         /// Whether the answer comes piece by piece.
@@ -27,11 +28,15 @@ pub enum Event {
         /// Its number.
         number: u64,
         /// The wire the client speaks.
-        wire: Wire,
+        wire: Tongue,
         /// Tokens and cost.
         usage: Usage,
         /// True when nobody told the tokens.
         estimated: bool,
+        /// The model that answered, where it told.
+        model: Option<String>,
+        /// Why the answer ended.
+        stop: Option<Stop>,
         /// Why there is no whole reply.
         error: Option<ModelError>,
     },

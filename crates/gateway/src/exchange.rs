@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Delta, ErrorKind, ModelError, Provider, Reply, Sink, Wire};
+use holon_model::{Cancel, Delta, ErrorKind, ModelError, Provider, Reply, Sink};
 use tokio::sync::oneshot;
 
 use crate::flow::Inlet;
 use crate::ledger::Charge;
 use crate::pass::{PASSING, Passing};
 use crate::serve::{self, Asked, Labels, Teller};
+use crate::tongue::Tongue;
 use crate::veil::Keys;
 
 /// How an answer begins.
@@ -51,7 +52,7 @@ impl Opener {
 
 /// All that is needed to serve a request.
 pub(crate) struct Exchange {
-    pub(crate) wire: Wire,
+    pub(crate) wire: Tongue,
     pub(crate) asked: Asked,
     pub(crate) labels: Labels,
     pub(crate) provider: Arc<dyn Provider>,
@@ -145,6 +146,7 @@ impl Exchange {
     fn settle(&mut self, outcome: Result<Reply, ModelError>) -> Result<Reply, ModelError> {
         match outcome {
             Ok(reply) => {
+                self.charge.answered(&reply);
                 self.charge.settle(reply.usage);
                 Ok(reply)
             }

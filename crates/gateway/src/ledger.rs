@@ -7,11 +7,12 @@
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holon_model::{ErrorKind, ModelError, Prices, Usage, Wire};
+use holon_model::{ErrorKind, ModelError, Prices, Reply, Stop, Usage};
 use tokio::sync::Notify;
 
 use crate::account::{Account, Budget, Limit, tokens_in};
 use crate::event::{Event, Watch};
+use crate::tongue::Tongue;
 
 /// What an answer is taken to come to when the request does not bound it, in tokens.
 const USUAL_ANSWER: u64 = 4096;
@@ -51,7 +52,7 @@ struct Reserved {
 /// What a client asks for, as far as it matters for a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wish {
-    pub(crate) wire: Wire,
+    pub(crate) wire: Tongue,
     /// Bytes of the request.
     pub(crate) bytes: usize,
     /// The longest answer it wants, in tokens.
@@ -128,7 +129,16 @@ impl Ledger {
         book.reserved.tokens = book.reserved.tokens.saturating_add(reserved.tokens);
         book.reserved.cost += reserved.cost;
         let (number, ledger) = (book.account.requests, self.clone());
-        Some(Ok(Charge { ledger, number, wire: wish.wire, asked, reserved, heard: 0, settled: false }))
+        Some(Ok(Charge {
+            ledger,
+            number,
+            wire: wish.wire,
+            asked,
+            reserved,
+            heard: 0,
+            answer: None,
+            settled: false,
+        }))
     }
 
     fn estimate(&self, asked: u64, longest: Option<u32>, dearest: f64) -> Reserved {
@@ -175,13 +185,15 @@ impl Ledger {
 pub(crate) struct Charge {
     ledger: Ledger,
     pub(crate) number: u64,
-    wire: Wire,
+    wire: Tongue,
     /// Tokens of the request, estimated.
     asked: u64,
     /// What was set aside for it.
     reserved: Reserved,
     /// Bytes of the answer so far.
     heard: usize,
+    /// Who answered, and why the answer ended.
+    answer: Option<(Option<String>, Stop)>,
     settled: bool,
 }
 
@@ -189,6 +201,11 @@ impl Charge {
     /// A piece of the answer came.
     pub(crate) fn hear(&mut self, bytes: usize) {
         self.heard += bytes;
+    }
+
+    /// Notes what is told about a whole answer.
+    pub(crate) fn answered(&mut self, reply: &Reply) {
+        self.answer = Some((reply.model.clone(), reply.stop));
     }
 
     /// The answer is whole.
@@ -224,7 +241,10 @@ impl Charge {
         let guess = || Usage { input: self.asked, output: tokens_in(self.heard), ..Usage::default() };
         let (told, guessed) = (usage.unwrap_or_else(guess), usage.is_none());
         let booked = self.ledger.book(told, guessed, error.is_some(), self.reserved);
+        let (model, stop) = self.answer.take().unzip();
         self.ledger.tell(&Event::Finished {
+            model: model.flatten(),
+            stop,
             number: self.number,
             wire: self.wire,
             usage: booked,
@@ -251,7 +271,7 @@ mod tests {
     }
 
     fn wish(bytes: usize) -> Wish {
-        Wish { wire: Wire::Chat, bytes, longest: Some(5) }
+        Wish { wire: Tongue::Chat, bytes, longest: Some(5) }
     }
 
     /// Lets a request through that needs not wait.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use holon_model::{ErrorKind, ModelError, Wire};
+use holon_model::{ErrorKind, ModelError};
 use serde_json::{Value, json};
+
+use crate::tongue::Tongue;
 
 /// An answer that is no success.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Refusal {
     }
 
     /// The HTTP status.
-    pub(crate) fn status(&self, wire: Option<Wire>) -> u16 {
+    pub(crate) fn status(&self, wire: Option<Tongue>) -> u16 {
         match self.sort {
             Sort::Token => 401,
             Sort::NotFound => 404,
@@ -60,7 +62,7 @@ impl Refusal {
             Sort::Encoding => 415,
             Sort::Busy => 503,
             // One client repeats what it gets a 402 for.
-            Sort::Spent if wire == Some(Wire::Responses) => 400,
+            Sort::Spent if wire == Some(Tongue::Responses) => 400,
             Sort::Spent => 402,
             Sort::Provider(kind, status) => provider_status(kind, status, wire),
         }
@@ -76,9 +78,9 @@ impl Refusal {
     }
 
     /// The JSON body; without a wire in the form that most clients understand.
-    pub(crate) fn body(&self, wire: Option<Wire>) -> Value {
+    pub(crate) fn body(&self, wire: Option<Tongue>) -> Value {
         match wire {
-            Some(Wire::Messages) => {
+            Some(Tongue::Messages) => {
                 let mut body = json!({
                     "type": "error", "error": {"type": self.messages_word(), "message": self.message},
                 });
@@ -87,7 +89,17 @@ impl Refusal {
                 }
                 body
             }
-            Some(Wire::Chat | Wire::Responses) | None => {
+            Some(Tongue::Gemini) => {
+                let (code, status) = (self.status(wire), self.google_word());
+                let mut body = json!({"error": {"code": code, "message": self.message, "status": status}});
+                if let Some(wait) = self.retry_after {
+                    let wait = format!("{}s", wait.as_secs_f64());
+                    let kind = "type.googleapis.com/google.rpc.RetryInfo";
+                    body["error"]["details"] = json!([{"@type": kind, "retryDelay": wait}]);
+                }
+                body
+            }
+            Some(Tongue::Chat | Tongue::Responses) | None => {
                 let (kind, code) = self.openai_words();
                 json!({"error": {"message": self.message, "type": kind, "param": null, "code": code}})
             }
@@ -115,6 +127,28 @@ impl Refusal {
         }
     }
 
+    fn google_word(&self) -> &'static str {
+        use ErrorKind as K;
+        match self.sort {
+            Sort::Token | Sort::Provider(K::Auth, _) => "UNAUTHENTICATED",
+            Sort::NotFound | Sort::Provider(K::BadRequest, Some(404)) => "NOT_FOUND",
+            Sort::Spent | Sort::Provider(K::Billing, _) => "FAILED_PRECONDITION",
+            Sort::Provider(K::RateLimit, _) => "RESOURCE_EXHAUSTED",
+            Sort::Provider(K::Refused, _) => "PERMISSION_DENIED",
+            Sort::TooSlow | Sort::Provider(K::Timeout, _) => "DEADLINE_EXCEEDED",
+            Sort::Provider(K::Cancelled, _) => "CANCELLED",
+            Sort::Provider(K::Malformed, _) => "INTERNAL",
+            Sort::Busy | Sort::Provider(K::Overloaded | K::Network | K::Cut, _) => "UNAVAILABLE",
+            Sort::Method
+            | Sort::Malformed
+            | Sort::TooLarge
+            | Sort::Encoding
+            | Sort::Provider(K::ContextOverflow | K::BadRequest | K::Replay | K::Setup, _) => {
+                "INVALID_ARGUMENT"
+            }
+        }
+    }
+
     /// Type and code.
     fn openai_words(&self) -> (&'static str, Option<&'static str>) {
         use ErrorKind as K;
@@ -138,12 +172,12 @@ impl Refusal {
     }
 }
 
-fn provider_status(kind: ErrorKind, status: Option<u16>, wire: Option<Wire>) -> u16 {
+fn provider_status(kind: ErrorKind, status: Option<u16>, wire: Option<Tongue>) -> u16 {
     match kind {
         ErrorKind::Auth => 401,
         ErrorKind::Billing => 402,
         ErrorKind::RateLimit => 429,
-        ErrorKind::Overloaded if wire == Some(Wire::Messages) => 529,
+        ErrorKind::Overloaded if wire == Some(Tongue::Messages) => 529,
         ErrorKind::Overloaded => 503,
         ErrorKind::Refused => 403,
         // What the provider said, but never a redirect.

@@ -123,6 +123,7 @@ impl Git {
             dir: PathBuf::from("/"),
             env: vec![("GIT_DIR", OUTSIDE.into())],
             limit: Duration::from_secs(300),
+            hermetic: true,
         }
     }
 }
@@ -139,6 +140,7 @@ pub struct Call<'g> {
     dir: PathBuf,
     env: Vec<(&'static str, OsString)>,
     limit: Duration,
+    hermetic: bool,
 }
 
 impl Call<'_> {
@@ -164,6 +166,12 @@ impl Call<'_> {
         self.env.retain(|(known, _)| *known != name);
         self.env.push((name, value.into()));
         self
+    }
+
+    /// Reads the user's own configuration, found by these variables of theirs; only for asking what it says.
+    pub fn as_user(mut self, variables: &[(&'static str, OsString)]) -> Self {
+        self.hermetic = false;
+        variables.iter().fold(self, |call, &(name, ref value)| call.env(name, value))
     }
 
     /// Kills the process after this long.
@@ -225,7 +233,9 @@ impl Call<'_> {
 
     fn build(&self) -> Command {
         let mut command = Command::new(&self.git.path);
-        command.env_clear().env("PATH", &self.git.search_path).envs(ENVIRONMENT.iter().copied());
+        command.env_clear().env("PATH", &self.git.search_path);
+        let own = |name: &str| name == "HOME" || name.starts_with("GIT_CONFIG_");
+        command.envs(ENVIRONMENT.iter().filter(|(name, _)| self.hermetic || !own(name)).copied());
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         for setting in OVERRIDES {
             command.arg("-c").arg(setting);

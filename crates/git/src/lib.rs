@@ -1,11 +1,12 @@
 //! The git command line behind types: hermetic environment, no hooks, no filters.
 //!
 //! Nothing here trusts a repository. Facts are read by hand from bounded regular files, patches are made in a
-//! throw-away repository of the host's own, and the one command that runs inside the user's repository
-//! (`ls-files`) reads the index and nothing else.
+//! throw-away repository of the host's own. What runs inside the user's repository is `ls-files`, which reads the index and
+//! nothing else, and for a commit that was asked for, `rev-parse`, `var` and `update-ref`, without hooks.
 
 pub mod apply;
 pub mod command;
+pub mod commit;
 pub mod config;
 mod error;
 pub mod merge;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::apply::{Conflict, Why};
 use crate::command::tail;
-use crate::objects::Scratch;
+use crate::objects::{Importer, Scratch};
 use crate::touched::{Digest, FileMode, Touched};
 use crate::{Error, Git, Repository, read, tracked};
 
@@ -27,18 +27,36 @@ pub(crate) fn with_current(
 ) -> Result<Result<Vec<u8>, Vec<Conflict>>, Error> {
     let scratch = Scratch::new(temp, repository.format)?;
     scratch.borrow_objects(&[repository.common_dir.join("objects")])?;
-    import_current(git, &scratch, touched, dir)?;
+    scratch.import(git, |to| {
+        to.tree("current")?;
+        add_present(to, dir, touched.iter().map(|entry| entry.path.as_path()))
+    })?;
     let dirty = uncommitted(git, &scratch, moved, repository)?;
     if !dirty.is_empty() {
         return Ok(Err(dirty));
     }
+    Ok(into_current(git, &scratch, patch)?.map_err(|clash| overlaps(&clash)))
+}
+
+/// Where two sides do not fit together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Clash {
+    /// Paths at which both changed the same places; empty when git cannot say where.
+    pub paths: Vec<PathBuf>,
+    /// What git said.
+    pub detail: String,
+}
+
+/// Merges a patch into the tree `current` of a scratch repository, in its index alone: the patch that leads from there to
+/// both sides together, or where they clash. The repository must know the objects the patch was made from.
+pub fn into_current(git: &Git, scratch: &Scratch, patch: &[u8]) -> Result<Result<Vec<u8>, Clash>, Error> {
     let call = |args: &[&str]| git.call(args).git_dir(scratch.path()).dir(scratch.path());
     call(&["read-tree", "refs/heads/current"]).output()?;
     let merged = call(&["apply", "--3way", "--cached", "--whitespace=nowarn", "-p1", "-"])
         .run(|stdin| stdin.write_all(patch))?;
     let unmerged = call(&["ls-files", "--unmerged", "-z"]).output()?;
     if merged.exit != Some(0) || !unmerged.is_empty() {
-        return Ok(Err(overlaps(&unmerged, &merged.stderr)));
+        return Ok(Err(Clash { paths: named(&unmerged), detail: tail(&merged.stderr) }));
     }
     let args = [
         "diff-index",
@@ -58,27 +76,30 @@ pub(crate) fn with_current(
     Ok(Ok(call(&args).output()?))
 }
 
-fn import_current(git: &Git, scratch: &Scratch, touched: &[Touched], dir: &Path) -> Result<(), Error> {
-    scratch.import(git, |to| {
-        to.tree("current")?;
-        for entry in touched {
-            let at = dir.join(&entry.path);
-            let name = entry.path.as_os_str().as_bytes();
-            match Digest::of_path(&at).map_err(Error::io("read", &at))?.map(|digest| digest.mode) {
-                None | Some(FileMode::Gitlink) => {}
-                Some(FileMode::Symlink) => {
-                    let target = fs::read_link(&at).map_err(Error::io("read", &at))?;
-                    to.symlink(name, target.as_os_str().as_bytes())?;
-                }
-                Some(mode) => {
-                    let mut file = read::open_regular(&at).map_err(Error::io("open", &at))?;
-                    let len = file.metadata().map_err(Error::io("look at", &at))?.len();
-                    to.file(name, mode == FileMode::Executable, len, &mut file)?;
-                }
+/// Adds the files at `paths` below `dir` as they are now to the tree that is being made, as raw bytes; what is not there
+/// is not added.
+pub fn add_present<'p>(
+    to: &mut Importer<'_>,
+    dir: &Path,
+    paths: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Error> {
+    for path in paths {
+        let at = dir.join(path);
+        let name = path.as_os_str().as_bytes();
+        match Digest::of_path(&at).map_err(Error::io("read", &at))?.map(|digest| digest.mode) {
+            None | Some(FileMode::Gitlink) => {}
+            Some(FileMode::Symlink) => {
+                let target = fs::read_link(&at).map_err(Error::io("read", &at))?;
+                to.symlink(name, target.as_os_str().as_bytes())?;
+            }
+            Some(mode) => {
+                let mut file = read::open_regular(&at).map_err(Error::io("open", &at))?;
+                let len = file.metadata().map_err(Error::io("look at", &at))?.len();
+                to.file(name, mode == FileMode::Executable, len, &mut file)?;
             }
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Moved paths whose present content is not what the user's index holds. Compared as raw bytes: where a
@@ -120,17 +141,22 @@ fn tree_ids(git: &Git, scratch: &Scratch) -> Result<BTreeMap<PathBuf, (u32, Stri
     Ok(ids)
 }
 
-fn overlaps(unmerged: &[u8], stderr: &[u8]) -> Vec<Conflict> {
+/// The paths an index holds in more than one version.
+fn named(unmerged: &[u8]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = unmerged
         .split(|&b| b == 0)
         .filter_map(|record| record.iter().position(|&b| b == b'\t').map(|tab| path_of(&record[tab + 1..])))
         .collect();
     paths.dedup();
-    if paths.is_empty() {
-        paths.push(PathBuf::new());
-    }
-    let detail = tail(stderr);
-    paths.into_iter().map(|path| Conflict { path, why: Why::Overlap, detail: detail.clone() }).collect()
+    paths
+}
+
+fn overlaps(clash: &Clash) -> Vec<Conflict> {
+    let nowhere = [PathBuf::new()];
+    let paths = if clash.paths.is_empty() { &nowhere[..] } else { &clash.paths };
+    let conflict =
+        |path: &PathBuf| Conflict { path: path.clone(), why: Why::Overlap, detail: clash.detail.clone() };
+    paths.iter().map(conflict).collect()
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {

@@ -43,6 +43,20 @@ pub(crate) struct Cli {
     /// Use no colour (the variable NO_COLOR does the same)
     #[arg(long, global = true, help_heading = "Output")]
     no_color: bool,
+
+    /// How standard error is written (the variable HOLON_LOG does the same): json gives one object per line, and the log
+    /// of everything that is dispatched
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = "Output")]
+    log_format: Option<LogFormat>,
+}
+
+/// How standard error is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object per line
+    Json,
 }
 
 /// Everything `holon` can do.

@@ -192,7 +192,10 @@ impl Known {
         }
         let own = command.get_arguments().chain(definition.get_arguments().filter(|arg| arg.is_global_set()));
         Self {
-            flags: own.filter_map(|arg| arg.get_long().map(|long| format!("--{long}"))).collect(),
+            flags: own
+                .filter(|arg| !arg.is_hide_set())
+                .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))
+                .collect(),
             commands: command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect(),
         }
     }

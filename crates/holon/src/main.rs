@@ -3,6 +3,7 @@
 mod cli;
 mod command;
 mod failure;
+mod observe;
 mod person;
 mod session;
 mod show;
@@ -27,10 +28,12 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let session = Session::from_process(&args);
-    match cli::parse(args, &session).and_then(|command| command::dispatch(command, &session)) {
+    let code = match cli::parse(args, &session).and_then(|command| command::dispatch(command, &session)) {
         Ok(code) => code,
         Err(failure) => failure.report(&session.terminal),
-    }
+    };
+    observe::finish();
+    code
 }
 
 /// What a command gives back: its exit code, or why it could not do its work.

@@ -17,11 +17,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// From the process as it was started; `--no-color` counts before anything can be printed.
+    /// From the process as it was started; `--no-color` and `--log-format` count before anything can be printed.
     pub(crate) fn from_process(args: &[OsString]) -> Self {
-        let own = args.iter().take_while(|arg| *arg != "--");
-        let no_color = own.into_iter().any(|arg| arg == "--no-color");
-        Self { terminal: Terminal::detect(&variable, no_color) }
+        let own: Vec<&OsString> = args.iter().take_while(|arg| *arg != "--").collect();
+        let no_color = own.iter().any(|arg| *arg == "--no-color");
+        let after = own.windows(2).filter(|pair| pair[0] == "--log-format").map(|pair| pair[1]);
+        let joined = own.iter().filter_map(|arg| arg.to_str()?.strip_prefix("--log-format="));
+        let format = after.filter_map(|arg| arg.to_str()).chain(joined).last();
+        Self { terminal: Terminal::detect(&variable, no_color, format) }
     }
 
     /// The folders of Holon.
@@ -73,6 +76,9 @@ pub(crate) fn secrets() -> Vec<(String, String)> {
     };
     let text = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let headers = variable("OTEL_EXPORTER_OTLP_HEADERS").and_then(|value| value.into_string().ok());
+    let headers = headers.iter().flat_map(|headers| holon_telemetry::header_values(headers));
+    let headers = headers.map(|value| ("OTEL_EXPORTER_OTLP_HEADERS".to_owned(), value));
     // A short value is a switch or a path more often than a secret, and would blot out ordinary text.
-    text.filter(|(name, value)| secret(name) && value.len() >= 12).collect()
+    text.filter(|(name, _)| secret(name)).chain(headers).filter(|(_, value)| value.len() >= 12).collect()
 }

@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
+
+use holon_host::record::now;
+use serde_json::json;
 
 use crate::failure::Failure;
 
@@ -18,7 +22,12 @@ pub(crate) struct Terminal {
     pub(crate) moves: bool,
     /// Columns of the terminal; a usual width when there is none.
     pub(crate) width: usize,
+    /// Whether standard error is for programs: one JSON object per line.
+    pub(crate) json: bool,
 }
+
+/// As the process found it at its start.
+static DETECTED: OnceLock<Terminal> = OnceLock::new();
 
 /// One of the two output streams.
 #[derive(Debug, Clone, Copy)]
@@ -41,22 +50,36 @@ pub(crate) enum Style {
 }
 
 impl Terminal {
-    /// Looks at the streams and the variables that speak about them.
-    pub(crate) fn detect(env: &dyn Fn(&str) -> Option<OsString>, no_color: bool) -> Self {
+    /// Looks at the streams and the variables that speak about them; `format` is what the command line says.
+    pub(crate) fn detect(
+        env: &dyn Fn(&str) -> Option<OsString>,
+        no_color: bool,
+        format: Option<&str>,
+    ) -> Self {
+        let wished = env("HOLON_LOG").and_then(|value| value.into_string().ok());
+        let json = format.or(wished.as_deref()).is_some_and(|format| format.trim() == "json");
         let set = |name: &str| env(name).is_some_and(|value| !value.is_empty());
         let dumb = env("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let plain = no_color || set("NO_COLOR") || dumb;
         let stream = |tty: bool| Stream { tty, colour: tty && !plain };
-        let (stdout, stderr) = (stream(io::stdout().is_terminal()), stream(io::stderr().is_terminal()));
+        let (stdout, mut stderr) = (stream(io::stdout().is_terminal()), stream(io::stderr().is_terminal()));
+        stderr.colour &= !json;
         let size =
             rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map(|size| usize::from(size.ws_col));
-        Self {
-            live: stderr.tty && !dumb && !set("CI"),
+        let terminal = Self {
+            live: stderr.tty && !dumb && !set("CI") && !json,
             moves: !dumb,
             width: size.ok().filter(|columns| *columns >= 20).unwrap_or(100),
             stdout,
             stderr,
-        }
+            json,
+        };
+        DETECTED.get_or_init(|| terminal).clone()
+    }
+
+    /// The one that was found at the start.
+    pub(crate) fn again() -> Self {
+        DETECTED.get().cloned().unwrap_or_else(Self::plain)
     }
 
     /// Whether the cursor can be moved on standard output; `live` is about progress, and off in CI.
@@ -67,7 +90,7 @@ impl Terminal {
     /// No colour and no status line, for when nothing else is known.
     pub(crate) fn plain() -> Self {
         let stream = Stream { tty: false, colour: false };
-        Self { stdout: stream, stderr: stream, live: false, moves: false, width: 100 }
+        Self { stdout: stream, stderr: stream, live: false, moves: false, width: 100, json: false }
     }
 
     /// Writes a result to standard output.
@@ -82,6 +105,18 @@ impl Terminal {
 
     /// Writes one line to standard error; nothing can be done when that fails.
     pub(crate) fn say(&self, line: &str) {
+        if !self.json {
+            return self.line(line);
+        }
+        let (level, message) = match line.split_once(": ") {
+            Some((level @ ("error" | "warning" | "hint"), message)) => (level, message),
+            _ => ("info", line),
+        };
+        self.line(&json!({"at": now(), "level": level, "message": message}).to_string());
+    }
+
+    /// Writes a line to standard error as it is.
+    pub(crate) fn line(&self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 }

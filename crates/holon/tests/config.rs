@@ -46,7 +46,7 @@ fn origins_are_told_and_later_layers_win() {
 }
 
 #[test]
-fn legacy_keys_warn_once_per_run_and_map() {
+fn matrix_legacy_keys_warn_once_per_run_and_map() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     env.write("config/holon/config.toml", "# mine\n[llm.code_generation] # old\nmodel = \"some/model\"\n");
@@ -64,18 +64,57 @@ fn legacy_keys_warn_once_per_run_and_map() {
             .count()
     };
     assert_eq!(told(&output), 1);
+}
 
+#[test]
+fn migrate_keeps_comments_and_order_and_ends_the_warnings() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write("config/holon/config.toml", "# mine\n[llm.code_generation] # old\nmodel = \"some/model\"\n");
     let shown = env.holon(["config", "migrate"]).cwd(repo.path()).run();
     shown.assert_code(0).assert_stdout("# mine\n[modes.code] # old\nmodel = \"some/model\"");
     env.holon(["config", "migrate", "--write"]).cwd(repo.path()).run().assert_code(0);
     let file = env.config().join("holon/config.toml");
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n[modes.code] # old\nmodel = \"some/model\"\n");
     assert!(file.with_extension("toml.before").exists());
-    assert_eq!(told(&run(&env)), 0);
+    let now = env.holon(["config", "show", "--origin"]).cwd(repo.path()).run();
+    now.assert_code(0).assert_stdout("modes.code.model = \"some/model\"");
+    assert_eq!(now.stderr, "", "nothing is left to warn of");
+}
 
+#[test]
+fn where_both_keys_are_the_new_one_wins_and_it_is_told() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write(
+        "config/holon/config.toml",
+        "[llm.code_review]\nmodel = \"old\"\n[modes.review]\nmodel = \"new\"\n",
+    );
+    let shown = env.holon(["config", "show"]).cwd(repo.path()).run();
+    shown.assert_code(0).assert_stdout("modes.review.model = \"new\"");
+    shown.assert_stderr(
+        "`llm.code_review.model` is `modes.review.model` now; both are there, and `modes.review.model` wins",
+    );
+}
+
+#[test]
+fn compat_legacy_error_names_the_exact_replacement() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let tape = env.write("work/tape.yaml", SCRIPT);
     env.write("config/holon/config.toml", "[compat]\nlegacy = \"error\"\n[llm.planning]\nmodel = \"m\"\n");
-    let refused = run(&env);
+    let refused = env.holon(["run", "--goal", "x", "--replay"]).arg(&tape).cwd(repo.path()).run();
     refused.assert_code(64).assert_stderr("write `modes.architect.model`");
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest_known_one() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    env.write("config/holon/config.toml", "[breaker]\nfailure = 2\n[modes.review]\nstrict = true\n");
+    let shown = env.holon(["config", "show"]).cwd(repo.path()).run();
+    shown.assert_code(0).assert_stderr("unknown key `breaker.failure` (did you mean `breaker.failures`?)");
+    shown.assert_stderr("unknown key `modes.review.strict`");
 }
 
 #[test]

@@ -2,17 +2,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use holon_model::cassette::{Call, Step, Turn};
+use holon_testkit::model::{ModelServer, Scripted, Seen};
 use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, current_test, skip_security, tree_state};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const IMAGE: &str = "localhost/holon-test:adapter";
 const RECIPE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/image/build.sh");
 
+/// What the host knows and nobody inside may see.
+const KEY: &str = "sk-real-key-0123456789abcdefghij";
 const TAPE: &str = "/holon/input/context/tape.yaml";
 
 const EXECUTE: &str = "\
@@ -73,6 +79,16 @@ impl<'a> Store<'a> {
         call.timeout(Duration::from_secs(120)).run()
     }
 
+    /// The image's own entry point, with a model behind the gateway.
+    fn run_with_model(&self, repo: &Workspace, server: &ModelServer) -> Output {
+        let call =
+            self.env.holon(["run", "--goal", "Look around", "--image", IMAGE, "--model", "some-model"]);
+        let call = call.args(["--no-auto-checks", "--out", "../out"]).cwd(repo.path());
+        let call = call.env("HOLON_OCI_ARGS", self.arguments()).env("XDG_RUNTIME_DIR", self.env.home());
+        let call = call.env("HOLON_PROVIDER", "openai").env("HOLON_BASE_URL", server.base());
+        call.env("OPENAI_API_KEY", KEY).timeout(Duration::from_secs(120)).run()
+    }
+
     fn manifest(&self) -> Value {
         serde_json::from_str(&read(&self.env.work().join("out/manifest.json"))).unwrap()
     }
@@ -118,5 +134,60 @@ fn the_contract_is_kept_from_inside_a_container() {
     let text = store.manifest().to_string();
     assert!(text.contains("says that it failed") || text.contains("exited with code 1"), "{text}");
     assert_unchanged(&before, repo.path());
+    env.assert_nothing_left();
+}
+
+/// A model that makes the agent run one command and then end.
+fn model(command: String) -> (ModelServer, Arc<Mutex<Vec<Seen>>>) {
+    let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+    let own = Arc::clone(&seen);
+    let server = ModelServer::improvise(move |_, asked| {
+        let mut all = own.lock().unwrap();
+        all.push(asked.clone());
+        let (name, arguments) = match all.len() {
+            1 => ("execute", json!({"command": command})),
+            _ => ("finish", json!({"summary": "I looked around.", "status": "done"})),
+        };
+        let call = Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() };
+        Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+    });
+    (server, seen)
+}
+
+#[test]
+fn inv_06_a_container_reaches_the_gateway_and_nothing_else() {
+    let Some(env) = TestEnv::as_root(BIN) else {
+        return skip_security(&current_test(), "needs root: only root can make a network for a container");
+    };
+    let Some(store) = Store::new(&env) else { return };
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    // Something of the host's own, which is not to be reached.
+    let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let look = format!(
+        "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; cut -d: -f1 /proc/net/dev; \
+         nc -w 2 127.0.0.1 {} < /dev/null; echo own $?; nc -w 2 1.1.1.1 80 < /dev/null; echo far $?; \
+         printf 'GET /v1/models HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' | nc -w 2 127.0.0.1 8001; \
+         echo two > b.txt; echo looked",
+        own.local_addr().unwrap().port()
+    );
+    let (server, seen) = model(look);
+    store.run_with_model(&repo, &server).assert_code(0);
+    let manifest = store.manifest();
+    assert_eq!(manifest["metadata"]["sandbox"]["backend"], "oci");
+    assert_eq!(manifest["metadata"]["sandbox"]["enforced"]["net_ns"], true);
+    assert_eq!(manifest["metadata"]["model"]["id"], "some-model");
+    assert!(read(&env.work().join("out/diff.patch")).contains("+two"));
+
+    let seen = seen.lock().unwrap();
+    let told: String = seen.iter().map(|asked| asked.body.to_string()).collect();
+    assert!(told.contains("looked") && told.contains("own 1") && told.contains("far 1"), "{told}");
+    assert!(told.contains("HTTP/1.1 401"), "without the token the gateway must refuse: {told}");
+    assert!(told.contains("OPENAI_API_KEY=holon-"), "there is no placeholder: {told}");
+    assert!(!told.contains(KEY) && !told.contains("eth0"), "{told}");
+    for asked in seen.iter() {
+        assert!(asked.header("authorization").unwrap_or_default().ends_with(KEY));
+    }
+    own.set_nonblocking(true).unwrap();
+    assert!(own.accept().is_err(), "the container reached the host");
     env.assert_nothing_left();
 }

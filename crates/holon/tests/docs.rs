@@ -34,6 +34,8 @@ documents! {
     terminal => "docs/terminal.md",
     editors => "docs/editors.md",
     configuration => "docs/configuration.md",
+    ethics => "docs/ethics.md",
+    observability => "docs/observability.md",
 }
 
 /// One command of a document.

@@ -17,20 +17,38 @@ const MODES: [&str; 6] = ["orchestrate", "architect", "code", "review", "debug",
 /// What holds for a workspace; a file that cannot be used is an error that names it.
 pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Config, HostError> {
     let mut layers = Vec::new();
-    let user = places.config.join("config.toml");
-    layers.extend(file(&user, |path| Source::User { path })?);
+    layers.extend(user(places)?);
     layers.extend(file(&workspace.join("holon.toml"), |path| Source::Project { path })?);
+    layers.extend(environment(env));
+    merge(&layers).map_err(wrong)
+}
+
+/// What the user alone says, wherever the work is: their file and the environment.
+pub fn of_user(places: &Places, env: &Environment) -> Result<Config, HostError> {
+    let layers: Vec<Layer> = user(places)?.into_iter().chain(environment(env)).collect();
+    merge(&layers).map_err(wrong)
+}
+
+fn user(places: &Places) -> Result<Option<Layer>, HostError> {
+    file(&places.config.join("config.toml"), |path| Source::User { path })
+}
+
+fn environment(env: &Environment) -> Vec<Layer> {
     let variables: Vec<(String, String)> = variables()
         .filter_map(|name| Some((name.clone(), env(&name)?.into_string().ok()?)))
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
-    layers.extend(Layer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str()))));
-    merge(&layers).map_err(wrong)
+    Layer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str())))
 }
 
 /// The name a mode has in the configuration.
 pub fn name_of_mode(mode: &str) -> &str {
     if mode == "execute" { "code" } else { mode }
+}
+
+/// What to tell about a mode that is asked for by the name it had in a former release; where those are errors, one.
+pub(crate) fn former_mode(config: &Config, mode: &str) -> Result<Option<String>, HostError> {
+    config.former_mode(mode).map_err(wrong)
 }
 
 /// The variables that can say something: one for each key, and for the keys of modes one for each mode.

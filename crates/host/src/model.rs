@@ -138,7 +138,7 @@ pub(crate) fn replayed(
     // The same figures lead to the same decisions.
     let row = known(&id);
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let info = ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}") };
+    let info = ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}"), server: None };
     let window = row.as_ref().and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
     (Arc::new(Replay::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
 }
@@ -167,10 +167,22 @@ pub(crate) fn described(chosen: &Chosen) -> (ModelInfo, u64, Option<Prices>) {
         provider: chosen.endpoint.name.clone(),
         id: chosen.model.clone(),
         why: chosen.why.clone(),
+        server: server_of(&chosen.endpoint.base),
     };
     let row = chosen.row.as_ref();
     let window = row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
     (info, window, row.and_then(|row| row.prices))
+}
+
+/// Where an address leads, as `host:port`; who is named in it is nobody's business.
+pub(crate) fn server_of(base: &str) -> Option<String> {
+    let (scheme, rest) = base.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => (host, port),
+        _ => (authority, if scheme == "https" { "443" } else { "80" }),
+    };
+    (!host.is_empty()).then(|| format!("{host}:{port}"))
 }
 
 /// Every turn is written down as it ends, redacted, so that a run that is killed leaves what it had.

@@ -71,6 +71,26 @@ impl ErrorKind {
         }
     }
 
+    /// The word for it in events.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Billing => "billing",
+            Self::RateLimit => "rate_limit",
+            Self::Overloaded => "overloaded",
+            Self::ContextOverflow => "context_overflow",
+            Self::Refused => "refused",
+            Self::BadRequest => "bad_request",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::Cut => "cut",
+            Self::Malformed => "malformed",
+            Self::Cancelled => "cancelled",
+            Self::Replay => "replay",
+            Self::Setup => "setup",
+        }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Auth => "the provider does not accept the credentials",

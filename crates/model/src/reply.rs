@@ -43,6 +43,21 @@ pub enum Stop {
     Refusal,
 }
 
+impl Stop {
+    /// The word for it in events.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::ContextFull => "context_full",
+            Self::StopSequence => "stop_sequence",
+            Self::Pause => "pause",
+            Self::Refusal => "refusal",
+        }
+    }
+}
+
 /// A piece of an answer as it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {

@@ -11,12 +11,13 @@ use holon_core::ids::ThreadId;
 use holon_core::redact::Redactor;
 use holon_host::record::now;
 use holon_host::thread::{ChatMind, Room, ThreadFolder, from_cassette, over_network};
-use holon_host::{HostError, modes};
+use holon_host::{Host, HostError, Places, modes};
 use holon_store::{AuditNote, Store, Thread, Write};
+use holon_telemetry::{Both, Observer};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::guard::{Rates, Seats, Tokens, User};
+use crate::guard::{LOCAL, Rates, Seats, Tokens, User};
 use crate::live::{Held, Lives};
 use crate::metrics::Metrics;
 use crate::problem::{Answer, Problem};
@@ -25,6 +26,8 @@ use crate::setup::{Minds, Setup};
 
 /// How often a demonstration's story can be told in one thread.
 const DEMO_TIMES: usize = 100;
+/// Connections to models that are held for the next turn.
+const MOST_MINDS: usize = 64;
 
 /// What handlers and turns share.
 pub(crate) struct App {
@@ -37,6 +40,10 @@ pub(crate) struct App {
     pub(crate) rates: Rates,
     pub(crate) streams: Seats,
     pub(crate) turns: Seats,
+    /// Uploads that are in memory at the same time; others wait.
+    pub(crate) uploads: Semaphore,
+    /// Held while the whole audit log is read: once at a time, so that others can read meanwhile.
+    pub(crate) verifying: tokio::sync::Mutex<()>,
     /// Turns that may have hands at the same time.
     pub(crate) room: Room,
     pub(crate) runs: Runs,
@@ -52,23 +59,37 @@ pub(crate) struct Work(Arc<App>);
 impl App {
     pub(crate) fn new(setup: Setup, store: Store) -> Self {
         let limits = setup.limits;
+        let several = setup.doors.tokens.iter().any(|(user, _)| user != LOCAL);
         Self {
             redactor: Redactor::new(setup.secrets.iter().map(|(name, value)| (name, value))),
             store: Arc::new(store),
             lives: Arc::default(),
-            metrics: Metrics::default(),
+            metrics: Metrics::new((setup.host)(setup.places.clone()).observer),
             tokens: Tokens::new(&setup.doors.tokens),
             rates: Rates::new(limits.rate, limits.burst),
-            streams: Seats::new(limits.streams),
-            turns: Seats::new(limits.turns),
+            streams: Seats::new(limits.streams, several),
+            turns: Seats::new(limits.turns, several),
+            uploads: Semaphore::new(limits.uploads),
+            verifying: tokio::sync::Mutex::default(),
             room: Arc::new(Semaphore::new(limits.hands)),
-            runs: Runs::new(limits.runs),
+            runs: Runs::new(Seats::new(limits.runs, several)),
             minds: Mutex::default(),
             ending: AtomicBool::new(false),
             under_way: AtomicUsize::new(0),
             idle: Notify::new(),
             setup,
         }
+    }
+
+    /// The host of a run, whose modes are counted here.
+    pub(crate) fn host(&self, places: Places) -> Host {
+        let mut host = (self.setup.host)(places);
+        let counters: Arc<dyn Observer> = self.metrics.modes();
+        host.observer = Some(match host.observer.take() {
+            Some(other) => Arc::new(Both(counters, other)),
+            None => counters,
+        });
+        host
     }
 
     /// A user's thread.
@@ -118,6 +139,10 @@ impl App {
                 over_network(&*self.setup.around.env, provider.as_deref(), wished, profile)?
             }
         };
+        // Anyone may wish for any model; what is dropped here is simply made again.
+        if minds.len() >= MOST_MINDS && matches!(self.setup.minds, Minds::Network { .. }) {
+            minds.clear();
+        }
         minds.insert(key, mind.clone());
         Ok(mind)
     }

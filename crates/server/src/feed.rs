@@ -11,6 +11,8 @@ use tokio::sync::watch;
 
 /// Events kept in memory for those who follow; whoever is further behind reads the store.
 const TAIL: usize = 256;
+/// Bytes of events kept so: readers who do not read must not hold a long answer in memory.
+const TAIL_BYTES: usize = 256 << 10;
 
 /// The live end of one thread, there as long as anything happens in it or anyone follows it.
 pub(crate) struct Feed {
@@ -91,7 +93,7 @@ impl Feed {
         // Groups are stored in the order in which they were handed over, so everything up to here is.
         self.standing.send_modify(|standing| standing.seq = standing.seq.max(last));
         let mut numbered = lock(&self.numbered);
-        let surplus = numbered.tail.len().saturating_sub(TAIL);
+        let surplus = surplus(&numbered.tail);
         numbered.tail.drain(..surplus);
         Ok(())
     }
@@ -116,6 +118,40 @@ impl Feed {
     }
 }
 
+/// How many of these, from the front, are more than is kept; never the last one.
+fn surplus(tail: &VecDeque<Arc<EventRow>>) -> usize {
+    let mut bytes = 0;
+    let kept = tail.iter().rev().take(TAIL).take_while(|row| {
+        let first = bytes == 0;
+        bytes += row.data.len() + 1;
+        first || bytes <= TAIL_BYTES
+    });
+    tail.len() - kept.count()
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn little_is_kept_in_memory() {
+        let check = |sizes: &[usize], expect: usize| {
+            let row = |(bytes, seq): (&usize, u64)| {
+                let (thread, data) = ("t-1".parse().unwrap(), "x".repeat(*bytes));
+                Arc::new(EventRow { thread, seq, turn: 1, kind: "message".into(), data, at: String::new() })
+            };
+            assert_eq!(surplus(&sizes.iter().zip(1..).map(row).collect()), expect, "{sizes:?}");
+        };
+        check(&[], 0);
+        check(&[10; 256], 0);
+        check(&[10; 300], 44);
+        check(&[100 << 10; 10], 8);
+        check(&[10, 1 << 20], 1);
+        check(&[1 << 20, 10], 1);
+    }
 }

@@ -1,11 +1,12 @@
 //! The door for this user's own programs: a socket in the server's folder, which nobody else can enter.
 //!
-//! A terminal and an editor talk to the same server as the page, so that there is one that carries the threads.
+//! A terminal and an editor talk to the same server as the page, so that there is one that carries the threads. Whoever
+//! comes this way is the local user and needs no token: the system says whose program it is.
 
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::UnixStream as Blocking;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,18 +14,21 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
 use axum::middleware;
-use tokio::net::UnixListener;
+use axum::serve::Listener;
+use tokio::net::unix::SocketAddr;
+use tokio::net::{UnixListener, UnixStream};
 
 use crate::api;
 use crate::app::App;
+use crate::guard::Indoors;
 
 const NAME: &str = "socket";
 /// The longest path that surely fits into the address of a socket.
 const MOST: usize = 100;
 
 /// Connects to the server that works with this state folder, if there is one.
-pub fn connect(state: &Path) -> io::Result<UnixStream> {
-    at(&state.join("server"), |path| UnixStream::connect(path))
+pub fn connect(state: &Path) -> io::Result<Blocking> {
+    at(&state.join("server"), |path| Blocking::connect(path))
 }
 
 /// Opens the door; whoever calls holds the server's lock, so a socket that is there already is nobody's.
@@ -38,6 +42,29 @@ pub(crate) fn listen(folder: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Takes connections of this user's programs, and of root's, who could open any door.
+pub(crate) struct Own(pub(crate) UnixListener);
+
+impl Listener for Own {
+    type Io = UnixStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        let own = rustix::process::geteuid().as_raw();
+        loop {
+            let (stream, address) = Listener::accept(&mut self.0).await;
+            // The folder keeps others out already; this holds if somebody opened it.
+            if stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0) {
+                return (stream, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.0.local_addr()
+    }
+}
+
 /// What is answered there: the same, under a name of our own, since no browser can come this way.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let name = match app.setup.doors.address {
@@ -47,6 +74,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let name = HeaderValue::from_str(&name).unwrap_or(HeaderValue::from_static("localhost"));
     let named = middleware::from_fn(move |mut request: Request, next: middleware::Next| {
         request.headers_mut().insert(header::HOST, name.clone());
+        request.extensions_mut().insert(Indoors);
         next.run(request)
     });
     api::router(Arc::clone(app)).layer(named)

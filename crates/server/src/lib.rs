@@ -16,6 +16,7 @@ mod runs;
 mod setup;
 mod stream;
 mod turn;
+mod uploads;
 mod words;
 
 use std::net::SocketAddr;
@@ -35,6 +36,7 @@ pub use problem::Problem;
 pub use setup::{Doors, Limits, Minds, Setup};
 
 use app::App;
+use guard::Lively;
 
 /// How long turns get to write down their end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -116,6 +118,7 @@ impl Server {
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
         setup.doors.address = address;
         let store = Store::open(&folder)?;
+        uploads::tidy(&folder.join("uploads"), std::time::SystemTime::now());
         let app = Arc::new(App::new(setup, store));
         turn::recover(&app).await?;
         let indoors = indoors::listen(&folder).map_err(unusable)?;
@@ -185,11 +188,12 @@ impl Server {
         let until = |mut closing: watch::Receiver<bool>| async move {
             let _ = closing.wait_for(|ended| *ended).await;
         };
-        let inside =
-            axum::serve(indoors, indoors::router(&app)).with_graceful_shutdown(until(closing.clone()));
+        let own = indoors::Own(indoors);
+        let inside = axum::serve(own, indoors::router(&app)).with_graceful_shutdown(until(closing.clone()));
         match listener {
             None => inside.await,
             Some(listener) => {
+                let listener = Lively { listener, patience: guard::PATIENCE };
                 let outside = axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));
                 tokio::try_join!(outside.into_future(), inside.into_future()).map(|_| ())
             }

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+/// The type of every answer that is a problem.
+pub(crate) const PROBLEM: &str = "application/problem+json";
+
 /// What went wrong, as the body of every answer with a status of 400 or more.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
@@ -99,7 +102,7 @@ impl IntoResponse for Problem {
         let retry = self.retry_after;
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
         if let Some(seconds) = retry {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

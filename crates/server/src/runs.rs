@@ -1,17 +1,22 @@
 //! Runs and flows started from the server: each in a thread of its own, with its gates answered over the wire.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holon_core::event::{Event, Sink};
 use holon_core::ids::RunId;
+use holon_flow::dispatch::Settings;
+use holon_flow::orchestrate::conscience::Conscience;
+use holon_flow::orchestrate::{Commission, Orchestrator};
 use holon_flow::{
     Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, Order, Question,
 };
-use holon_host::{Cancel, Places, RunRequest};
+use holon_host::{Cancel, Places, RunRequest, config};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::app::App;
@@ -43,8 +48,8 @@ struct Gate {
 }
 
 impl Runs {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { seats: Seats::new(most), all: Mutex::default() }
+    pub(crate) fn new(seats: Seats) -> Self {
+        Self { seats, all: Mutex::default() }
     }
 
     /// A run under way.
@@ -75,6 +80,11 @@ impl Going {
         gate.as_ref().map(|gate| gate.paths.clone()).unwrap_or_default()
     }
 
+    /// Asks it to end.
+    pub(crate) fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
     /// Answers at the gate; `false` when it does not wait at one.
     pub(crate) fn answer(&self, word: Word) -> bool {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -85,7 +95,8 @@ impl Going {
 /// Starts a run or a flow; gives its id as soon as it has one.
 pub(crate) async fn start(app: &Arc<App>, user: &str, request: RunRequest, gates: GateMode) -> Answer<RunId> {
     let work = app.begin_work()?;
-    let seat = app.runs.seats.take().ok_or_else(|| Problem::too_many("too many runs are under way", 10))?;
+    let seat =
+        app.runs.seats.take(user).ok_or_else(|| Problem::too_many("too many runs are under way", 10))?;
     let (known, first) = oneshot::channel();
     let (app, user) = (Arc::clone(app), user.to_owned());
     std::thread::Builder::new()
@@ -110,9 +121,12 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
         gate: Mutex::default(),
     });
     let mut sink = Listing { app, going: &going, known: Some(known), id: None };
-    let make = |places: Places| (app.setup.host)(places);
+    let make = |places: Places| app.host(places);
     let flow = request.mode.as_deref().map(holon_flow::builtin::find).transpose();
     let failed = match flow {
+        Ok(_) if request.mode.as_deref() == Some("orchestrate") => {
+            orchestrate(app, request, workspace, &mut sink, &cancel).err()
+        }
         Ok(Some(Some(definition))) => {
             let conductor = Conductor { places: app.setup.places.clone(), host: &make };
             let mut keeper = OverTheWire { going: &going, cancel: &cancel };
@@ -131,10 +145,7 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
             let places = app.setup.places.clone();
             let (host, dispatcher) = (make(places.clone()), Dispatcher::new(places));
             let done = dispatcher.dispatch(Call::new(request), &host, &mut sink, &cancel);
-            done.err().map(|e| match e {
-                FlowError::Host(e) => Problem::from(e),
-                other => Problem::invalid(other.to_string()),
-            })
+            done.err().map(refused)
         }
         Err(e) => Some(Problem::invalid(e.to_string())),
     };
@@ -146,6 +157,53 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
         let _ = known.send(Err(problem));
     }
     drop(seat);
+}
+
+/// Splits a goal and carries the tasks out, assessed at the end, as the command does. Nobody can overrule the assessment
+/// from here.
+fn orchestrate(
+    app: &App,
+    request: RunRequest,
+    workspace: PathBuf,
+    sink: &mut dyn Sink,
+    cancel: &Cancel,
+) -> Answer<()> {
+    let places = app.setup.places.clone();
+    let make = |places: Places| (app.setup.host)(places);
+    let config = config::read(&places, &workspace, &*make(places.clone()).env)?;
+    let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, &workspace)?);
+    let conscience = Conscience::configured(&config, places.home.clone());
+    let asked = as_command(&request, &workspace);
+    let orchestrator = Orchestrator { places, host: &make, dispatcher: &dispatcher, conscience: &conscience };
+    let commission = Commission { request, base: workspace, ethics_override: None, sink, cancel };
+    orchestrator.start(asked, commission).map(drop).map_err(refused)
+}
+
+/// The command that asks for the same, with which a person goes on at a terminal.
+fn as_command(request: &RunRequest, workspace: &Path) -> Value {
+    let mut words: Vec<String> = ["holon", "run", "--mode", "orchestrate"].map(str::to_owned).to_vec();
+    let mut give = |flag: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    };
+    give("--goal", request.goal.clone());
+    give("--agent", request.agent.clone());
+    give("--model", request.model.clone());
+    give("--timeout", request.timeout.map(|time| time.to_string()));
+    give("--max-rounds", request.max_rounds.map(|rounds| rounds.to_string()));
+    give("--max-cost", request.max_cost_usd.map(|cost| cost.to_string()));
+    let folder = match workspace.to_str() {
+        Some(text) => json!(text),
+        // Other bytes than text are numbers.
+        None => json!(workspace.as_os_str().as_bytes()),
+    };
+    json!({ "args": words, "folder": folder })
+}
+
+fn refused(error: FlowError) -> Problem {
+    match error {
+        FlowError::Host(error) => Problem::from(error),
+        other => Problem::invalid(other.to_string()),
+    }
 }
 
 /// Hears the first event, which names the run.

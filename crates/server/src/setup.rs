@@ -72,6 +72,8 @@ pub struct Limits {
     pub message: usize,
     /// Bytes of an upload.
     pub upload: usize,
+    /// Uploads that are taken in at the same time; others wait.
+    pub uploads: usize,
     /// Open event streams.
     pub streams: usize,
     /// Turns under way.
@@ -94,6 +96,7 @@ impl Default for Limits {
             body: 1 << 20,
             message: 256 << 10,
             upload: 32 << 20,
+            uploads: 8,
             streams: 4096,
             turns: 2048,
             hands: 64,

@@ -23,6 +23,8 @@ use crate::live::Held;
 const PING: Duration = Duration::from_secs(15);
 /// Events read at once.
 const PAGE: usize = 200;
+/// Bytes of events that are held for one reader.
+const MOST_HELD: usize = 256 << 10;
 
 /// One reader of a thread.
 pub(crate) struct Reader {
@@ -107,12 +109,12 @@ impl Going {
     async fn fetch(&mut self) -> Result<(), holon_store::StoreError> {
         let after = self.reader.after;
         if let Some(rows) = self.reader.held.feed.recent(after).filter(|rows| !rows.is_empty()) {
-            self.ready = rows.into();
+            self.ready = at_hand(rows);
             return Ok(());
         }
         let thread = self.reader.thread.clone();
         let rows = self.reader.store.read(move |backend| backend.events(&thread, after, PAGE)).await?;
-        self.ready = rows.into_iter().map(Arc::new).collect();
+        self.ready = at_hand(rows.into_iter().map(Arc::new));
         if self.ready.is_empty() {
             // Gone meanwhile, with the whole thread.
             self.reader.after = u64::MAX;
@@ -135,10 +137,46 @@ impl Going {
     }
 }
 
+/// The first of these events, as many as are held for a reader who may not take them for long.
+fn at_hand(rows: impl IntoIterator<Item = Arc<EventRow>>) -> VecDeque<Arc<EventRow>> {
+    let mut bytes = 0;
+    let fits = |row: &Arc<EventRow>| {
+        let first = bytes == 0;
+        bytes += row.data.len() + 1;
+        first || bytes <= MOST_HELD
+    };
+    rows.into_iter().take_while(fits).collect()
+}
+
 const DONE: &str = "event: done\ndata: {}\n\n";
 
 /// JSON has no raw line breaks, so one data line always does.
 fn write_event(text: &mut String, row: &EventRow) {
     use std::fmt::Write as _;
     let _ = write!(text, "id: {}\nevent: {}\ndata: {}\n\n", row.seq, row.kind, row.data);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn row(seq: u64, bytes: usize) -> Arc<EventRow> {
+        let (thread, data) = ("t-1".parse().unwrap(), "x".repeat(bytes));
+        Arc::new(EventRow { thread, seq, turn: 1, kind: "message".into(), data, at: String::new() })
+    }
+
+    #[test]
+    fn little_is_held_for_a_slow_reader() {
+        let check = |sizes: &[usize], expect: usize| {
+            let rows = sizes.iter().zip(1..).map(|(bytes, seq)| row(seq, *bytes));
+            let held: Vec<u64> = at_hand(rows).iter().map(|row| row.seq).collect();
+            assert_eq!(held, (1..=expect as u64).collect::<Vec<_>>(), "{sizes:?}");
+        };
+        check(&[], 0);
+        check(&[10; 200], 200);
+        check(&[100 << 10; 200], 2);
+        // One that is larger than that by itself is told all the same.
+        check(&[1 << 20, 10], 1);
+    }
 }

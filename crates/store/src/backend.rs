@@ -30,8 +30,8 @@ pub trait Backend: Send {
     ) -> Result<Vec<Thread>, StoreError>;
     /// Threads of everybody that are not idle.
     fn busy_threads(&self) -> Result<Vec<Thread>, StoreError>;
-    /// All turns of a thread, in order.
-    fn turns(&self, thread: &ThreadId) -> Result<Vec<Turn>, StoreError>;
+    /// The turns of a thread from this number on, in order; they count from 1.
+    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<Turn>, StoreError>;
     /// Events of a thread after a number, in order.
     fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError>;
     /// Latest events of one kind, newest first, of one thread or of all threads of a user.

@@ -61,6 +61,23 @@ fn a_newer_database_is_left_alone() {
 }
 
 #[test]
+fn an_older_database_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+    raw.execute_batch(include_str!("../src/sqlite/migrations/0001_threads.sql")).unwrap();
+    raw.pragma_update(None, "user_version", 1).unwrap();
+    let insert = "INSERT INTO audit VALUES (1, 'a', 'b', 'c', NULL, NULL, '{}', '', 'h')";
+    raw.execute_batch(insert).unwrap();
+    for _ in 0..2 {
+        Sqlite::open(folder.path()).unwrap();
+    }
+    let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert!(version > 1);
+    let kept = Sqlite::open(folder.path()).unwrap().connect().unwrap().audit(0, 10, None).unwrap();
+    assert_eq!(kept.len(), 1, "nothing is lost on the way");
+}
+
+#[test]
 fn many_writers_and_readers_get_along() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -19,6 +19,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod chat;
+pub mod collector;
 mod env;
 mod git;
 pub mod github;
@@ -34,6 +36,7 @@ mod tree;
 mod wait;
 mod workspace;
 
+pub use chat::{ChatStage, SLOWLY};
 pub use env::TestEnv;
 pub use git::{apply_patch_plain, git_command, run_git};
 pub use identity::{Identity, ORDINARY_UID, for_each_identity};

@@ -93,7 +93,8 @@ export const api = {
   info: () => json<C.Info>("/api/info"),
   threads: (before?: string) =>
     json<{ threads: C.Thread[]; next: string | null }>(`/api/threads?limit=50${before ? `&before=${id(before)}` : ""}`),
-  thread: (thread: string) => json<C.Thread & { turns: C.Turn[] }>(`/api/threads/${id(thread)}`),
+  /** With the turns from a number on; all of them unless told. */
+  thread: (thread: string, since = 1) => json<C.Thread & { turns: C.Turn[] }>(`/api/threads/${id(thread)}?since=${since}`),
   newThread: (workspace: string) => json<C.Thread>("/api/threads", asJson("POST", { workspace })),
   deleteThread: (thread: string) => request(`/api/threads/${id(thread)}`, { method: "DELETE" }),
   cancel: (thread: string) => json<{ cancelled: boolean }>(`/api/chat/${id(thread)}/cancel`, asJson("POST", {})),
@@ -118,6 +119,7 @@ export const api = {
     json<{ id: string }>("/api/runs", asJson("POST", body)),
   gate: (run: string, decision: "approve" | "reject", comment: string) =>
     request(`/api/runs/${id(run)}/gate`, asJson("POST", comment ? { decision, comment } : { decision })),
+  stopRun: (run: string) => request(`/api/runs/${id(run)}/cancel`, asJson("POST", {})),
   modes: () => json<{ modes: C.ModeInfo[] }>("/api/modes"),
   audit: (after: number, thread: string) =>
     json<C.AuditPage>(`/api/audit?after=${after}&limit=200${thread ? `&thread=${id(thread)}` : ""}`),

@@ -33,7 +33,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
       <div id={body} className="tool-body" hidden={!open}>
         {open && (
           <>
-            {use.summary !== "" && (
+            {!fitsHead(use.summary) && (
               <div className="code-block">
                 <CopyButton text={() => use.summary} />
                 <pre tabIndex={0} aria-label={t("tool.command")}>{visible(use.summary)}</pre>
@@ -71,6 +71,11 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
     </article>
   );
 });
+
+/** Whether the head of the card shows all of it already, on any screen. */
+function fitsHead(summary: string): boolean {
+  return summary.length <= 32 && !summary.includes("\n");
+}
 
 function Mark({ state }: { state: ToolUse["state"] }) {
   switch (state) {

@@ -5,6 +5,7 @@ import type { Decision, Mode, StreamEvent, Thread, Turn, Upload } from "../api/c
 import { follow, type Link, type Start } from "../api/follow";
 import { Batch } from "./batch";
 import { reduce } from "./reduce";
+import { joined, since } from "./turns";
 import { EMPTY, type View } from "./view";
 
 export interface Outgoing {
@@ -107,10 +108,11 @@ export class Session {
     }
   }
 
-  async refresh(): Promise<void> {
+  /** Reads the thread again; its turns from a number on, since most of them stay as they are. */
+  async refresh(from = 1): Promise<void> {
     try {
-      const thread = await api.thread(this.id);
-      this.set({ thread, turns: thread.turns });
+      const thread = await api.thread(this.id, from);
+      this.set({ thread, turns: joined(this.state.turns, from, thread.turns) });
       if (!this.stop && thread.last_seq > this.state.view.lastSeq) await this.run({ kind: "attach" }, thread.state === "running");
     } catch (failure) {
       this.set({ failure });
@@ -161,7 +163,7 @@ export class Session {
   /** After a turn: its state, its layer, its place in the list. */
   private async settleUp(): Promise<void> {
     this.onNews();
-    await this.refresh();
+    await this.refresh(since(this.state.turns));
   }
 
   private absorb(events: StreamEvent[]): void {

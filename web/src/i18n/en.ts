@@ -235,6 +235,7 @@ export const en = {
   "run.new": "New run",
   "run.goal": "Goal",
   "run.start": "Start",
+  "run.stop": "Stop the run",
   "run.modeDefault": "As the server decides",
   "run.running": "running",
   "run.gate": "at a gate",

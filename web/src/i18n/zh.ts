@@ -236,6 +236,7 @@ export const zh: Table = {
   "runs.back": "全部运行",
   "run.new": "新运行",
   "run.goal": "目标",
+  "run.stop": "停止运行",
   "run.start": "开始",
   "run.modeDefault": "由服务器决定",
   "run.running": "进行中",

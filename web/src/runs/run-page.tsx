@@ -7,6 +7,7 @@ import type { RunDetail } from "../api/contract";
 import { useSpeech } from "../i18n/language";
 import { useServer } from "../ui/ask-server";
 import { bytes, moment } from "../ui/figures";
+import { Icon } from "../ui/icon";
 import { Page } from "../ui/page";
 import { Problem } from "../ui/problem";
 import { Artifact } from "./artifact";
@@ -34,6 +35,7 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
         <>
           <p className="run-facts">
             <Outcome run={run} />
+            {run.state !== "finished" && <StopRun run={id} onStopped={again} />}
             <span className="badge">{run.mode}</span>
             <span>{run.agent}</span>
             <time dateTime={run.started_at}>{moment(run.started_at, language)}</time>
@@ -47,6 +49,23 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
         </>
       )}
     </Page>
+  );
+}
+
+/** Asks the run to end; that it has ended is told by its events. */
+function StopRun({ run, onStopped }: { run: string; onStopped: () => void }) {
+  const { t } = useSpeech();
+  const [asked, setAsked] = useState(false);
+  const stop = async () => {
+    setAsked(true);
+    // Over already, or started elsewhere: what is shown then says so.
+    await api.stopRun(run).catch(() => undefined);
+    onStopped();
+  };
+  return (
+    <button type="button" className="small" disabled={asked} onClick={() => void stop()}>
+      <Icon name="stop" size={14} /> {t("run.stop")}
+    </button>
   );
 }
 

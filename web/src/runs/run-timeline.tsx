@@ -15,7 +15,7 @@ export interface RunEvent {
 /** Events kept for the page; the file of the run has them all. */
 const KEPT = 500;
 /** Told by the artifacts and the chat already, or too many to read. */
-const QUIET = new Set(["message_delta", "reasoning_delta", "tool_output", "usage", "output", "message_restarted"]);
+const QUIET = new Set(["message_delta", "reasoning_delta", "tool_output", "usage", "output", "message_restarted", "model_answered"]);
 
 /** Follows a run to its end, again after a lost connection; `onTurn` when its state may have changed. */
 export function useRunEvents(id: string, onTurn: () => void): RunEvent[] {

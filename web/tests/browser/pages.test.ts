@@ -97,6 +97,14 @@ test.describe("runs of the stand-in", () => {
     await expect(page.locator(".run-facts")).toContainText("success");
   });
 
+  test("a run under way is stopped", async ({ page }) => {
+    await page.goto("/#/runs/20261115-072000-eeeeee");
+    await expect(page.locator(".run-facts")).toContainText("running");
+    await page.getByRole("button", { name: "Stop the run" }).click();
+    await expect(page.locator(".run-facts")).toContainText("failure");
+    await expect(page.getByRole("button", { name: "Stop the run" })).toHaveCount(0);
+  });
+
   test("findings are at their lines, the patch side by side, the ethics report with its checks", async ({ page }) => {
     await page.goto("/#/runs/20261115-075500-bbbbbb");
     await expect(page.locator(".finding").first().locator(".line-no").first()).toHaveText("1");

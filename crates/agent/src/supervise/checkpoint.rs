@@ -19,7 +19,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub(super) fn of(supervision: &Supervision, conversation: &Conversation) -> Self {
+    /// Of a run under way.
+    pub fn of(supervision: &Supervision, conversation: &Conversation) -> Self {
         let supervisor = &supervision.supervisor;
         Self {
             conversation: conversation.clone(),

@@ -98,7 +98,7 @@ pub struct Surroundings {
 }
 
 /// Stores a checkpoint.
-pub type Keeper = dyn Fn(&Checkpoint) + Send + Sync;
+pub type Keeper = dyn Fn(Checkpoint) + Send + Sync;
 
 /// Persons' wishes that the supervisor take over, from any thread.
 #[derive(Debug, Clone, Default)]
@@ -160,7 +160,7 @@ impl Steward for Supervised<'_> {
     fn keep(&self, conversation: &Conversation) {
         self.with(|inner| {
             if let Some(keeper) = &inner.around.keeper {
-                keeper(&Checkpoint::of(&inner.supervision, conversation));
+                keeper(Checkpoint::of(&inner.supervision, conversation));
             }
         });
     }

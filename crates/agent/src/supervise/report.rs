@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use holon_supervisor::graph::NodeStatus;
 use holon_supervisor::timeline::Kind;
 use holon_supervisor::{Effect, State, StopKind, Supervisor, Verdict};
 use serde::{Deserialize, Serialize};
@@ -108,8 +109,7 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
     if let Some(graph) = state.graph() {
         let _ = writeln!(text, "\n## The plan, {}% done\n", graph.progress());
         for node in graph.steps() {
-            let mark = if node.status.is_open() { ' ' } else { 'x' };
-            let _ = writeln!(text, "- [{mark}] {} ({})", node.title, node.kind.name());
+            let _ = writeln!(text, "{}", step(&node.title, node.kind.name(), node.status));
         }
     }
     let tried: Vec<String> = state
@@ -125,9 +125,36 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
     Some(text)
 }
 
+/// A step of the plan as a line of a list; only what was proven or is not needed is ticked.
+fn step(title: &str, kind: &str, status: NodeStatus) -> String {
+    let (mark, how) = match status {
+        NodeStatus::Done => ('x', ""),
+        NodeStatus::Skipped => ('x', ", left out"),
+        NodeStatus::Failed => (' ', ", failed"),
+        NodeStatus::Running => (' ', ", begun"),
+        NodeStatus::Pending => (' ', ""),
+    };
+    format!("- [{mark}] {title} ({kind}){how}")
+}
+
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.ends_with('.') { "" } else { "." };
     format!("{first}{}{end}", chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_failed_is_not_ticked() {
+        let check = |status, expect: &str| assert_eq!(step("Change it", "edit", status), expect);
+        check(NodeStatus::Done, "- [x] Change it (edit)");
+        check(NodeStatus::Skipped, "- [x] Change it (edit), left out");
+        check(NodeStatus::Failed, "- [ ] Change it (edit), failed");
+        check(NodeStatus::Running, "- [ ] Change it (edit), begun");
+        check(NodeStatus::Pending, "- [ ] Change it (edit)");
+    }
 }

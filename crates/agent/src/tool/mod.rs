@@ -3,6 +3,7 @@
 //! A tool says how it is described, as what the gate knows it, and what it does. It sees the [`Scene`] of its call and
 //! changes nothing of the conversation itself: that is left to the [`Effect`] it gives back.
 
+mod absent;
 mod arguments;
 mod offered;
 mod scene;
@@ -29,6 +30,7 @@ mod served;
 mod write_file;
 mod write_todos;
 
+pub(crate) use absent::target_of;
 pub(crate) use arguments::signature;
 pub(crate) use ask_user::{answered, questions};
 pub(crate) use offered::{offered, reading};

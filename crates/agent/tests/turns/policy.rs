@@ -74,6 +74,24 @@ fn inv_10_a_blocked_call_of_an_allowed_tool_is_never_executed() {
 }
 
 #[test]
+fn a_refused_call_of_a_tool_that_is_not_offered_says_what_was_tried() {
+    let hands = Memory::with(&[("a.txt", "one\n")]);
+    let played = Stage::new(chat("plan"), &hands).play(
+        "- tools:\n    - write_file: { path: a.txt, content: x }\n    - brand_new: { command: rm a.txt }\n",
+    );
+    let summaries: Vec<Option<String>> = played
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Body::ToolProposed { summary, .. } => Some(summary.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(summaries, [Some("a.txt".to_owned()), Some("rm a.txt".to_owned())]);
+    assert!(matches!(played.ended.reason, Reason::Denied { .. }), "{:?}", played.ended.reason);
+}
+
+#[test]
 fn as_many_decisions_as_calls_each_before_its_execution() {
     let hands = Memory::with(&[("a.txt", "one\n")]);
     let played = Stage::new(settings("plan"), &hands).play(

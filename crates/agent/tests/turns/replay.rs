@@ -28,7 +28,7 @@ fn hands() -> Memory {
 fn timeless(played: &Played) -> Vec<Body> {
     let mut events = played.events.clone();
     for body in &mut events {
-        if let Body::ToolFinished { duration_ms, .. } = body {
+        if let Body::ToolFinished { duration_ms, .. } | Body::ModelAnswered { duration_ms, .. } = body {
             *duration_ms = 0;
         }
     }

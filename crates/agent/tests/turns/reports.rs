@@ -137,7 +137,7 @@ fn the_search_for_a_cause_and_an_assessment_are_handed_over() {
 ",
     );
     let text = hands.file("/holon/output/ethics.md").unwrap();
-    assert!(text.contains("**Approved**, risk low.") && text.contains("- licence: pass\n"), "{text}");
+    assert!(text.contains("**Approved**, risk low.") && text.contains("| licence | pass |"), "{text}");
 }
 
 #[test]

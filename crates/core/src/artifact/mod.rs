@@ -2,8 +2,10 @@
 //!
 //! Messages are written for the agent that has to repair the file, so they say what is expected and where.
 
+mod circle;
 pub mod debug;
 pub mod ethics;
+mod ethics_page;
 pub mod findings;
 pub mod markdown;
 pub mod orchestration;

@@ -1,6 +1,6 @@
 //! `orchestration.json`: a goal split into tasks, and, once the host has carried them out, what became of each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use crate::ids::RunId;
 use crate::mode_run::Decision;
 use crate::outcome::Outcome;
 
+use super::circle::waits_for_itself;
 use super::{Problem, need_text};
 
 /// The most tasks a plan may have; what mends and checks them has to fit below the limit of children, too.
@@ -127,6 +128,11 @@ pub struct MergeReport {
 }
 
 impl Graph {
+    /// Whether any task may change files.
+    pub fn names_edits(&self) -> bool {
+        self.tasks.iter().any(|task| matches!(task_mode(&task.mode), Some("execute" | "architect")))
+    }
+
     /// Problems that the types alone do not show.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -163,34 +169,12 @@ impl Graph {
             }
         }
         if problems.is_empty()
-            && let Some(id) = self.in_a_circle()
+            && let Some(id) =
+                waits_for_itself(self.tasks.iter().map(|t| (t.id.as_str(), t.depends_on.as_slice())))
         {
             problems.push(Problem::new("tasks", format!("`{id}` waits for itself through `depends_on`")));
         }
         problems
-    }
-
-    /// A task that can never start, because it waits for itself.
-    fn in_a_circle(&self) -> Option<&str> {
-        let mut waiting: BTreeMap<&str, BTreeSet<&str>> = self
-            .tasks
-            .iter()
-            .map(|task| (task.id.as_str(), task.depends_on.iter().map(String::as_str).collect()))
-            .collect();
-        while !waiting.is_empty() {
-            let ready: Vec<&str> =
-                waiting.iter().filter(|(_, on)| on.is_empty()).map(|(id, _)| *id).collect();
-            if ready.is_empty() {
-                return waiting.keys().next().copied();
-            }
-            for id in ready {
-                waiting.remove(id);
-                waiting.values_mut().for_each(|on| {
-                    on.remove(id);
-                });
-            }
-        }
-        None
     }
 }
 
@@ -238,6 +222,8 @@ mod tests {
         check(many, "at most 12");
         let good = Graph { tasks: vec![task("a", "code", &[]), task("b", "review", &["a"])] };
         assert_eq!(good.check(), []);
+        assert!(good.names_edits());
+        assert!(!Graph { tasks: vec![task("a", "review", &[]), task("b", "debug", &[])] }.names_edits());
         assert!(validate("orchestration.json", &serde_json::to_vec(&good).unwrap()).is_ok());
         assert!(validate("orchestration.json", b"{}").is_err());
     }

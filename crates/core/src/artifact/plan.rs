@@ -1,10 +1,11 @@
 //! `plan.md` and `plan.json`: what is to be done, in an order that can be followed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::circle::waits_for_itself;
 use super::markdown::{self, sections};
 use super::{Problem, need_text};
 
@@ -65,33 +66,12 @@ impl Plan {
             }
         }
         if problems.is_empty()
-            && let Some(id) = self.in_a_circle()
+            && let Some(id) =
+                waits_for_itself(self.steps.iter().map(|s| (s.id.as_str(), s.depends_on.as_slice())))
         {
             problems.push(Problem::new("steps", format!("`{id}` depends on itself through `depends_on`")));
         }
         problems
-    }
-
-    /// A step that can never start, because it waits for itself.
-    fn in_a_circle(&self) -> Option<&str> {
-        let mut waiting: BTreeMap<&str, BTreeSet<&str>> = self
-            .steps
-            .iter()
-            .map(|s| (s.id.as_str(), s.depends_on.iter().map(String::as_str).collect()))
-            .collect();
-        loop {
-            let ready: Vec<&str> =
-                waiting.iter().filter(|(_, on)| on.is_empty()).map(|(id, _)| *id).collect();
-            if ready.is_empty() {
-                return waiting.keys().next().copied();
-            }
-            for id in ready {
-                waiting.remove(id);
-                waiting.values_mut().for_each(|on| {
-                    on.remove(id);
-                });
-            }
-        }
     }
 }
 

@@ -20,15 +20,15 @@ pub struct Key {
     /// The texts it takes, when only some are fine.
     #[serde(default)]
     pub one_of: Vec<String>,
+    /// The least number it takes.
+    #[serde(default)]
+    pub least: u64,
     /// What a workspace may do with it.
     #[serde(default)]
-    project: Option<String>,
+    project: Project,
     /// The only value a workspace may give it: the strict one.
     #[serde(default)]
     project_only: Option<Value>,
-    /// Whether nothing acts upon it yet.
-    #[serde(default)]
-    pub planned: bool,
     /// In a sentence.
     pub help: String,
 }
@@ -43,8 +43,25 @@ pub enum Kind {
     Text,
     /// A whole number that is not negative.
     Number,
-    /// A list of texts.
-    List,
+    /// A list of SPDX licence identifiers.
+    Spdx,
+    /// A folder below the workspace, without a way out of it.
+    Folder,
+}
+
+/// What a workspace may do with a key.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Project {
+    /// Nothing.
+    #[default]
+    No,
+    /// Give it any value.
+    Yes,
+    /// Make it smaller.
+    Lower,
+    /// Make it larger.
+    Higher,
 }
 
 /// A section that has another name now.
@@ -94,33 +111,70 @@ impl Key {
 
     /// What is wrong with a value, as what it must be instead.
     pub(super) fn refuses(&self, value: &Value) -> Option<String> {
+        let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
         let fits = match self.kind {
             Kind::Bool => value.is_bool(),
             Kind::Text => value.is_str(),
-            Kind::Number => value.as_integer().is_some_and(|n| n >= 0),
-            Kind::List => value.as_array().is_some_and(|list| list.iter().all(Value::is_str)),
+            Kind::Number => number.is_some_and(|n| n >= self.least),
+            Kind::Spdx => value.as_array().is_some_and(|list| list.iter().all(is_licence)),
+            Kind::Folder => value.as_str().is_some_and(is_below),
         };
         if !fits {
             let must = match self.kind {
-                Kind::Bool => "true or false",
-                Kind::Text => "a text",
-                Kind::Number => "a whole number",
-                Kind::List => "a list of texts",
+                Kind::Bool => "true or false".to_owned(),
+                Kind::Text => "a text".to_owned(),
+                Kind::Number if self.least > 0 => format!("a whole number from {} on", self.least),
+                Kind::Number => "a whole number".to_owned(),
+                Kind::Spdx => "a list of SPDX identifiers, such as [\"MPL-2.0\"]".to_owned(),
+                Kind::Folder => "a folder below the workspace, such as \"logs\"".to_owned(),
             };
-            return Some(must.to_owned());
+            return Some(must);
         }
         let known =
             self.one_of.is_empty() || value.as_str().is_some_and(|v| self.one_of.iter().any(|o| o == v));
         (!known).then(|| format!("one of {}", self.one_of.join(", ")))
     }
 
-    /// Whether a workspace may give it this value.
-    pub(super) fn project_may(&self, value: &Value) -> bool {
-        match &self.project_only {
-            Some(only) => only == value,
-            None => self.project.as_deref() == Some("yes"),
+    /// What a workspace may say instead of this value, in brackets, when it may not say this; `now` is what holds below
+    /// it.
+    pub(super) fn project_refuses(&self, value: &Value, now: Option<&Value>) -> Option<String> {
+        if let Some(only) = &self.project_only {
+            return (only != value).then(|| format!(" (only `{only}` is)"));
+        }
+        let numbers = now.and_then(Value::as_integer).zip(value.as_integer());
+        match self.project {
+            Project::Yes => None,
+            Project::No => Some(String::new()),
+            Project::Lower => {
+                numbers.is_none_or(|(now, new)| new > now).then(|| " (only a lower one is)".into())
+            }
+            Project::Higher => {
+                numbers.is_none_or(|(now, new)| new < now).then(|| " (only a higher one is)".into())
+            }
         }
     }
+}
+
+/// One identifier, perhaps with an exception: no expression, because each entry stands for itself.
+fn is_licence(value: &Value) -> bool {
+    let Some(text) = value.as_str() else { return false };
+    let word =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-.+".contains(c));
+    match text.split(' ').collect::<Vec<_>>().as_slice() {
+        [id] => word(id),
+        [id, "WITH", exception] => word(id) && word(exception),
+        _ => false,
+    }
+}
+
+/// A relative path of plain names, none of which is git's.
+fn is_below(text: &str) -> bool {
+    let plain = |name: &str| {
+        !matches!(name, "" | "." | "..")
+            && !name.eq_ignore_ascii_case(".git")
+            && !name.chars().any(|c| c.is_control() || c == '\\')
+    };
+    text.len() <= 200 && text.trim() == text && text.split('/').all(plain)
 }
 
 /// The key of a full name.

@@ -79,8 +79,8 @@ fn from_variable(name: &str, text: &str) -> Option<Layer> {
         super::Kind::Number => {
             text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Integer)
         }
-        super::Kind::Text => Value::String(text.trim().to_owned()),
-        super::Kind::List => {
+        super::Kind::Text | super::Kind::Folder => Value::String(text.trim().to_owned()),
+        super::Kind::Spdx => {
             Value::Array(text.split(',').map(|word| Value::String(word.trim().into())).collect())
         }
     };
@@ -143,6 +143,13 @@ impl Config {
         self.get(name)?.value.as_integer().and_then(|n| n.try_into().ok())
     }
 
+    /// A list of texts; empty when nobody says anything.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let found = self.get(name);
+        let all = found.as_ref().and_then(|found| found.value.as_array()).into_iter().flatten();
+        all.filter_map(|value| value.as_str().map(str::to_owned)).collect()
+    }
+
     /// Everything somebody said, and the defaults of keys that need no mode's name.
     pub fn rows(&self) -> BTreeMap<String, Found> {
         let plain = key::known().iter().filter(|key| !key.name.contains('*'));
@@ -154,9 +161,10 @@ impl Config {
 /// Lays layers over one another, the first below the others.
 pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
+    let said = said(layers);
     for layer in layers {
         let source = layer.source.to_string();
-        let (table, moved) = legacy::translate(&layer.table);
+        let (table, moved) = legacy::translate(&layer.table, &said);
         for moved in moved {
             let message = moved.to_string();
             config.warnings.insert(Warning { source: source.clone(), message });
@@ -171,6 +179,19 @@ pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
     }
     settle_legacy(&mut config)?;
     Ok(config)
+}
+
+/// The names of today that somebody uses and may use: they beat former ones in whichever layer these are.
+fn said(layers: &[Layer]) -> BTreeSet<String> {
+    let allowed = |layer: &Layer, name: &str, value: &Value| {
+        let from_project = matches!(layer.source, Source::Project { .. });
+        key::find(name).is_some_and(|key| !from_project || key.project_refuses(value, None).is_none())
+    };
+    let named = |layer: &Layer| -> Vec<String> {
+        let all = flatten(&layer.table).into_iter();
+        all.filter(|(name, value)| allowed(layer, name, value)).map(|(name, _)| name).collect()
+    };
+    layers.iter().flat_map(named).collect()
 }
 
 /// With `compat.legacy = "error"` anywhere, former keys end here.
@@ -201,14 +222,12 @@ fn take(config: &mut Config, layer: &Layer, name: &str, value: Value) -> Result<
     if let Some(must) = key.refuses(&value) {
         return Err(ConfigError::Value { place: source, key: name.to_owned(), is: value.to_string(), must });
     }
-    if matches!(layer.source, Source::Project { .. }) && !key.project_may(&value) {
-        let message = format!("`{name} = {value}` is not for a workspace to say; it is not used");
+    let now = config.get(name).map(|found| found.value);
+    let project = matches!(layer.source, Source::Project { .. });
+    if let Some(instead) = project.then(|| key.project_refuses(&value, now.as_ref())).flatten() {
+        let message = format!("`{name} = {value}` is not for a workspace to say{instead}; it is not used");
         config.warnings.insert(Warning { source, message });
         return Ok(());
-    }
-    if key.planned {
-        let message = format!("`{name}` is known, and has no effect in this version");
-        config.warnings.insert(Warning { source, message });
     }
     config.values.insert(name.to_owned(), Found { value, source: layer.source.clone() });
     Ok(())

@@ -1,8 +1,9 @@
 //! Keys of former releases: read as what they have become, and told.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use toml::{Table, Value};
+use toml::Table;
 
 use super::key::rules;
 use super::layer::{flatten, put};
@@ -45,6 +46,12 @@ impl fmt::Display for Moved {
     }
 }
 
+/// The name of today of a mode that is asked for by its former one.
+pub(super) fn former_mode(name: &str) -> Option<&'static str> {
+    let last = |text: &'static str| text.rsplit('.').next();
+    rules().legacy.iter().find(|legacy| last(&legacy.old) == Some(name)).and_then(|legacy| last(&legacy.new))
+}
+
 /// The new name of a former key.
 pub(super) fn renamed(name: &str) -> Option<String> {
     rules().legacy.iter().find_map(|legacy| {
@@ -55,10 +62,10 @@ pub(super) fn renamed(name: &str) -> Option<String> {
 
 /// The table with former keys under their new names, and what was moved.
 ///
-/// A section that was only a text named a model; a model that is named is pinned unless a policy says otherwise.
-pub(super) fn translate(table: &Table) -> (Table, Vec<Moved>) {
+/// A section that was only a text named a model. `said` are the names of today that are used in any layer, and win.
+pub(super) fn translate(table: &Table, said: &BTreeSet<String>) -> (Table, Vec<Moved>) {
     let all = flatten(table);
-    let has = |name: &str| all.iter().any(|(n, _)| n == name);
+    let has = |name: &str| said.contains(name) || all.iter().any(|(n, _)| n == name);
     let (mut new, mut moved) = (Table::new(), Vec::new());
     for (name, value) in &all {
         if renamed(name).is_none() {
@@ -73,11 +80,7 @@ pub(super) fn translate(table: &Table) -> (Table, Vec<Moved>) {
         if beaten {
             continue;
         }
-        let policy = name.strip_suffix(".model").map(|mode| format!("{mode}.model_policy"));
         put(&mut new, &name, value.clone());
-        if let Some(policy) = policy.filter(|policy| !has(policy)) {
-            put(&mut new, &policy, Value::String("pinned".into()));
-        }
     }
     (new, moved)
 }

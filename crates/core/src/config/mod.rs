@@ -51,4 +51,14 @@ pub enum ConfigError {
         /// As it must be.
         new: String,
     },
+    /// A mode asked for by its name in a former release, where those are errors.
+    #[error("the mode `{old}` is `{new}` now, and {place} says that former names are errors")]
+    FormerMode {
+        /// Who says so.
+        place: String,
+        /// As it was asked for.
+        old: String,
+        /// As it is called.
+        new: String,
+    },
 }

@@ -1,5 +1,7 @@
 //! The JSON Schema of the configuration, for editors; made from the same keys that are read.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::key::{Key, Kind, rules};
@@ -13,6 +15,13 @@ pub fn schema() -> Value {
     for key in &rules().key {
         let path: Vec<&str> = key.name.split('.').collect();
         put(&mut root, &path, described(key), "");
+        // A mode with keys of its own has those of every mode too.
+        for mode in named_modes() {
+            let own: Vec<&str> = path.iter().map(|word| if *word == "*" { mode } else { *word }).collect();
+            if own != path {
+                put(&mut root, &own, described(key), "");
+            }
+        }
     }
     for legacy in &rules().legacy {
         let path: Vec<&str> = legacy.old.split('.').collect();
@@ -21,6 +30,12 @@ pub fn schema() -> Value {
     }
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     Value::Object(root)
+}
+
+/// The modes that have keys of their own.
+fn named_modes() -> BTreeSet<&'static str> {
+    let own = rules().key.iter().filter_map(|key| key.name.strip_prefix("modes.")?.split_once('.'));
+    own.map(|(mode, _)| mode).filter(|mode| *mode != "*").collect()
 }
 
 fn object(title: &str, description: &str) -> Map<String, Value> {
@@ -32,9 +47,9 @@ fn described(key: &Key) -> Value {
     let mut value = match key.kind {
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Text if !key.one_of.is_empty() => json!({ "enum": key.one_of }),
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Number => json!({ "type": "integer", "minimum": 0 }),
-        Kind::List => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::Text | Kind::Folder => json!({ "type": "string" }),
+        Kind::Number => json!({ "type": "integer", "minimum": key.least }),
+        Kind::Spdx => json!({ "type": "array", "items": { "type": "string" } }),
     };
     value["description"] = json!(key.help);
     if let Some(default) = &key.default {

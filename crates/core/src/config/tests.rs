@@ -62,7 +62,7 @@ fn inv_15_a_workspace_only_narrows() {
          [models]\nselection = \"on\"\n[modes.code]\nenabled = false\n",
     );
     let config = merge(&[user("[models]\nselection = \"off\"\n"), layer]).unwrap();
-    assert!(config.mode("ethical").strict);
+    assert!(config.strict_ethics());
     assert_eq!(config.mode("ethical").provider, None);
     assert_eq!(config.text("artifacts.logs_dir"), None);
     assert_eq!(config.text("models.selection").unwrap(), "off");
@@ -72,13 +72,83 @@ fn inv_15_a_workspace_only_narrows() {
 }
 
 #[test]
-fn keys_without_effect_are_told() {
-    let config = merge(&[user("[breaker]\nfailures = 5\n")]).unwrap();
-    assert_eq!(
-        warnings(&config),
-        ["config.toml: `breaker.failures` is known, and has no effect in this version"]
+fn inv_15_a_workspace_may_tighten_the_breaker_and_never_loosen_it() {
+    let check = |text: &str, expect: (u64, u64), told: &[&str]| {
+        let layers = [user("[breaker]\nfailures = 4\n"), project(text)];
+        let config = merge(&layers).unwrap();
+        let found = ["breaker.failures", "breaker.cool_down_seconds"].map(|key| config.number(key).unwrap());
+        assert_eq!((found[0], found[1]), expect, "{text}");
+        assert_eq!(warnings(&config), told, "{text}");
+    };
+    check("[breaker]\nfailures = 2\ncool_down_seconds = 900\n", (2, 900), &[]);
+    check(
+        "[breaker]\nfailures = 9\ncool_down_seconds = 0\n",
+        (4, 300),
+        &[
+            "holon.toml: `breaker.cool_down_seconds = 0` is not for a workspace to say (only a higher one is); it is not used",
+            "holon.toml: `breaker.failures = 9` is not for a workspace to say (only a lower one is); it is not used",
+        ],
     );
-    assert_eq!(config.number("breaker.failures"), Some(5));
+    // What a person sets in the environment holds, whatever is below it.
+    let env = Layer::from_variables([("HOLON_BREAKER__FAILURES", "7")]);
+    let layers = [vec![project("[breaker]\nfailures = 1\n")], env].concat();
+    assert_eq!(merge(&layers).unwrap().number("breaker.failures"), Some(7));
+}
+
+#[test]
+fn inv_15_a_workspace_cannot_loosen_the_assessment() {
+    let text = "[modes.ethical]\nstrict = false\n[ethics]\nlicences = [\"GPL-3.0-only\"]\n[modes]\nv2_enabled = false\n";
+    let config = merge(&[project(text)]).unwrap();
+    assert!(config.strict_ethics() && config.orchestrates());
+    assert_eq!(config.list("ethics.licences"), [""; 0]);
+    let told = warnings(&config);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(
+        told.iter()
+            .any(|text| text.contains("strict = false` is not for a workspace to say (only `true` is)"))
+    );
+    // A person can, and a workspace can take it back.
+    let loose = user(text);
+    let config = merge(std::slice::from_ref(&loose)).unwrap();
+    assert!(!config.strict_ethics() && !config.orchestrates());
+    assert_eq!(config.list("ethics.licences"), ["GPL-3.0-only"]);
+    assert!(merge(&[loose, project("[modes.ethical]\nstrict = true\n")]).unwrap().strict_ethics());
+}
+
+#[test]
+fn strictness_is_for_assessments_alone() {
+    let config = merge(&[user("[modes.review]\nstrict = false\n")]).unwrap();
+    assert_eq!(warnings(&config), ["config.toml: unknown key `modes.review.strict`"]);
+}
+
+#[test]
+fn before_modes_there_was_one_model() {
+    let text = "[modes]\nv2_enabled = false\n[llm.default]\nmodel = \"d\"\n[modes.review]\nmodel = \"r\"\nmodel_policy = \"best\"\n";
+    let config = merge(&[user(text)]).unwrap();
+    assert_eq!(config.mode("code").policy, ModelPolicy::LegacyDefault);
+    assert_eq!(config.mode("code").model.as_deref(), Some("d"));
+    assert_eq!(config.mode("review").model.as_deref(), Some("r"), "one that is named for a mode stays");
+}
+
+#[test]
+fn former_names_of_modes_are_told_or_refused() {
+    let config = merge(&[]).unwrap();
+    for (old, new) in [
+        ("code_generation", "code"),
+        ("code_review", "review"),
+        ("planning", "architect"),
+        ("ethics", "ethical"),
+    ] {
+        let told = config.former_mode(old).unwrap().unwrap();
+        assert!(told.starts_with(&format!("the mode `{old}` is `{new}` now")), "{told}");
+    }
+    assert_eq!(config.former_mode("code"), Ok(None));
+    assert_eq!(config.former_mode("default"), Ok(None));
+    let strict = merge(&[user("[compat]\nlegacy = \"error\"\n")]).unwrap();
+    assert_eq!(
+        strict.former_mode("planning").unwrap_err().to_string(),
+        "the mode `planning` is `architect` now, and config.toml says that former names are errors"
+    );
 }
 
 #[test]
@@ -105,8 +175,15 @@ fn values_that_do_not_fit_are_errors_that_say_what_fits() {
             "config.toml: `modes.code.model_policy` is \"any\", and must be one of auto, pinned",
         ),
         ("[modes]\nv2_enabled = \"yes\"", "must be true or false"),
-        ("[breaker]\nfailures = -1", "must be a whole number"),
-        ("[ethics]\nlicences = [1]", "must be a list of texts"),
+        ("[breaker]\nfailures = -1", "must be a whole number from 1 on"),
+        ("[breaker]\nfailures = 0", "must be a whole number from 1 on"),
+        ("[breaker]\ncool_down_seconds = 1.5", "must be a whole number"),
+        ("[ethics]\nlicences = [1]", "must be a list of SPDX identifiers"),
+        ("[ethics]\nlicences = [\"MIT OR GPL-3.0-only\"]", "must be a list of SPDX identifiers"),
+        ("[artifacts]\nlogs_dir = \"/var/log\"", "must be a folder below the workspace"),
+        ("[artifacts]\nlogs_dir = \"a/../../b\"", "must be a folder below the workspace"),
+        ("[artifacts]\nlogs_dir = \"\"", "must be a folder below the workspace"),
+        ("[artifacts]\nlogs_dir = \".git/logs\"", "must be a folder below the workspace"),
     ] {
         let error = merge(&[user(text)]).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
@@ -133,7 +210,10 @@ fn legacy_keys_warn_and_map() {
     let told = warnings(&config);
     assert_eq!(told.len(), 3, "once each: {told:?}");
     assert!(told[0].contains("`llm.code_generation.model` is `modes.code.model` now"), "{told:?}");
+}
 
+#[test]
+fn where_both_keys_are_the_new_one_wins_and_it_is_told() {
     let both =
         merge(&[user("[llm.code_review]\nmodel = \"old\"\n[modes.review]\nmodel = \"new\"\n")]).unwrap();
     assert_eq!(both.mode("review").model.as_deref(), Some("new"));
@@ -142,7 +222,24 @@ fn legacy_keys_warn_and_map() {
         "{:?}",
         warnings(&both)
     );
+    // In whichever layers they are.
+    let old = "[llm.code_review]\nmodel = \"old\"\n";
+    let new = "[modes.review]\nmodel = \"new\"\n";
+    for layers in [[user(old), project(new)], [user(new), project(old)]] {
+        let config = merge(&layers).unwrap();
+        assert_eq!(config.mode("review").model.as_deref(), Some("new"), "{layers:?}");
+        assert!(warnings(&config)[0].ends_with("and `modes.review.model` wins"), "{:?}", warnings(&config));
+    }
+    // A workspace cannot take a person's former key away with a key it may not use.
+    let layers = [
+        user("[llm.code_review]\nprovider = \"mine\"\n"),
+        project("[modes.review]\nprovider = \"theirs\"\n"),
+    ];
+    assert_eq!(merge(&layers).unwrap().mode("review").provider.as_deref(), Some("mine"));
+}
 
+#[test]
+fn legacy_keys_are_errors_where_compat_says_so() {
     let strict = merge(&[user("[compat]\nlegacy = \"error\"\n[llm.ethics]\nmodel = \"e\"\n")]).unwrap_err();
     assert_eq!(
         strict.to_string(),
@@ -160,7 +257,7 @@ fn the_default_model_is_for_those_who_ask_for_it() {
 }
 
 #[test]
-fn migrating_keeps_everything_else() {
+fn migrating_keeps_comments_order_and_everything_else() {
     let before = "# mine\n[llm.default] # stays\nmodel = \"d\"\n\n[ llm.code_generation ]  # moves\nmodel = 'm' # best\nprovider = \"p\"\n\n\
                   [other]\ntext = \"\"\"\n[llm.ethics]\n\"\"\"\n";
     let migrated = migrate(before);
@@ -174,6 +271,19 @@ fn migrating_keeps_everything_else() {
     assert!(taken.moved.is_empty() && taken.left[0].1.contains("is there already"), "{taken:?}");
 }
 
+#[test]
+fn every_key_has_its_place_in_the_schema() {
+    let schema = schema();
+    let modes = &schema["properties"]["modes"];
+    let (any, ethical) = (&modes["additionalProperties"], &modes["properties"]["ethical"]);
+    assert_eq!(ethical["properties"]["strict"]["default"], true);
+    assert_eq!(any["properties"]["strict"], serde_json::Value::Null);
+    for (name, own) in any["properties"].as_object().unwrap() {
+        assert_eq!(&ethical["properties"][name], own, "{name}");
+    }
+    assert_eq!(schema["properties"]["breaker"]["properties"]["failures"]["minimum"], 1);
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "(\\[?[a-z_.*\"'#=\\[\\] \n0-9]{0,12}\\]?\n?){0,12}") {
@@ -181,6 +291,17 @@ proptest! {
             let _ = merge(&[layer]);
         }
         let _ = migrate(&text);
+    }
+
+    #[test]
+    fn a_folder_that_is_taken_stays_below(text in "(/|\\.{1,2}/)?[a-z.~ ]{0,6}(/[a-zA-Z.\\\\]{0,5}){0,3}") {
+        let written = toml::Value::String(text.clone());
+        if let Ok(config) = merge(&[user(&format!("[artifacts]\nlogs_dir = {written}\n"))]) {
+            let taken = config.text("artifacts.logs_dir").unwrap();
+            prop_assert_eq!(&taken, &text);
+            let plain = |part| matches!(part, std::path::Component::Normal(_));
+            prop_assert!(std::path::Path::new(&taken).components().all(plain), "{taken}");
+        }
     }
 
     #[test]
@@ -198,8 +319,7 @@ proptest! {
         let mode = new.moved[0].1.strip_prefix("modes.").unwrap().to_owned();
         let old = merge(&[user(&text)]).unwrap();
         let now = merge(&[user(&new.text)]).unwrap();
-        prop_assert_eq!(old.mode(&mode).model, now.mode(&mode).model);
-        prop_assert_eq!(old.mode(&mode).provider, now.mode(&mode).provider);
+        prop_assert_eq!(old.mode(&mode), now.mode(&mode));
         prop_assert!(now.warnings.is_empty());
     }
 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
 
+use crate::allowed::is_allowed;
 use crate::change::FileChange;
 use crate::dependency::{self, Dependency, Ecosystem};
 use crate::finding::{CheckId, Finding};
@@ -48,7 +49,8 @@ pub(crate) fn dependencies(
         };
         for dependency in added {
             let line = line_of(files, &path, &dependency);
-            found.extend(judge(&dependency, project, licences).map(|finding| finding.at(&path, line)));
+            let judged = judge(&dependency, project, &input.allowed_licences, licences);
+            found.extend(judged.map(|finding| finding.at(&path, line)));
         }
     }
     Ok(found)
@@ -84,7 +86,12 @@ fn finding(rule: &str, severity: RiskLevel, what: impl Into<String>) -> Finding 
     Finding::new(CheckId::Dependencies, rule, severity, what)
 }
 
-fn judge(dependency: &Dependency, project: Option<Class>, licences: &dyn Licences) -> Option<Finding> {
+fn judge(
+    dependency: &Dependency,
+    project: Option<Class>,
+    allowed: &[String],
+    licences: &dyn Licences,
+) -> Option<Finding> {
     let declared = licences.licence(dependency).or_else(|| {
         let known = licence::known(dependency.ecosystem.name(), &dependency.name);
         known.filter(|_| !dependency.from_address).map(str::to_owned)
@@ -93,6 +100,9 @@ fn judge(dependency: &Dependency, project: Option<Class>, licences: &dyn Licence
         let what = format!("the licence of {dependency} could not be looked up");
         return Some(finding("licence-unknown", RiskLevel::Medium, what).unverified());
     };
+    if is_allowed(&declared, project, allowed) {
+        return None;
+    }
     let named: String = declared.lines().next().unwrap_or_default().chars().take(60).collect();
     let Some(class) = licence::class_of(&declared) else {
         let what = format!("the licence of {dependency}, `{named}`, is not one that is known");
@@ -137,6 +147,9 @@ pub(crate) fn texts(input: &Input, files: &[FileChange]) -> Result<Vec<Finding>,
             if let Some(value) = header.captures(&line.text).and_then(|hit| hit.name("value")) {
                 let value = value.as_str().trim();
                 declared = true;
+                if is_allowed(value, project, &input.allowed_licences) {
+                    continue;
+                }
                 push(licence::class_of(value), value, line.number);
             }
         }

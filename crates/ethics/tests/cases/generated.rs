@@ -1,7 +1,7 @@
 //! Tokens made by a generator: shapes of many providers, shapes nobody knows yet, and values that only look like them.
 
 use holon_core::artifact::ethics::CheckStatus;
-use holon_ethics::{NoLicences, assess, combine, render_markdown};
+use holon_ethics::{NoLicences, assess, combine};
 
 use crate::story::{Case, Random, expand};
 use crate::{LEAST_RECALL, MOST_FALSE, show};
@@ -118,7 +118,7 @@ fn generated_tokens_of_providers_are_found() {
                 continue;
             }
             let report = combine(&assessment, None, true);
-            let told = serde_json::to_string(&report).unwrap() + &render_markdown(&report);
+            let told = serde_json::to_string(&report).unwrap() + &report.to_markdown();
             let value = case.values().remove(0);
             assert!(!told.contains(&value), "{told}");
         }

@@ -8,7 +8,7 @@ mod generated;
 mod story;
 
 use holon_core::artifact::ethics::{CheckStatus, PrincipleImpact};
-use holon_ethics::{Assessment, Ethics, Gate, RiskLevel, assess, combine, gate, render_markdown};
+use holon_ethics::{Assessment, Ethics, Gate, RiskLevel, assess, combine, gate};
 use story::{Case, Cases};
 
 const LEAST_RECALL: f64 = 0.95;
@@ -115,7 +115,7 @@ fn no_report_shows_what_it_is_about() {
         load("planted-").iter().filter(|(group, _)| group == "secrets" || group == "personal-data")
     {
         let report = combine(&assess(&case.input(), case), None, true);
-        let told = serde_json::to_string(&report).unwrap() + &render_markdown(&report);
+        let told = serde_json::to_string(&report).unwrap() + &report.to_markdown();
         for value in case.values().iter().filter(|value| value.len() >= 6 && !value.contains("KEY")) {
             // What was not found cannot be hidden on purpose; it is a miss and counted as one.
             let found = report

@@ -10,8 +10,8 @@ use holon_store::AuditEntry;
 use holon_store::chain::{Checker, Head, Verified};
 use serde::Serialize;
 
-use super::Audit;
 use super::lines::{self, LONGEST};
+use super::{Audit, MISSING};
 use crate::error::FlowError;
 
 /// What a check of the log came to.
@@ -73,8 +73,14 @@ pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Resu
         if known.get(&number).is_some_and(|hashes| hashes.iter().any(|hash| *hash != entry.hash)) {
             return broken("it is not the entry that was written down elsewhere");
         }
+        let missing = entry.note.action == MISSING;
         if !checker.take(&entry) {
             break;
+        }
+        if missing {
+            return broken(
+                "what came here before it is missing, as was noticed when the log was gone on with",
+            );
         }
     }
     Ok(match checker.finish() {

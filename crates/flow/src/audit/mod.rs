@@ -17,7 +17,7 @@ use holon_host::{HostError, record};
 use holon_store::chain::{self, Head};
 use holon_store::{AuditEntry, AuditNote};
 use rustix::fs::FlockOperation;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
@@ -27,6 +27,8 @@ pub use lines::entries;
 
 /// How much of the end is read to find the last entry; entries are far smaller.
 const TAIL: u64 = 1 << 20;
+/// What is written down when the end of the log is not what it was; no log with such an entry is whole.
+const MISSING: &str = "entries_missing";
 
 /// The log of one state folder.
 #[derive(Debug, Clone)]
@@ -65,18 +67,19 @@ impl Audit {
         let mut file = opened.map_err(HostError::io("open", &self.log))?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive)
             .map_err(|e| HostError::io("lock", &self.log)(e.into()))?;
-        let last = self.last(&mut file)?;
-        let note = AuditNote {
-            at: record::now(),
-            actor: actor.to_owned(),
-            action: action.to_owned(),
-            thread: None,
-            turn: None,
-            detail,
-        };
-        let entry = chain::link(last.as_ref(), note);
+        let mut last = self.last(&mut file)?;
+        let mut text = String::new();
+        if let Some(gone) = self.gone(last.as_ref()) {
+            // Going on as if nothing had happened would hide it as soon as the head beside the log is replaced.
+            let detail = json!({ "there_were": gone.length, "head": gone.head });
+            let entry = chain::link(last.as_ref(), note("holon", MISSING, detail));
+            text.push_str(&lines::line(&entry));
+            last = Some(Head { seq: entry.seq, hash: entry.hash });
+        }
+        let entry = chain::link(last.as_ref(), note(actor, action, detail));
+        text.push_str(&lines::line(&entry));
         let failed = HostError::io("write", &self.log);
-        file.write_all(lines::line(&entry).as_bytes()).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
         if durable {
             file.sync_data().map_err(HostError::io("write", &self.log))?;
         }
@@ -117,9 +120,28 @@ impl Audit {
         serde_json::from_slice(&fs::read(&self.head).ok()?).ok()
     }
 
+    /// The head that was written down, when the log does not reach it any more or ends otherwise.
+    fn gone(&self, last: Option<&Head>) -> Option<AuditHead> {
+        let last = last?;
+        let other =
+            |head: &AuditHead| head.length > last.seq || (head.length == last.seq && head.head != last.hash);
+        self.written_down().filter(other)
+    }
+
     fn cut(&self, head: &AuditHead) -> FlowError {
         let message = format!("it is empty, and there were {} entries", head.length);
         FlowError::Audit { path: self.log.clone(), message }
+    }
+}
+
+fn note(actor: &str, action: &str, detail: Value) -> AuditNote {
+    AuditNote {
+        at: record::now(),
+        actor: actor.to_owned(),
+        action: action.to_owned(),
+        thread: None,
+        turn: None,
+        detail,
     }
 }
 

@@ -36,13 +36,15 @@ fn inv_13_flipping_any_byte_is_detected_and_located() {
     let good = fs::read(audit.path()).unwrap();
     let line_of = |at: usize| 1 + good[..at].iter().filter(|b| **b == b'\n').count() as u64;
     for at in 0..good.len() {
-        let mut bad = good.clone();
-        bad[at] ^= 1;
-        fs::write(audit.path(), &bad).unwrap();
-        let Verdict::Broken { at: found, .. } = verify(&audit, []).unwrap() else {
-            panic!("byte {at} ({:?}) was changed, and nobody noticed", good[at] as char);
-        };
-        assert_eq!(found, line_of(at), "byte {at}");
+        for bits in [0x01, 0x20, 0x80, 0xff] {
+            let mut bad = good.clone();
+            bad[at] ^= bits;
+            fs::write(audit.path(), &bad).unwrap();
+            let Verdict::Broken { at: found, .. } = verify(&audit, []).unwrap() else {
+                panic!("byte {at} ({:?}) was changed by {bits:#x}, and nobody noticed", good[at] as char);
+            };
+            assert_eq!(found, line_of(at), "byte {at}, changed by {bits:#x}");
+        }
     }
 }
 
@@ -60,6 +62,29 @@ fn inv_13_a_missing_end_is_detected_also_when_the_head_beside_it_is_gone() {
     fs::remove_file(audit.head_path()).unwrap();
     let broken = verify(&audit, [in_a_manifest]).unwrap();
     assert!(matches!(broken, Verdict::Broken { at: 5, .. }), "{broken:?}");
+}
+
+#[test]
+fn inv_13_a_missing_end_is_not_hidden_by_going_on() {
+    for (lines, forged) in [(3, false), (4, false), (5, true)] {
+        let (_folder, audit) = log(5);
+        let good = fs::read_to_string(audit.path()).unwrap();
+        let cut: String = good.split_inclusive('\n').take(lines.min(4)).collect();
+        fs::write(audit.path(), cut).unwrap();
+        if forged {
+            // An end of the same length, chained as it should be, that is not the one that was written.
+            let head = audit.written_down().unwrap();
+            fs::remove_file(audit.head_path()).unwrap();
+            audit.append("holon", "forged", json!({}), false).unwrap();
+            fs::write(audit.head_path(), serde_json::to_vec(&head).unwrap()).unwrap();
+        }
+        audit.append("holon", "later", json!({}), false).unwrap();
+        audit.append("holon", "and later", json!({}), false).unwrap();
+        let Verdict::Broken { at, .. } = verify(&audit, []).unwrap() else {
+            panic!("{lines}: nobody noticed")
+        };
+        assert_eq!(at, lines as u64 + 1, "where what is missing would be");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Breaker {
     /// Decides about the next start. A trial takes the place of the opening, so that nobody else gets one meanwhile.
     pub fn admit(&mut self, now_ms: u64, rule: Rule) -> Admission {
         let Some(opened) = self.opened_at_ms else { return Admission::Go };
-        let until_ms = opened.saturating_add(rule.cool_down.as_millis() as u64);
+        let until_ms = opened.saturating_add(u64::try_from(rule.cool_down.as_millis()).unwrap_or(u64::MAX));
         // A clock that was set back must not keep it open for ever.
         if now_ms >= until_ms || opened > now_ms {
             self.opened_at_ms = Some(now_ms);

@@ -1,53 +1,54 @@
-//! What a request leaves for people and programs: JSON lines and its result, below the state folder.
+//! What a request leaves for people and programs: JSON lines and its result.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use holon_core::mode_run::{Envelope, ModeResult};
+use holon_core::manifest::Manifest;
+use holon_core::mode_run::{Decision, Envelope, ModeResult};
 use holon_core::redact::Redactor;
-use holon_host::HostError;
 use holon_host::record::now;
 use holon_host::store::write_atomic;
+use holon_telemetry::Observer;
 use serde_json::{Value, json};
 
-use super::breaker::private_folder;
-
-/// The log of one request, at `logs/<mode>/<task_id>/<request_id>/`.
+/// The log of one request, at `<mode>/<task_id>/<request_id>/` where logs go.
 pub(super) struct RequestLog {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     file: Option<File>,
     fields: Value,
     redactor: Redactor,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl RequestLog {
-    /// Begins the log. Nothing may fail because of it, so what cannot be written is left out.
-    pub(super) fn begin(
-        state: &Path,
+    /// The log of a new request. Nothing may fail because of it, so what cannot be written is left out.
+    pub(super) fn new(
+        folder: Option<PathBuf>,
         envelope: &Envelope,
         intent: &str,
         secrets: &[(String, String)],
     ) -> Self {
-        let folder = state
-            .join("logs")
-            .join(&envelope.mode)
-            .join(envelope.task_id.as_str())
-            .join(envelope.request_id.as_str());
-        let file = private_folder(&folder)
-            .and_then(|()| {
-                let path = folder.join("log.jsonl");
-                let opened = File::options().create(true).append(true).open(&path);
-                opened.map_err(HostError::io("create", &path))
-            })
-            .ok();
+        let file = folder.as_deref().and_then(open);
         let fields = json!({
             "mode": envelope.mode, "request_id": envelope.request_id, "task_id": envelope.task_id, "intent": intent,
         });
         let redactor = Redactor::new(secrets.iter().map(|(name, value)| (name, value)));
-        let mut log = Self { folder, file, fields, redactor };
-        log.line("begun", json!({ "envelope": envelope }));
-        log
+        Self { folder, file, fields, redactor, observer: None }
+    }
+
+    /// Tells every line to somebody else, too.
+    pub(super) fn heard_by(self, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// The first line.
+    pub(super) fn begin(mut self, envelope: &Envelope) -> Self {
+        self.line("begun", json!({ "envelope": envelope }));
+        self
     }
 
     /// One line, with the fields every line has.
@@ -58,33 +59,65 @@ impl RequestLog {
                 line.extend(part.clone());
             }
         }
+        let line = self.redactor.redact_str(&line.to_string());
         if let Some(file) = &mut self.file {
-            let _ = file.write_all(format!("{}\n", self.redactor.redact_str(&line.to_string())).as_bytes());
+            let _ = file.write_all(format!("{line}\n").as_bytes());
+        }
+        if let Some(observer) = &self.observer {
+            observer.logged(&line);
         }
     }
 
     /// The log of a request that has ended, to add to it.
-    pub(super) fn reopen(state: &Path, mode: &str, task: &str, request: &str) -> Self {
-        let folder = state.join("logs").join(mode).join(task).join(request);
-        let file = File::options().append(true).open(folder.join("log.jsonl")).ok();
+    pub(super) fn reopen(folder: Option<PathBuf>, mode: &str, task: &str, request: &str) -> Self {
+        let file = folder.as_deref().and_then(open);
         let fields = json!({ "mode": mode, "request_id": request, "task_id": task, "intent": mode });
-        Self { folder, file, fields, redactor: Redactor::default() }
+        Self { folder, file, fields, redactor: Redactor::default(), observer: None }
+    }
+
+    /// The end of a request that was refused before anything started.
+    pub(super) fn refused(&mut self, error: &str, duration_ms: u64) {
+        let decision = Decision::Escalate { reason: error.to_owned() };
+        self.line(
+            "refused",
+            json!({
+                "provider": null, "model": null, "success": false, "error": error,
+                "timings": { "duration_ms": duration_ms }, "child_tasks": [], "decision": decision,
+            }),
+        );
     }
 
     /// The end: the result as a file of its own, and one line that says it in short.
-    pub(super) fn end(&mut self, result: &ModeResult, model: Option<(&str, &str)>) {
+    pub(super) fn end(&mut self, manifest: &Manifest, result: &ModeResult) {
         for log in &result.logs {
             self.line(&log.step, json!({ "detail": log.detail }));
         }
-        let (provider, model) = model.unzip();
+        let model = manifest.metadata.model.as_ref();
+        let phases: BTreeMap<_, _> =
+            manifest.phases.iter().map(|(phase, timing)| (phase.name(), timing.duration_ms)).collect();
+        // The plan of an orchestration is over before its children begin; a line of its own tells of them.
+        let children = if manifest.mode == "orchestrate" { Value::Null } else { json!([]) };
         self.line(
             "ended",
             json!({
-                "provider": provider, "model": model, "success": result.success, "outcome": result.outcome,
-                "timings": { "duration_ms": result.metrics.duration_ms }, "decision": result.decision,
+                "provider": model.map(|model| &model.provider), "model": model.map(|model| &model.id),
+                "run_id": manifest.run_id, "attempt": result.metrics.attempt,
+                "success": result.success, "outcome": result.outcome,
+                "timings": {
+                    "started_at": manifest.started_at, "duration_ms": result.metrics.duration_ms, "phases_ms": phases,
+                },
+                "usage": result.metrics.usage, "child_tasks": children, "decision": result.decision,
             }),
         );
         let text = serde_json::to_string_pretty(result).unwrap_or_default();
-        let _ = write_atomic(&self.folder.join("result.json"), self.redactor.redact_str(&text).as_bytes());
+        if let Some(folder) = &self.folder {
+            let _ = write_atomic(&folder.join("result.json"), self.redactor.redact_str(&text).as_bytes());
+        }
     }
+}
+
+/// The file of a log; never through a link.
+fn open(folder: &Path) -> Option<File> {
+    let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).ok()?;
+    File::options().create(true).append(true).custom_flags(no_link).open(folder.join("log.jsonl")).ok()
 }

@@ -3,14 +3,14 @@
 
 mod breaker;
 mod contract;
-mod counters;
 mod ids;
 mod log;
 mod parent;
 mod runner;
+mod settings;
+mod watched;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use holon_core::event::Sink;
 use holon_core::ids::{RequestId, TaskId};
@@ -25,20 +25,22 @@ use serde_json::json;
 use crate::audit::Audit;
 use crate::error::FlowError;
 use log::RequestLog;
+use watched::{About, Tracing, Watched};
 
 pub(crate) use breaker::private_folder;
 pub use breaker::{Admission, Breaker, Rule};
-pub use counters::Counters;
 pub use ids::{new_request, new_task};
 pub use parent::Parent;
 pub use runner::{Capabilities, ModeContext, ModeRunner, Walled, runner};
+pub use settings::{Logs, Settings};
 
 /// Routes work to modes; one per process is enough, and it can be shared between threads.
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
     places: Places,
-    rule: Rule,
-    counters: Arc<Counters>,
+    /// What holds for all calls; without, each is looked up for its own workspace.
+    settings: Option<Settings>,
+    tracing: Tracing,
     audit: Audit,
 }
 
@@ -85,12 +87,28 @@ impl Dispatcher {
     /// Keeps logs, breakers and the audit log in the state folder of `places`.
     pub fn new(places: Places) -> Self {
         let audit = Audit::of(&places.state);
-        Self { places, rule: Rule::default(), counters: Arc::default(), audit }
+        Self { places, settings: None, tracing: Tracing::new(), audit }
     }
 
-    /// The four numbers about modes.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    /// The same with settings for all calls, whose workspaces may be copies of the one these were read for.
+    pub fn within(self, settings: Settings) -> Self {
+        Self { settings: Some(settings), ..self }
+    }
+
+    /// A folder for reports of modes, made where it is not there.
+    pub(crate) fn reports(&self, parts: &[&str]) -> Result<PathBuf, FlowError> {
+        let logs = self.settings.as_ref().map(|settings| settings.logs.clone()).unwrap_or_default();
+        Ok(logs.folder(&self.places.state, parts)?)
+    }
+
+    /// What is dispatched from here on is part of one whole, such as a flow.
+    pub(crate) fn begin_whole(&self, host: &Host) {
+        self.tracing.begin_whole(host);
+    }
+
+    /// The whole is over.
+    pub(crate) fn end_whole(&self, finished: &Finished, decision: Option<&Decision>) {
+        self.tracing.end_whole(&finished.manifest, decision);
     }
 
     /// The audit log.
@@ -106,12 +124,16 @@ impl Dispatcher {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Dispatched, FlowError> {
-        let profile = self.profile(&call, host)?;
+        let (profile, workspace) = self.profile(&call, host)?;
+        let settings = match &self.settings {
+            Some(settings) => settings.clone(),
+            None => Settings::read(&self.places, &workspace, &*host.env)?,
+        };
         let Call { mut request, task, attempt, parent, resume } = call;
         if let Some(parent) = &parent {
             parent.check(&profile.name)?;
         }
-        self.admit(&task)?;
+        self.admit(&task, settings.breaker)?;
         let permissions = parent::permissions(&profile, parent.as_ref());
         if parent.is_some() {
             request = parent::handed_down(request, &profile, &permissions);
@@ -122,21 +144,33 @@ impl Dispatcher {
             "attempt": attempt, "asked_by": parent.as_ref().map(|parent| &parent.mode),
         });
         request.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
-        self.counters.started(&envelope.mode, attempt);
-        let mut log = RequestLog::begin(&self.places.state, &envelope, &profile.model.intent, &host.secrets);
+        let mut watched = Watched::begin(&self.tracing, host, &envelope.mode, attempt);
+        let mut log = {
+            let parts = [envelope.mode.as_str(), envelope.task_id.as_str(), envelope.request_id.as_str()];
+            let folder = settings.logs.folder(&self.places.state, &parts);
+            let log = RequestLog::new(folder.ok(), &envelope, &profile.model.intent, &host.secrets);
+            log.heard_by(watched.observer()).begin(&envelope)
+        };
+        let intent = profile.model.intent.as_str();
+        let asked_by = parent.as_ref().map(|parent| parent.mode.as_str());
+        let about = About { envelope: &envelope, intent, attempt, asked_by };
         let runner = runner(&envelope.mode);
-        let context = ModeContext { envelope: &envelope, request: &request, resume, host, sink, cancel };
+        let mut listening = watched.listening(sink);
+        let (envelope, sink) = (&envelope, &mut listening);
+        let context = ModeContext { envelope, request: &request, resume, host, sink, cancel };
         let finished = match runner.run(context) {
             Ok(finished) => finished,
             Err(error) => {
-                log.line("refused", json!({ "error": error.to_string() }));
-                self.counters.ended(&envelope.mode, false, 0);
+                log.refused(&error.to_string(), watched.elapsed_ms());
+                watched.refused(&about, error.kind());
                 return Err(error.into());
             }
         };
         let result = contract::result(&finished, &runner.capabilities(), request.allow_writes, attempt);
-        self.take_note(&envelope, &finished, &result, &mut log)?;
-        Ok(Dispatched { finished, result, request_id: envelope.request_id })
+        let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker);
+        watched.ended(&about, &finished.manifest, result.outcome, &result.decision);
+        noted?;
+        Ok(Dispatched { finished, result, request_id: envelope.request_id.clone() })
     }
 
     /// Adds to the log of an orchestration what became of its children.
@@ -147,13 +181,19 @@ impl Dispatcher {
         children: serde_json::Value,
         decision: &Decision,
     ) {
-        let mut log = RequestLog::reopen(&self.places.state, "orchestrate", task.as_str(), request);
+        // Planning that was refused has no log.
+        if request.is_empty() {
+            return;
+        }
+        let folder = self.reports(&["orchestrate", task.as_str(), request]).ok();
+        let log = RequestLog::reopen(folder, "orchestrate", task.as_str(), request);
+        let mut log = log.heard_by(self.tracing.observer());
         log.line("children", json!({ "child_tasks": children, "decision": decision }));
     }
 
     /// Whether the task may start now.
-    fn admit(&self, task: &TaskId) -> Result<(), FlowError> {
-        let breakers = breaker::Breakers::new(&self.places.state, self.rule);
+    fn admit(&self, task: &TaskId, rule: Rule) -> Result<(), FlowError> {
+        let breakers = breaker::Breakers::new(&self.places.state, rule);
         match breakers.refuses(task, ids::now_ms())? {
             None => Ok(()),
             Some((failures, until_ms)) => {
@@ -169,15 +209,14 @@ impl Dispatcher {
         finished: &Finished,
         result: &ModeResult,
         log: &mut RequestLog,
+        rule: Rule,
     ) -> Result<(), FlowError> {
         let manifest = &finished.manifest;
         let failed = result.outcome == Outcome::Failure;
-        self.counters.ended(&envelope.mode, !failed, manifest.duration_ms);
-        let model = manifest.metadata.model.as_ref();
-        log.end(result, model.map(|model| (model.provider.as_str(), model.id.as_str())));
+        log.end(manifest, result);
         // Being stopped says nothing about the work.
         if manifest.status != Status::Cancelled {
-            let breakers = breaker::Breakers::new(&self.places.state, self.rule);
+            let breakers = breaker::Breakers::new(&self.places.state, rule);
             breakers.record(&envelope.task_id, !failed, ids::now_ms())?;
         }
         let detail = json!({
@@ -188,16 +227,18 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The mode of a request. What a person asks for is looked at as a whole first: a wrong request starts nothing, and
-    /// leaves no trace.
-    fn profile(&self, call: &Call<'_>, host: &Host) -> Result<Profile, FlowError> {
+    /// The mode of a request and the folder it works on. What a person asks for is looked at as a whole first: a wrong
+    /// request starts nothing, and leaves no trace.
+    fn profile(&self, call: &Call<'_>, host: &Host) -> Result<(Profile, PathBuf), FlowError> {
         let request = &call.request;
         if call.parent.is_none() && call.resume.is_none() {
-            return Ok(host.plan(request)?.profile);
+            let plan = host.plan(request)?;
+            return Ok((plan.profile, plan.workspace));
         }
         let catalog = modes::catalog(&self.places, request.workspace.as_deref())?;
         let name = request.mode.as_deref().unwrap_or("execute");
-        Ok(catalog.resolve(name).map_err(holon_host::HostError::from)?)
+        let profile = catalog.resolve(name).map_err(holon_host::HostError::from)?;
+        Ok((profile, request.workspace.clone().unwrap_or_else(|| PathBuf::from("."))))
     }
 }
 

@@ -64,7 +64,7 @@ impl ModeRunner for Walled {
         let ModeContext { request, resume, host, sink, cancel, .. } = context;
         match resume {
             None => host.run(request, sink, cancel),
-            Some((folder, message)) => host.resume(folder, message, sink, cancel),
+            Some((folder, message)) => host.resume(folder, message, request.audit.clone(), sink, cancel),
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dispatcher_selects_the_runner_of_the_mode_and_it_fits_the_profile() {
+    fn matrix_dispatcher_routing() {
         let catalog = Catalog::builtin().unwrap();
         for expected in &SIX {
             let found = runner(expected.name());

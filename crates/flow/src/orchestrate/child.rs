@@ -8,6 +8,8 @@ use holon_core::mode::Catalog;
 use holon_host::store::write_atomic;
 use holon_host::{HostError, RunRequest};
 
+use super::checking::FAILED_CHECKS;
+use super::graph::CHECK;
 use super::state::{Attempt, AttemptEnd, Node, Phase, Purpose, State};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
@@ -74,6 +76,10 @@ pub(super) fn child(
     }
     match purpose {
         Purpose::Task => {}
+        Purpose::Fix if now.task.mode == CHECK => {
+            let path = folder.join("made").join(FAILED_CHECKS);
+            put(FAILED_CHECKS.into(), &fs::read(&path).map_err(HostError::io("read", &path))?)?;
+        }
         Purpose::Fix => put("findings.json".into(), &own(now, Purpose::Task, "review.json", folder)?)?,
         Purpose::Conflict => put("theirs.patch".into(), &own(now, Purpose::Task, "diff.patch", folder)?)?,
     }
@@ -137,6 +143,11 @@ fn goal(whole: &str, node: &Node, purpose: Purpose, files: &[PathBuf]) -> String
     let mut parts = Vec::new();
     match purpose {
         Purpose::Task => parts.push(task.goal.trim_end().to_owned()),
+        Purpose::Fix if task.mode == CHECK => parts.push(format!(
+            "Several changes were joined, and together they do not pass what each may pass alone. Mend the workspace, which \
+             already holds them, until these checks pass, and change nothing else; do not weaken or remove what is \
+             checked. What fails and what it printed is in `/holon/input/context/{FAILED_CHECKS}`."
+        )),
         Purpose::Fix => parts.push(format!(
             "A review does not let the change in. Mend what `/holon/input/context/findings.json` names, the most severe \
              first, and nothing else. The workspace already holds the change. The review was about this: {}",
@@ -172,6 +183,14 @@ fn goal(whole: &str, node: &Node, purpose: Purpose, files: &[PathBuf]) -> String
         parts.push(format!("In `/holon/input/context` you find: {}.", names.join(", ")));
     }
     parts.join("\n\n")
+}
+
+/// The request whose checks are run on the joined changes.
+pub(super) fn checks(nursery: &Nursery<'_>, workspace: &Path) -> Result<RunRequest, FlowError> {
+    let goal = "Check all changes together".to_owned();
+    let request = nursery.made("execute".into(), "checks".into(), goal, workspace, &[])?.request;
+    // Nobody thinks here.
+    Ok(RunRequest { replay: None, record: None, ..request })
 }
 
 /// The request for the plan itself.

@@ -12,7 +12,7 @@ use holon_host::store::write_atomic;
 use holon_host::{Finished, HostError};
 
 use super::child::{self, Child};
-use super::conscience::Subject;
+use super::conscience::{self, Subject};
 use super::drive::Drive;
 use super::joining::paths;
 use super::merge;
@@ -87,7 +87,7 @@ impl Drive<'_, '_> {
     }
 
     /// Notes the name of a child's run, so that it is found after a kill, and passes the event on.
-    fn heard(&mut self, state: &mut State, node: usize, event: &RunEvent, base: &Path) {
+    pub(super) fn heard(&mut self, state: &mut State, node: usize, event: &RunEvent, base: &Path) {
         if matches!(event.body, Body::RunStarted { .. })
             && let Some(attempt) = state.nodes[node].attempts.last_mut()
         {
@@ -116,19 +116,14 @@ impl Drive<'_, '_> {
                 if let Some(last) = state.nodes[node].attempts.last_mut() {
                     *last = attempt;
                 }
+                apply(state, Event::Ended { node, end: Box::new(end.clone()) });
+                // Whoever is told can rely on it.
+                self.held.save(state)?;
                 self.tell_end(state, node, &end);
-                apply(state, Event::Ended { node, end: Box::new(end) });
             }
             Err(error) => {
                 let (kind, reason) = (error.kind().to_owned(), error.to_string());
-                self.journal
-                    .emit(Body::Warning { message: format!("{}: {reason}", state.nodes[node].task.id) });
-                self.journal.emit(Body::StepFinished {
-                    step: state.nodes[node].task.id.clone(),
-                    step_run: None,
-                    outcome: Outcome::Failure,
-                    duration_ms: 0,
-                });
+                self.tell_refused(state, node, &reason);
                 apply(state, Event::Refused { node, kind, reason });
             }
         }
@@ -170,7 +165,9 @@ impl Drive<'_, '_> {
         let (patch, paths) = (self.changes(state)?.patch, paths(state));
         let after = self.trunk.base(&state.merges)?;
         let good = finished.manifest.outcome == Outcome::Success;
-        let report = fs::read(finished.folder.join("output/ethics.json")).ok().filter(|_| good);
+        // A run that failed approves nothing; a refusal stands all the same.
+        let report = fs::read(finished.folder.join("output/ethics.json")).ok();
+        let report = report.filter(|bytes| good || conscience::refuses(bytes));
         let subject = Subject {
             goal_id: state.id.as_str(),
             request_id: request,
@@ -183,7 +180,7 @@ impl Drive<'_, '_> {
         };
         let judgement = self.conscience.judge(&subject);
         let task = &state.nodes[node].task.id;
-        let logs = self.places.state.join("logs/ethics").join(self.task(state, task).as_str());
+        let logs = self.dispatcher.reports(&["ethics", self.task(state, task).as_str()])?;
         for folder in [self.held.own("made"), logs] {
             private_folder(&folder)?;
             write_atomic(&folder.join("ethics.json"), &self.journal.redact_bytes(&judgement.json))?;
@@ -207,6 +204,14 @@ impl Drive<'_, '_> {
             after: base,
             report: None,
         })
+    }
+
+    /// A run that could not be started.
+    pub(super) fn tell_refused(&mut self, state: &State, node: usize, reason: &str) {
+        let step = state.nodes[node].task.id.clone();
+        self.journal.emit(Body::Warning { message: format!("{step}: {reason}") });
+        let (outcome, duration_ms) = (Outcome::Failure, 0);
+        self.journal.emit(Body::StepFinished { step, step_run: None, outcome, duration_ms });
     }
 
     pub(super) fn tell_end(&mut self, state: &State, node: usize, end: &AttemptEnd) {

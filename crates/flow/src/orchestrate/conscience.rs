@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holon_core::config::Config;
 use holon_core::mode_run::Decision;
 use holon_ethics::caches::Caches;
 use holon_ethics::{Assessment, ChangedFile, Gate, Input, assess, combine, gate, prompt, read_model_report};
@@ -60,11 +61,18 @@ pub struct Judgement {
 pub struct Conscience {
     /// Whether a model's report is required; without, the host's checks decide alone when it is missing.
     pub strict: bool,
+    /// Licences, as SPDX identifiers, that are fine besides those that fit the project's.
+    pub licences: Vec<String>,
     /// The user's home, where package caches are.
     pub home: Option<PathBuf>,
 }
 
 impl Conscience {
+    /// As the configuration says.
+    pub fn configured(config: &Config, home: Option<PathBuf>) -> Self {
+        Self { strict: config.strict_ethics(), licences: config.list("ethics.licences"), home }
+    }
+
     /// What the model that assesses is told: what the checks found, and the project's own guidelines.
     pub(super) fn brief(&self, subject: &Subject<'_>) -> String {
         let guidelines = guidelines(subject.before);
@@ -81,7 +89,7 @@ impl Conscience {
         };
         let mut json = serde_json::to_vec_pretty(&report).unwrap_or_default();
         json.push(b'\n');
-        Judgement { decision, json, markdown: holon_ethics::render_markdown(&report) }
+        Judgement { decision, json, markdown: report.to_markdown() }
     }
 
     fn assess(&self, subject: &Subject<'_>) -> Assessment {
@@ -101,11 +109,17 @@ impl Conscience {
             project_licence: holon_ethics::project_licence(
                 known.iter().map(|(name, text)| (*name, text.as_str())),
             ),
+            allowed_licences: self.licences.clone(),
             history: None,
         };
         let home = self.home.as_deref().unwrap_or(Path::new("/nonexistent"));
         assess(&input, &Caches::usual(subject.after, home))
     }
+}
+
+/// Whether a model's report says no.
+pub(super) fn refuses(report: &[u8]) -> bool {
+    read_model_report(report).is_ok_and(|report| report.blocks())
 }
 
 /// The project's own guidelines, as a list of things to go by.
@@ -145,7 +159,7 @@ mod tests {
 
     fn judge(patch: &str, report: Option<&str>) -> Decision {
         let folder = tempfile::tempdir().unwrap();
-        let conscience = Conscience { strict: true, home: None };
+        let conscience = Conscience { strict: true, licences: Vec::new(), home: None };
         let subject = Subject {
             goal_id: "g",
             request_id: "r",

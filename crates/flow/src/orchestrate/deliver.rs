@@ -15,6 +15,7 @@ use holon_host::{Finished, HostError};
 use serde_json::json;
 
 use super::folder::Held;
+use super::graph::CHECK;
 use super::state::{Attempt, Ended, Node, State};
 use super::trunk::Trunk;
 use super::{child, joining, merge, report, resume_hint};
@@ -210,7 +211,8 @@ fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorI
     match ended {
         Ended::Complete => (Status::Completed, Outcome::Success, None),
         Ended::Failed { task, kind, .. } => {
-            let last = state.node(task).and_then(|node| node.attempts.last()).and_then(|a| a.end.as_ref());
+            let runs = state.node(task).map_or(&state.planning, |node| &node.attempts);
+            let last = runs.last().and_then(|attempt| attempt.end.as_ref());
             let status = last.map_or(Status::Failed, |end| end.status);
             (status, Outcome::Failure, error(kind, format!("mend the cause, then: {resume}")))
         }
@@ -318,6 +320,11 @@ fn describe(manifest: &mut Manifest, state: &State, folder: &Path) {
         manifest.metadata.sandbox = child.metadata.sandbox;
         manifest.metadata.adapter = child.metadata.adapter;
         manifest.metadata.model = child.metadata.model.or(manifest.metadata.model.take());
+        if attempt.mode == CHECK {
+            // The last one is about everything.
+            manifest.metadata.verification = child.metadata.verification;
+            continue;
+        }
         if attempt.mode == "execute" {
             manifest.metadata.snapshot = child.metadata.snapshot;
         }

@@ -17,7 +17,7 @@ use super::child::{self, Nursery};
 use super::children::{attempt, plain_end, relative};
 use super::conscience::Conscience;
 use super::folder::Held;
-use super::graph;
+use super::graph::{self, CHECK};
 use super::planner::{Action, Event, apply, next};
 use super::report;
 use super::state::{AttemptEnd, Ended, Phase, Planned, Purpose, State};
@@ -61,6 +61,7 @@ impl Drive<'_, '_> {
                 Action::Plan => self.plan(state)?,
                 Action::Begin(starts) => self.begin(state, &starts)?,
                 Action::Merge { node } => self.join(state, node)?,
+                Action::Check { node } => self.check(state, node)?,
             }
         }
         self.save(state)
@@ -104,6 +105,10 @@ impl Drive<'_, '_> {
 
     fn ended_after_all(&mut self, state: &State, number: usize) -> Result<Option<AttemptEnd>, FlowError> {
         let Some(attempt) = state.nodes[number].attempts.last() else { return Ok(None) };
+        if attempt.mode == CHECK {
+            // Costs nothing, and what it was about is there again.
+            return Ok(None);
+        }
         let Some(at) = &attempt.folder else { return Ok(None) };
         let folder = RunFolder::open(self.held.own(at));
         let Some(manifest) = folder.manifest().filter(|_| folder.record().is_ok_and(|r| r.finished)) else {
@@ -200,7 +205,7 @@ impl Drive<'_, '_> {
         self.tell_plan(state);
     }
 
-    fn tell_plan(&mut self, state: &State) {
+    pub(super) fn tell_plan(&mut self, state: &State) {
         let tasks = state.nodes.iter().map(|node| PlannedTask {
             id: node.task.id.clone(),
             mode: node.task.mode.clone(),

@@ -6,6 +6,9 @@ use holon_core::artifact::orchestration::{Graph, Task, task_mode};
 
 use super::state::{Node, Phase};
 
+/// The mode, in the graph, of what the host does itself: its checks on all changes together.
+pub const CHECK: &str = "check";
+
 /// The usual order: architect, code, review, ethical.
 pub fn usual(goal: &str) -> Graph {
     let task = |id: &str, mode: &str, what: String, done: &str, on: &[&str]| Task {
@@ -68,17 +71,16 @@ fn fresh(task: Task) -> Node {
 
 /// Makes sure that an assessment comes after everything else; also a review alone can lead to a change.
 pub(super) fn ensure_assessed(nodes: &mut Vec<Node>) {
-    let tasks: Vec<Task> = nodes.iter().map(|node| node.task.clone()).collect();
+    // The host's checks come before any assessment by themselves.
+    let tasks: Vec<Task> =
+        nodes.iter().filter(|node| node.task.mode != CHECK).map(|node| node.task.clone()).collect();
     let ahead =
         |node: &Node| node.phase != Phase::Done && node.task.mode == "ethical" && is_last(&tasks, &node.task);
     if nodes.iter().any(ahead) {
         return;
     }
     let all: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
-    let mut id = "ethical".to_owned();
-    while all.contains(&id) {
-        id.push_str("-gate");
-    }
+    let id = free_name(nodes, "ethical", "-gate");
     nodes.push(fresh(Task {
         id,
         mode: "ethical".into(),
@@ -86,6 +88,39 @@ pub(super) fn ensure_assessed(nodes: &mut Vec<Node>) {
         acceptance: vec!["The risk is low or medium, and why".into()],
         depends_on: all,
     }));
+}
+
+/// Makes sure that all changes together are checked: after every task that can make one, and again after every change
+/// that is joined later.
+pub(super) fn ensure_checked(nodes: &mut Vec<Node>, commands: &[String]) {
+    if let Some(node) = nodes.iter_mut().find(|node| node.task.mode == CHECK) {
+        if node.phase == Phase::Done {
+            node.phase = Phase::Waiting;
+        }
+        return;
+    }
+    if commands.is_empty() {
+        return;
+    }
+    let id = free_name(nodes, "checks", "-joined");
+    let writes = |node: &&Node| matches!(node.task.mode.as_str(), "execute" | "architect");
+    let depends_on = nodes.iter().filter(writes).map(|node| node.task.id.clone()).collect();
+    nodes.push(fresh(Task {
+        id,
+        mode: CHECK.into(),
+        goal: "All changes together pass the checks".into(),
+        acceptance: commands.iter().map(|command| format!("`{command}` succeeds")).collect(),
+        depends_on,
+    }));
+}
+
+/// A name that no task has.
+fn free_name(nodes: &[Node], name: &str, more: &str) -> String {
+    let mut id = name.to_owned();
+    while nodes.iter().any(|node| node.task.id == id) {
+        id.push_str(more);
+    }
+    id
 }
 
 /// Whether a task comes after all others.
@@ -132,5 +167,32 @@ mod tests {
         let early = vec![task("ethical", "ethics", &[]), task("b", "code", &["ethical"])];
         assert_eq!(ids(early), ["ethical", "b", "ethical-gate"]);
         assert_eq!(ids(vec![task("a", "code", &[]), task("e", "ethical", &["a"])]), ["a", "e"]);
+    }
+
+    #[test]
+    fn checks_come_after_everything_that_writes_and_need_no_second_assessment() {
+        let task = |id: &str, mode: &str, on: &[&str]| Task {
+            id: id.into(),
+            mode: mode.into(),
+            goal: "x".into(),
+            acceptance: vec!["y".into()],
+            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        let tasks = vec![task("checks", "code", &[]), task("r", "review", &[]), task("b", "architect", &[])];
+        let mut all = nodes(Graph { tasks });
+        ensure_checked(&mut all, &[]);
+        assert_eq!(all.len(), 4, "without commands there is nothing to check");
+        ensure_checked(&mut all, &["make test".into()]);
+        ensure_assessed(&mut all);
+        let ids: Vec<&str> = all.iter().map(|node| node.task.id.as_str()).collect();
+        assert_eq!(ids, ["checks", "r", "b", "ethical", "checks-joined"]);
+        assert_eq!(all[4].task.depends_on, ["checks", "b"]);
+        all[4].phase = Phase::Done;
+        ensure_checked(&mut all, &["make test".into()]);
+        assert_eq!(
+            (all.len(), &all[4].phase),
+            (5, &Phase::Waiting),
+            "what was joined later is checked again"
+        );
     }
 }

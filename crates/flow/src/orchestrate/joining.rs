@@ -54,6 +54,7 @@ impl Drive<'_, '_> {
                 let paths = touched.iter().map(|entry| entry.path.to_string_lossy().into_owned()).collect();
                 let merge = Merge { task, how, file, sha256: sha256(&patch), paths };
                 apply(state, Event::Merged { node, merge: Some(merge) });
+                self.ensure_checked(state)?;
             }
             Joining::Conflict(paths) => {
                 let message = format!("{task}: its changes meet others in {}", paths.join(", "));

@@ -1,13 +1,12 @@
 //! Joining a change with those before it: as it is where it fits, merged by git where others changed the same files.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_git::objects::{Importer, TreeDiff};
-use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Scratch, Touched, apply};
+use holon_git::merge::{Clash, add_present, into_current};
+use holon_git::objects::TreeDiff;
+use holon_git::{Digest, Error, Git, ObjectFormat, Scratch, Touched, apply};
 
 /// A change, with everything needed to join it.
 pub(super) struct Change<'a> {
@@ -78,34 +77,14 @@ pub(super) fn join(
     scratch.import(git, |to| {
         // The base gives git the content that the patch names by its ids.
         to.tree("base")?;
-        add(to, change.base, &paths)?;
+        add_present(to, change.base, paths.iter().map(PathBuf::as_path))?;
         to.tree("current")?;
-        add(to, trunk, &paths)
+        add_present(to, trunk, paths.iter().map(PathBuf::as_path))
     })?;
-    let call = |args: &[&str]| git.call(args).git_dir(scratch.path()).dir(scratch.path());
-    call(&["read-tree", "refs/heads/current"]).output()?;
-    let merged = call(&["apply", "--3way", "--cached", "--whitespace=nowarn", "-p1", "-"])
-        .run(|stdin| stdin.write_all(change.patch))?;
-    let unmerged = call(&["ls-files", "--unmerged", "-z"]).output()?;
-    if merged.exit != Some(0) || !unmerged.is_empty() {
-        return Ok(Joining::Conflict(where_they_meet(&unmerged, &paths)));
-    }
-    let args = [
-        "diff-index",
-        "--cached",
-        "-p",
-        "--binary",
-        "--full-index",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--no-renames",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        "refs/heads/current",
-        "--",
-    ];
-    let patch = call(&args).output()?;
+    let patch = match into_current(git, &scratch, change.patch)? {
+        Ok(patch) => patch,
+        Err(clash) => return Ok(Joining::Conflict(where_they_meet(clash, paths))),
+    };
     if patch.is_empty() {
         return Ok(Joining::Nothing);
     }
@@ -141,9 +120,9 @@ pub(super) fn between(
     let scratch = Scratch::new(temp, format)?;
     scratch.import(git, |tree| {
         tree.tree("base")?;
-        add(tree, from, &names)?;
+        add_present(tree, from, names.iter().map(PathBuf::as_path))?;
         tree.tree("result")?;
-        add(tree, to, &names)
+        add_present(tree, to, names.iter().map(PathBuf::as_path))
     })?;
     let diff = scratch.diff(git, "base", "result", true)?;
     prove(git, from, &diff.patch, &touched, format, temp)?;
@@ -172,40 +151,14 @@ fn prove(
     Ok(())
 }
 
-fn add(to: &mut Importer<'_>, folder: &Path, paths: &[PathBuf]) -> Result<(), Error> {
-    for path in paths {
-        let at = folder.join(path);
-        let name = path.as_os_str().as_bytes();
-        match Digest::of_path(&at).map_err(failed("read", &at))?.map(|digest| digest.mode) {
-            None | Some(FileMode::Gitlink) => {}
-            Some(FileMode::Symlink) => {
-                let target = fs::read_link(&at).map_err(failed("read", &at))?;
-                to.symlink(name, &target.into_os_string().into_vec())?;
-            }
-            Some(_) => {
-                let mut file = File::open(&at).map_err(failed("open", &at))?;
-                let meta = file.metadata().map_err(failed("look at", &at))?;
-                to.file(name, meta.permissions().mode() & 0o100 != 0, meta.len(), &mut file)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 fn failed(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.into();
     move |source| Error::Io { action, path, source }
 }
 
-fn where_they_meet(unmerged: &[u8], all: &[PathBuf]) -> Vec<String> {
-    let named: BTreeSet<String> = unmerged
-        .split(|b| *b == 0)
-        .filter_map(|record| record.iter().position(|b| *b == b'\t').map(|tab| &record[tab + 1..]))
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect();
-    if named.is_empty() {
-        return all.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    }
+fn where_they_meet(clash: Clash, all: Vec<PathBuf>) -> Vec<String> {
+    let paths = if clash.paths.is_empty() { all } else { clash.paths };
+    let named: BTreeSet<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     named.into_iter().collect()
 }
 

@@ -5,6 +5,7 @@
 //! around everything that takes time. So an orchestration that was stopped, cancelled or killed goes on where it was, and
 //! no finished child is ever run again.
 
+mod checking;
 mod child;
 mod children;
 pub mod conscience;
@@ -23,6 +24,7 @@ mod trunk;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Sink};
 use holon_core::manifest::EthicsOverride;
 use holon_core::mode::Catalog;
@@ -74,12 +76,32 @@ pub struct Commission<'a> {
 impl Orchestrator<'_> {
     /// Starts an orchestration; an error means that nothing was started. `asked` is kept and comes back with [`load`].
     pub fn start(&self, asked: serde_json::Value, commission: Commission<'_>) -> Result<Finished, FlowError> {
-        let wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        self.begin(asked, None, commission)
+    }
+
+    /// The same with a plan that was made before; it must have been checked.
+    pub fn carry_out(
+        &self,
+        asked: serde_json::Value,
+        plan: Graph,
+        commission: Commission<'_>,
+    ) -> Result<Finished, FlowError> {
+        self.begin(asked, Some(plan), commission)
+    }
+
+    fn begin(
+        &self,
+        asked: serde_json::Value,
+        graph: Option<Graph>,
+        commission: Commission<'_>,
+    ) -> Result<Finished, FlowError> {
+        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?;
         let goal = wanted.goal();
         if goal.trim().is_empty() {
             return Err(HostError::usage("there is no goal", "say what is wanted with --goal").into());
         }
-        let (catalog, plan) = self.resolve(&wanted, &goal)?;
+        let (catalog, plan) = self.resolve(&wanted, &goal, graph.is_some())?;
+        wanted.warn(&plan.warnings);
         let store = Store::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
@@ -94,7 +116,7 @@ impl Orchestrator<'_> {
             applied_at: None,
         };
         let limits = &plan.profile.limits;
-        let state = State {
+        let mut state = State {
             version: 1,
             id: record.id.clone(),
             asked,
@@ -117,6 +139,10 @@ impl Orchestrator<'_> {
             ended: None,
             sealed: false,
         };
+        if let Some(graph) = graph {
+            let by = state::Planned { by_model: true, problem: None };
+            planner::apply(&mut state, planner::Event::Planned { graph, by });
+        }
         let held = Held::create(&self.places, store.folder(), &record)?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
@@ -130,7 +156,7 @@ impl Orchestrator<'_> {
     ) -> Result<Finished, FlowError> {
         let lost = || FlowError::resume("its state is gone", "start it anew");
         let before = load(&folder)?.ok_or_else(lost)?;
-        let wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?;
         if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
             return Err(FlowError::resume(
                 "the spec is not the one it was started with",
@@ -138,14 +164,16 @@ impl Orchestrator<'_> {
             ));
         }
         let state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
-        let (catalog, _) = self.resolve(&wanted, &state.goal)?;
+        let (catalog, plan) = self.resolve(&wanted, &state.goal, state.planned.is_some())?;
+        wanted.warn(&plan.warnings);
         let held = Held::reopen(&self.places, folder)?;
         let record = held.run().record()?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
 
-    /// What the orchestration itself means: checks everything that can be checked before anything starts.
-    fn resolve(&self, asked: &Asked, goal: &str) -> Result<(Catalog, Plan), FlowError> {
+    /// What the orchestration itself means: checks everything that can be checked before anything starts. Where there is a
+    /// plan already, nobody needs to be there who makes one.
+    fn resolve(&self, asked: &Asked, goal: &str, planned: bool) -> Result<(Catalog, Plan), FlowError> {
         let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
         let catalog = modes::catalog(&self.places, Some(workspace))?;
         let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;
@@ -158,6 +186,7 @@ impl Orchestrator<'_> {
             out: asked.request.out.clone(),
             ..asked.child(work)?
         };
+        let request = if planned { RunRequest { replay: None, ..request } } else { request };
         Ok((catalog, (self.host)(self.places.clone()).plan(&request)?))
     }
 
@@ -172,7 +201,9 @@ impl Orchestrator<'_> {
     ) -> Result<Finished, FlowError> {
         let Commission { ethics_override, sink, cancel, .. } = commission;
         self.note_override(&mut state, ethics_override)?;
-        let secrets = (self.host)(self.places.clone()).secrets;
+        let own = (self.host)(self.places.clone());
+        self.dispatcher.begin_whole(&own);
+        let secrets = own.secrets;
         let events = held.run().evidence().join("events.jsonl");
         let mut journal = Journal::open(record.id.clone(), &events, &secrets, sink)?;
         journal.emit(Body::RunStarted {
@@ -209,7 +240,9 @@ impl Orchestrator<'_> {
             audit: self.dispatcher.audit(),
             failure,
         };
+        let decision = report::orchestration(&state).decision;
         let finished = deliver::seal(state, held, &mut trunk, &mut journal, sealing);
+        self.dispatcher.end_whole(&finished, Some(&decision));
         trunk.remove();
         Ok(finished)
     }

@@ -5,7 +5,7 @@ use holon_core::artifact::orchestration::Graph;
 use holon_core::mode_run::{Decision, MAX_CHILDREN};
 use holon_core::outcome::{Outcome, Status};
 
-use super::graph;
+use super::graph::{self, CHECK};
 use super::state::{Attempt, AttemptEnd, Ended, Merge, Node, Phase, Planned, Purpose, State};
 
 /// How many children run at the same time.
@@ -25,6 +25,11 @@ pub enum Action {
     /// Join the changes of a task with those before it.
     Merge {
         /// The task.
+        node: usize,
+    },
+    /// Have the host check all changes together.
+    Check {
+        /// The task that stands for it.
         node: usize,
     },
     /// Nothing more to do.
@@ -87,6 +92,11 @@ pub enum Event {
         /// What was joined, if there was anything.
         merge: Option<Merge>,
     },
+    /// There are commands that check all changes together.
+    ToCheck {
+        /// The commands.
+        commands: Vec<String>,
+    },
     /// Changes do not fit those before them.
     Conflicted {
         /// The task.
@@ -124,9 +134,13 @@ pub fn next(state: &State, spent_ms: u64) -> Action {
     if let Some(node) = first(|phase| *phase == Phase::ToFix) {
         return Action::Begin(vec![Start { node, purpose: Purpose::Fix }]);
     }
+    // Before anybody looks at or assesses what does not hold together.
+    if let Some(node) = (0..state.nodes.len()).find(|node| is_check(state, *node) && is_ready(state, *node)) {
+        return Action::Check { node };
+    }
     let room = PARALLEL.min(MAX_CHILDREN.saturating_sub(state.children) as usize);
     let starts: Vec<Start> = (0..state.nodes.len())
-        .filter(|node| is_ready(state, *node))
+        .filter(|node| !is_check(state, *node) && is_ready(state, *node))
         .take(room)
         .map(|node| Start { node, purpose: Purpose::Task })
         .collect();
@@ -136,6 +150,10 @@ pub fn next(state: &State, spent_ms: u64) -> Action {
         return Action::End(Ended::Failed { task, kind, reason: "no task can start".into() });
     }
     Action::Begin(starts)
+}
+
+fn is_check(state: &State, node: usize) -> bool {
+    state.nodes[node].task.mode == CHECK
 }
 
 fn is_ready(state: &State, node: usize) -> bool {
@@ -182,7 +200,8 @@ pub fn apply(state: &mut State, event: Event) {
             state.ended = Some(Ended::Failed { task: "plan".into(), kind, reason });
         }
         Event::Begun { node, attempt } => {
-            state.children += 1;
+            // The host's own work is no child.
+            state.children += u32::from(attempt.mode != CHECK);
             if let Some(node) = state.nodes.get_mut(node) {
                 node.phase = Phase::Running { purpose: attempt.purpose };
                 node.attempts.push(attempt);
@@ -204,11 +223,17 @@ pub fn apply(state: &mut State, event: Event) {
             if let Some(merge) = merge {
                 state.merges.push(merge);
                 graph::ensure_assessed(&mut state.nodes);
+                graph::ensure_checked(&mut state.nodes, &[]);
             }
             if let Some(node) = state.nodes.get_mut(node) {
                 // What was mended is looked at again.
                 let again = node.phase == Phase::ToMerge { purpose: Purpose::Fix };
                 node.phase = if again { Phase::Waiting } else { Phase::Done };
+            }
+        }
+        Event::ToCheck { commands } => {
+            if !state.nodes.iter().any(|node| node.task.mode == CHECK) {
+                graph::ensure_checked(&mut state.nodes, &commands);
             }
         }
         Event::Conflicted { node, paths } => {
@@ -259,7 +284,7 @@ fn ended(node: &mut Node, end: AttemptEnd, overruled: bool) {
     } else {
         node.phase = match purpose {
             Purpose::Task => after_task(node, &end, overruled),
-            Purpose::Conflict | Purpose::Fix => after_mending(purpose, &end),
+            Purpose::Conflict | Purpose::Fix => after_mending(node, purpose, &end),
         };
         if node.phase == Phase::ToFix {
             node.fixes += 1;
@@ -270,9 +295,9 @@ fn ended(node: &mut Node, end: AttemptEnd, overruled: bool) {
     }
 }
 
-fn after_mending(purpose: Purpose, end: &AttemptEnd) -> Phase {
+fn after_mending(node: &Node, purpose: Purpose, end: &AttemptEnd) -> Phase {
     let what = match purpose {
-        Purpose::Fix => "what the review found could not be mended",
+        Purpose::Fix => "what was found could not be mended",
         _ => "both sides of the conflict could not be brought together",
     };
     match end.outcome {
@@ -280,11 +305,29 @@ fn after_mending(purpose: Purpose, end: &AttemptEnd) -> Phase {
         Outcome::Success if purpose == Purpose::Fix => Phase::Waiting,
         // Nothing to add: the other side has it already.
         Outcome::Success => Phase::Done,
+        Outcome::Failure if node.task.mode == CHECK => to_fix_or_fail(node, reason(end)),
         _ => Phase::Blocked { reason: format!("{what}: {}", reason(end)) },
     }
 }
 
+/// Checks that fail are mended as often as a review is heard; then it has failed, and nothing is left to decide.
+fn to_fix_or_fail(node: &Node, reason: String) -> Phase {
+    if node.fixes < FIXES { Phase::ToFix } else { Phase::Failed { reason } }
+}
+
+fn after_checks(node: &Node, end: &AttemptEnd) -> Phase {
+    match (end.outcome, &end.decision) {
+        (Outcome::Success, Decision::Approve) => Phase::Done,
+        (_, Decision::Block { reason }) => to_fix_or_fail(node, reason.clone()),
+        // They could not be run, and whoever mends files cannot change that.
+        _ => Phase::Failed { reason: reason(end) },
+    }
+}
+
 fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
+    if node.task.mode == CHECK {
+        return after_checks(node, end);
+    }
     let deciding = node.task.mode == "ethical";
     if end.outcome == Outcome::Failure {
         let tries = node.attempts.iter().filter(|a| a.purpose == Purpose::Task && is_failure(a)).count() + 1;
@@ -294,7 +337,8 @@ fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
     }
     if deciding {
         return match &end.decision {
-            Decision::Approve if end.outcome == Outcome::Success => Phase::Done,
+            // Where no report is required, the host's checks may approve although there is none.
+            Decision::Approve if end.outcome != Outcome::NeedsHuman && !is_breach(end) => Phase::Done,
             _ if overruled => Phase::Done,
             decision => {
                 let why = decision.reason().map_or_else(|| reason(end), str::to_owned);
@@ -316,6 +360,10 @@ fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
 
 fn is_failure(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.outcome == Outcome::Failure && end.status != Status::Cancelled)
+}
+
+fn is_breach(end: &AttemptEnd) -> bool {
+    end.error.as_ref().is_some_and(|(kind, _)| kind == "breach")
 }
 
 /// A limit that was reached is reached again; everything else may have been bad luck.

@@ -2,7 +2,7 @@
 
 use holon_core::outcome::{Outcome, Status};
 
-use super::state::{Ended, Phase, Purpose, State};
+use super::state::{AttemptEnd, Ended, Phase, Purpose, State};
 use crate::error::FlowError;
 
 /// What was blocked or failed is tried anew; finished tasks stay finished.
@@ -44,9 +44,12 @@ pub(super) fn resumed(
 /// Whether a person, by going on, takes what a task asked to be looked at.
 fn accepted(node: &super::state::Node) -> bool {
     let end = node.attempts.last().and_then(|attempt| attempt.end.as_ref());
+    // What was stopped midway is not done, so there is nothing to take.
+    let midway = |end: &AttemptEnd| end.error.as_ref().is_some_and(|(kind, _)| kind == "checkpoint");
     end.is_some_and(|end| {
         end.outcome == Outcome::NeedsHuman
             && end.status == Status::Completed
+            && !midway(end)
             && end.artifacts.contains_key("diff.patch")
     })
 }

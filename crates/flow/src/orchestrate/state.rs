@@ -124,7 +124,7 @@ pub enum Purpose {
     Task,
     /// To bring changes together that met.
     Conflict,
-    /// To mend what a review found.
+    /// To mend what a review or the host's checks found.
     Fix,
 }
 

@@ -9,10 +9,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use holon_core::digest::sha256;
+use holon_git::repo::Link;
 use holon_git::{Git, ObjectFormat, Repository, apply};
 use holon_host::HostError;
 
 use super::state::Merge;
+use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
 /// The private copy.
@@ -21,6 +23,8 @@ pub(super) struct Trunk {
     workspace: PathBuf,
     /// The orchestration's folder.
     folder: PathBuf,
+    /// Where the copy is, below a folder that stands for what is above the workspace.
+    inside: PathBuf,
     /// Left out: where the user wants the artifacts, should that be in the workspace.
     without: Option<PathBuf>,
     /// How many changes it holds; `None` when it is not there.
@@ -30,12 +34,20 @@ pub(super) struct Trunk {
 impl Trunk {
     pub(super) fn new(workspace: &Path, folder: &Path, out: Option<&Path>) -> Self {
         let without = out.filter(|out| out.starts_with(workspace)).map(Path::to_owned);
-        Self { workspace: workspace.to_owned(), folder: folder.to_owned(), without, holds: None }
+        let repository = Repository::look(workspace).ok().and_then(|found| found.repository);
+        let below = repository.filter(|repository| !repository.is_toplevel());
+        let inside = below.map_or_else(|| PathBuf::from("files"), |repository| repository.prefix);
+        Self { workspace: workspace.to_owned(), folder: folder.to_owned(), inside, without, holds: None }
+    }
+
+    /// What stands for the folders above the workspace.
+    fn house(&self) -> PathBuf {
+        self.folder.join("trunk")
     }
 
     /// Where it is.
     pub(super) fn path(&self) -> PathBuf {
-        self.folder.join("trunk")
+        self.house().join(&self.inside)
     }
 
     /// What the next child is based on: the workspace itself until something was joined.
@@ -54,7 +66,9 @@ impl Trunk {
         }
         self.remove();
         let path = self.path();
+        private_folder(&self.house())?;
         copy(&self.workspace, &path, self.without.as_deref())?;
+        surround(&self.workspace, &self.house(), &path)?;
         let git = Git::find().map_err(HostError::from)?;
         let format = self.format()?;
         for merge in merges {
@@ -83,8 +97,8 @@ impl Trunk {
     /// Takes it away; it can be made again.
     pub(super) fn remove(&mut self) {
         self.holds = None;
-        let _ = make_removable(&self.path());
-        let _ = fs::remove_dir_all(self.path());
+        let _ = make_removable(&self.house());
+        let _ = fs::remove_dir_all(self.house());
     }
 }
 
@@ -140,6 +154,64 @@ fn copy(from: &Path, to: &Path, without: Option<&Path>) -> Result<(), HostError>
     Ok(())
 }
 
+/// Gives the copy at `at` the repository that the workspace has, where that lies above it or elsewhere: its index and its
+/// ignore rules count for the copy too. Where there is none, none that happens to be above the copy is taken for it.
+fn surround(workspace: &Path, house: &Path, at: &Path) -> Result<(), HostError> {
+    let Some(repository) = Repository::look(workspace)?.repository else {
+        // An empty one is no repository, and ends the search for one.
+        let end = house.join(".git");
+        return fs::create_dir_all(&end).map_err(HostError::io("create", &end));
+    };
+    let top = if repository.is_toplevel() { at } else { house };
+    if repository.is_toplevel() && repository.link == Link::Directory {
+        return Ok(());
+    }
+    let own = top.join(".git");
+    // A pointer, which only counts where it was made.
+    let _ = fs::remove_file(&own);
+    fs::create_dir_all(own.join("objects")).map_err(HostError::io("create", &own))?;
+    let mut parts: Vec<PathBuf> = ["config", "packed-refs", "refs", "reftable", "info"]
+        .map(|name| repository.common_dir.join(name))
+        .into();
+    let listed = fs::read_dir(&repository.git_dir).into_iter().flatten().flatten();
+    let indexes = listed.filter(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."));
+    parts.extend(indexes.map(|entry| entry.path()));
+    parts.extend(["HEAD", "index"].map(|name| repository.git_dir.join(name)));
+    if repository.is_toplevel() {
+        // Only then can an agent look at it.
+        parts.push(repository.common_dir.join("objects"));
+    }
+    for part in parts {
+        let to = own.join(part.file_name().unwrap_or_default());
+        match fs::symlink_metadata(&part) {
+            Ok(meta) if meta.is_dir() => copy(&part, &to, None)?,
+            Ok(meta) if meta.is_file() => {
+                fs::copy(&part, &to).map(drop).map_err(HostError::io("copy", &part))?;
+            }
+            _ => {}
+        }
+    }
+    if repository.link == Link::Submodule {
+        without_place(&own.join("config"))?;
+    }
+    let above = repository.prefix.ancestors().skip(1);
+    for rules in above.map(|folder| folder.join(".gitignore")) {
+        let from = repository.toplevel.join(&rules);
+        if fs::symlink_metadata(&from).is_ok_and(|meta| meta.is_file()) {
+            fs::copy(&from, house.join(&rules)).map(drop).map_err(HostError::io("copy", &from))?;
+        }
+    }
+    Ok(())
+}
+
+/// A submodule's configuration says where its files are, and the copy's are elsewhere.
+fn without_place(config: &Path) -> Result<(), HostError> {
+    let text = fs::read_to_string(config).map_err(HostError::io("read", config))?;
+    let is_place = |line: &&str| line.trim_start().to_ascii_lowercase().starts_with("worktree");
+    let kept: String = text.lines().filter(|line| !is_place(line)).map(|line| format!("{line}\n")).collect();
+    fs::write(config, kept).map_err(HostError::io("write", config))
+}
+
 /// Only root can give files away, and only root needs to.
 fn keep_owner(meta: &fs::Metadata, path: &Path) {
     if rustix::process::geteuid().is_root() {
@@ -167,5 +239,74 @@ mod tests {
         assert_eq!(fs::metadata(to.join("sub/run.sh")).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("/nowhere"));
         assert!(to.join("sub/empty").is_dir() && !to.join("out").exists());
+    }
+
+    fn git(dir: &Path, args: &[&str]) {
+        let mut command = std::process::Command::new("git");
+        let user =
+            ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "protocol.file.allow=always"];
+        let done =
+            command.args(user).args(args).current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+        let done = done.unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// A repository with a folder below it, rules at both, and one file in that folder.
+    fn repository(at: &Path) -> PathBuf {
+        fs::create_dir_all(at.join("part/inner")).unwrap();
+        fs::write(at.join(".gitignore"), "*.log\n").unwrap();
+        fs::write(at.join("part/.gitignore"), "*.tmp\n").unwrap();
+        fs::write(at.join("part/inner/a.txt"), "a").unwrap();
+        git(at, &["init", "-q"]);
+        git(at, &["add", "."]);
+        git(at, &["commit", "-qm", "first"]);
+        at.canonicalize().unwrap()
+    }
+
+    /// The trunk of a workspace, made in a folder below a repository that has nothing to do with it.
+    fn trunk(temp: &Path, workspace: &Path) -> (Trunk, Option<Repository>) {
+        let stranger = temp.join("stranger");
+        let folder = stranger.join("runs");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(stranger.join(".gitignore"), "*\n").unwrap();
+        git(&stranger, &["init", "-q"]);
+        let mut trunk = Trunk::new(workspace, &folder, None);
+        trunk.ready(&[]).unwrap();
+        let found = Repository::look(&trunk.path()).unwrap();
+        assert_eq!(found.warnings, Vec::<String>::new());
+        (trunk, found.repository)
+    }
+
+    #[test]
+    fn a_workspace_below_its_repository_keeps_what_it_has_from_above() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = repository(&temp.path().join("top"));
+        let (trunk, found) = trunk(temp.path(), &top.join("part/inner"));
+        let found = found.unwrap();
+        let original = Repository::look(&top.join("part/inner")).unwrap().repository.unwrap();
+        assert_eq!((&found.prefix, &found.head), (&original.prefix, &original.head));
+        assert_eq!(fs::read(trunk.path().join("a.txt")).unwrap(), b"a");
+        for rules in [".gitignore", "part/.gitignore"] {
+            assert_eq!(fs::read(found.toplevel.join(rules)).unwrap(), fs::read(top.join(rules)).unwrap());
+        }
+        let git = Git::find().unwrap();
+        let tracked = holon_git::tracked::below(&git, &found, &["a.txt".into()]).unwrap();
+        assert_eq!(tracked.len(), 1, "the index is there, too");
+    }
+
+    #[test]
+    fn a_worktree_keeps_its_repository_and_without_one_none_is_found_above() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = repository(&temp.path().join("top"));
+        git(&top, &["worktree", "add", "-q", "../tree"]);
+        let tree = temp.path().join("tree").canonicalize().unwrap();
+        let (kept, found) = trunk(temp.path(), &tree);
+        let original = Repository::look(&tree).unwrap().repository.unwrap();
+        assert_eq!(found.unwrap().head, original.head);
+        git(&kept.path(), &["log", "-1"]);
+        let plain = temp.path().join("plain");
+        fs::create_dir(&plain).unwrap();
+        let (_, found) = trunk(temp.path(), &plain);
+        assert_eq!(found, None);
     }
 }

@@ -48,6 +48,36 @@ fn check(plan: Progress, gate: Gate, execute: Progress, gates: GateMode, expecte
     assert_eq!(next(&definition, &state, gates), expected);
 }
 
+fn midway() -> Progress {
+    let Progress::Done(done) = done(Outcome::NeedsHuman, None) else { panic!("it is done") };
+    let error = holon_core::manifest::ErrorInfo::new("checkpoint", "the supervisor stopped to ask a person");
+    Progress::Done(Done { error: Some(error), ..done })
+}
+
+#[test]
+fn a_step_that_stopped_midway_is_gone_on_with_also_when_it_is_the_last() {
+    for (last, name) in [(true, "execute"), (false, "plan")] {
+        let definition = flow("plan-then-execute");
+        let mut now = state(&definition);
+        now.steps[1].gate = decided(GateDecision::Approved, DecidedBy::Person);
+        (now.steps[0].progress, now.steps[1].progress) = match last {
+            true => (done(Outcome::Success, None), midway()),
+            false => (midway(), Progress::Waiting),
+        };
+        let ended = Ended::NeedsHuman { step: name.into() };
+        assert_eq!(next(&definition, &now, GateMode::Auto), Action::End(ended.clone()), "{name}");
+        // A flow that an earlier version took for complete can be gone on with as well.
+        for ended in [ended, Ended::Complete] {
+            (now.ended, now.sealed) = (Some(ended), true);
+            let resumed = now.clone().resumed(&definition, Some("use tabs".into())).unwrap();
+            let place = usize::from(last);
+            assert_eq!(resumed.steps[place].goes_on, Some(RunId::from_parts(1, [1; 4])));
+            assert_eq!(resumed.steps[place].messages, ["use tabs"]);
+            assert_eq!(next(&definition, &resumed, GateMode::Auto), Action::Work { step: place });
+        }
+    }
+}
+
 #[test]
 fn plan_then_execute_step_by_step() {
     use GateDecision::{Approved, Stopped};

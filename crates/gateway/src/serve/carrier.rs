@@ -20,6 +20,11 @@ pub(super) fn unpack(text: &str) -> Option<Reasoning> {
     serde_json::from_str(text.strip_prefix(MARK)?).ok()
 }
 
+/// The thoughts in a text of several that [`pack`] made, one in each line.
+pub(super) fn unpack_all(text: &str) -> Vec<Reasoning> {
+    text.lines().filter_map(unpack).collect()
+}
+
 /// Puts a thought that came after its words where it belongs: in place of the words, else at the beginning.
 pub(super) fn attach(message: &mut Message, thought: Reasoning) {
     let told = message.parts.iter_mut().find_map(|part| match part {

@@ -1,4 +1,4 @@
-//! The three wires from the server's side: requests are read, replies are told.
+//! The wires from the server's side: requests are read, replies are told.
 //!
 //! The model crate encodes requests and decodes replies; this is the other half, so that any client can be served by
 //! any provider. Reading is lenient about what cannot be carried over (a picture becomes a note) and strict about what
@@ -7,6 +7,7 @@
 mod carrier;
 mod chat;
 mod fields;
+mod gemini;
 mod messages;
 mod responses;
 mod teller;
@@ -15,9 +16,10 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use holon_model::{ModelError, Reply, Request, Wire};
+use holon_model::{ModelError, Reply, Request};
 use serde_json::Value;
 
+use crate::tongue::Tongue;
 pub(crate) use teller::Teller;
 
 /// What a client asks for.
@@ -37,11 +39,12 @@ pub(crate) struct Asked {
 pub(crate) type Spaces = HashMap<String, (String, String)>;
 
 /// Reads the body of a request; the error is fit for the client.
-pub(crate) fn read(wire: Wire, body: &Value) -> Result<Asked, String> {
+pub(crate) fn read(wire: Tongue, body: &Value) -> Result<Asked, String> {
     match wire {
-        Wire::Chat => chat::read(body),
-        Wire::Responses => responses::read(body),
-        Wire::Messages => messages::read(body),
+        Tongue::Chat => chat::read(body),
+        Tongue::Responses => responses::read(body),
+        Tongue::Messages => messages::read(body),
+        Tongue::Gemini => gemini::read(body),
     }
 }
 
@@ -59,31 +62,33 @@ pub(crate) struct Labels {
 }
 
 /// Tells a reply piece by piece.
-pub(crate) fn teller(wire: Wire, labels: Labels) -> Teller {
+pub(crate) fn teller(wire: Tongue, labels: Labels) -> Teller {
     Teller::new(frames(wire, labels))
 }
 
 /// Ends a stream that somebody else began and that broke.
-pub(crate) fn failure(wire: Wire, labels: Labels, error: &ModelError) -> String {
+pub(crate) fn failure(wire: Tongue, labels: Labels, error: &ModelError) -> String {
     // Whatever came before may have stopped in the middle of a line.
     let mut out = "\n\n".to_owned();
     frames(wire, labels).fail(error, &mut out);
     out
 }
 
-fn frames(wire: Wire, labels: Labels) -> Box<dyn teller::Frames> {
+fn frames(wire: Tongue, labels: Labels) -> Box<dyn teller::Frames> {
     match wire {
-        Wire::Chat => Box::new(chat::Form::new(labels)),
-        Wire::Responses => Box::new(responses::Form::new(labels)),
-        Wire::Messages => Box::new(messages::Form::new(labels)),
+        Tongue::Chat => Box::new(chat::Form::new(labels)),
+        Tongue::Responses => Box::new(responses::Form::new(labels)),
+        Tongue::Messages => Box::new(messages::Form::new(labels)),
+        Tongue::Gemini => Box::new(gemini::Form::new(labels)),
     }
 }
 
 /// Tells a reply at once.
-pub(crate) fn whole(wire: Wire, labels: &Labels, reply: &Reply) -> Value {
+pub(crate) fn whole(wire: Tongue, labels: &Labels, reply: &Reply) -> Value {
     match wire {
-        Wire::Chat => chat::whole(labels, reply),
-        Wire::Responses => responses::whole(labels, reply),
-        Wire::Messages => messages::whole(labels, reply),
+        Tongue::Chat => chat::whole(labels, reply),
+        Tongue::Responses => responses::whole(labels, reply),
+        Tongue::Messages => messages::whole(labels, reply),
+        Tongue::Gemini => gemini::whole(labels, reply),
     }
 }

@@ -9,9 +9,23 @@ use holon_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Labels, read, teller, whole};
+use super::teller::Teller;
+use super::{Asked, Labels};
+use crate::tongue::Tongue;
 
 const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
+
+fn read(wire: Wire, body: &Value) -> Result<Asked, String> {
+    super::read(wire.into(), body)
+}
+
+fn teller(wire: impl Into<Tongue>, labels: Labels) -> Teller {
+    super::teller(wire.into(), labels)
+}
+
+fn whole(wire: Wire, labels: &Labels, reply: &Reply) -> Value {
+    super::whole(wire.into(), labels, reply)
+}
 
 fn words() -> impl Strategy<Value = String> {
     "[a-zé\"\\\\\n]{0,3}[a-z]"
@@ -86,7 +100,7 @@ fn conversation(wire: Wire) -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-fn request(wire: Wire) -> impl Strategy<Value = Request> {
+pub(super) fn request(wire: Wire) -> impl Strategy<Value = Request> {
     let tools = prop::collection::vec(("[a-z]{1,4}", words()), 0..3);
     let choice = prop::sample::select(vec![
         ToolChoice::Auto,
@@ -117,11 +131,11 @@ fn request(wire: Wire) -> impl Strategy<Value = Request> {
     })
 }
 
-fn any_wire() -> impl Strategy<Value = Wire> {
+pub(super) fn any_wire() -> impl Strategy<Value = Wire> {
     prop::sample::select(&WIRES[..])
 }
 
-fn reply(wire: Wire) -> impl Strategy<Value = Reply> {
+pub(super) fn reply(wire: Wire) -> impl Strategy<Value = Reply> {
     let stops = vec![Stop::EndTurn, Stop::ToolUse, Stop::MaxTokens, Stop::Refusal];
     let figures = (0u64..1000, 0u64..1000, 0u64..1000);
     (assistant(wire, 7), prop::sample::select(stops), prop::option::of(figures)).prop_map(
@@ -143,7 +157,7 @@ fn reply(wire: Wire) -> impl Strategy<Value = Reply> {
     )
 }
 
-fn labels() -> Labels {
+pub(super) fn labels() -> Labels {
     Labels { number: 3, model: "m".into(), ..Labels::default() }
 }
 
@@ -157,7 +171,8 @@ fn heard(wire: Wire, stream: &str) -> Result<Reply, ModelError> {
     decoder.finish()
 }
 
-fn told(wire: Wire, reply: &Reply, cut: usize) -> String {
+/// A reply told piece by piece.
+pub(super) fn told(wire: impl Into<Tongue>, reply: &Reply, cut: usize) -> String {
     let mut teller = teller(wire, labels());
     let mut out = String::new();
     for delta in reply.deltas() {
@@ -183,7 +198,7 @@ fn known(wire: Wire, mut reply: Reply) -> Reply {
     reply
 }
 
-fn bare(mut reply: Reply) -> Reply {
+pub(super) fn bare(mut reply: Reply) -> Reply {
     for part in &mut reply.parts {
         if let Part::Reasoning(thought) = part {
             thought.seal = None;

@@ -4,6 +4,7 @@
 mod budgets;
 mod client;
 mod failures;
+mod gemini;
 mod hostile;
 mod recording;
 mod secrets;

@@ -31,6 +31,11 @@ fn any_client_is_served_by_any_provider() {
             assert_eq!((usage.total_input(), usage.total_output()), (10, 5), "{label}");
             assert_eq!(server.requests()[0].body["model"], "the-model", "{label}");
 
+            let told = open.events().into_iter().find_map(|event| match event {
+                Event::Finished { stop, error, estimated, .. } => Some((stop, error, estimated)),
+                _ => None,
+            });
+            assert_eq!(told, Some((Some(Stop::ToolUse), None, false)), "{label}");
             let account = open.gateway.finish();
             assert_eq!((account.requests, account.failed, account.estimated), (1, 0, 0), "{label}");
             assert_eq!(account.usage.total_input(), 10, "{label}");

@@ -1,13 +1,16 @@
 //! `holon ask`: a question about the code, answered as it is thought out.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use holon_core::Outcome;
+use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Event};
 use holon_flow::{Call, Dispatcher};
-use holon_host::RunRequest;
+use holon_host::{Finished, RunRequest};
 
 use super::run;
 use crate::Done;
@@ -23,12 +26,14 @@ Examples:
   git diff | holon ask \"What could this change break?\"
   holon ask --model qwen3-coder:30b \"How do I run one test?\"
 
-Exit codes: 0 an answer, 1 none, 64 the command line is wrong.";
+Exit codes: 0 an answer, 1 none, 64 the command line is wrong; those of `holon run` when changes were made.";
 
-/// Ask a question about the code; nothing can change
+/// Ask a question about the code, or for a change
 ///
 /// The native agent reads and searches behind the walls, in a snapshot that cannot be written, and its answer is
 /// printed as it comes. What it looks at is told on standard error. Text on standard input goes along as context.
+/// Only when a change is asked for, and it hands over a plan that names edits, that plan is carried out as
+/// `holon "goal"` would: one task after the other in its own mode, assessed, with a patch as the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -58,27 +63,32 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
+/// Where a plan is found.
+const PLAN: &str = "orchestration.json";
 /// More than this on standard input is no question's context.
 const MAX_INPUT: u64 = 16 << 20;
 
 /// Asks, and prints the answer while it comes.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let mut context = args.context;
     let given = piped()?;
-    if let Some(file) = &given {
-        context.push(file.path().to_owned());
+    let former = run::route::why_former(args.workspace.as_deref(), session)?;
+    if let Some(why) = &former {
+        run::route::tell(why, "a single run in mode code; what it changes stays in its patch", session);
     }
-    let request = RunRequest {
-        mode: Some("ask".into()),
+    let mode = if former.is_some() { "execute" } else { "ask" };
+    let mut request = RunRequest {
+        mode: Some(mode.into()),
         goal: Some(args.question),
         workspace: args.workspace,
         model: args.model,
         provider: args.provider,
         replay: args.replay,
         record: args.record,
-        context,
+        context: args.context,
         ..RunRequest::default()
     };
+    let words = words(&request);
+    request.context.extend(given.as_ref().map(|file| file.path().to_owned()));
     let mut host = run::host(session)?;
     // Whoever listens went away: the answer is still kept with the run.
     host.words = Some(Arc::new(|words: &str| {
@@ -96,12 +106,48 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         _ => {}
     };
     let dispatcher = Dispatcher::new(session.places()?);
-    let finished = dispatcher.dispatch(Call::new(request), &host, &mut tell, &cancel)?.finished;
+    let call = Call::new(request.clone());
+    let finished = dispatcher.dispatch(call, &host, &mut tell, &cancel)?.finished;
     let reason = summary::reason(&finished.manifest, session.terminal.stderr);
     if !reason.is_empty() {
         session.terminal.say(reason.trim_end());
     }
-    Ok(ExitCode::from(finished.manifest.exit_code))
+    let code = ExitCode::from(finished.manifest.exit_code);
+    let Some(plan) = edits(&finished).filter(|_| former.is_none()) else { return Ok(code) };
+    if let Some(why) = run::route::why_single(request.workspace.as_deref(), session)? {
+        session.terminal.say(&format!("{why}: the changes that are planned are not made"));
+        return Ok(code);
+    }
+    request.mode = Some("orchestrate".into());
+    run::orchestrated::carry_out(request, plan, words, args.quiet, session)
+}
+
+/// The plan that was handed over besides the answer, if it is sound and names edits.
+fn edits(finished: &Finished) -> Option<Graph> {
+    let manifest = &finished.manifest;
+    let sound = manifest.artifacts.iter().any(|row| row.path == PLAN && row.valid);
+    if manifest.outcome != Outcome::Success || !sound {
+        return None;
+    }
+    let bytes = std::fs::read(finished.folder.join("output").join(PLAN)).ok()?;
+    let plan: Graph = serde_json::from_slice(&bytes).ok()?;
+    (plan.check().is_empty() && plan.names_edits()).then_some(plan)
+}
+
+/// The command that asks for the changes alone; what was piped in is gone by the time it is needed.
+fn words(request: &RunRequest) -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["holon", "run", "--mode", "orchestrate"].map(Into::into).to_vec();
+    let mut give = |flag: &str, value: Option<OsString>| {
+        words.extend(value.into_iter().flat_map(|value| [flag.into(), value]));
+    };
+    give("--goal", request.goal.clone().map(Into::into));
+    request.context.iter().for_each(|path| give("--context", Some(path.into())));
+    give("--workspace", request.workspace.clone().map(Into::into));
+    give("--model", request.model.clone().map(Into::into));
+    give("--provider", request.provider.clone().map(Into::into));
+    give("--replay", request.replay.clone().map(Into::into));
+    give("--record", request.record.clone().map(Into::into));
+    words
 }
 
 /// What was piped in, as a file to hand on.

@@ -72,7 +72,7 @@ pub(crate) fn words(args: Args) -> Vec<OsString> {
         None => GOAL.to_owned(),
     };
     let mut words: Vec<OsString> =
-        ["holon", "run", "--mode", "orchestrate", "--goal"].map(Into::into).to_vec();
+        ["holon", "run", "--mode", "orchestrate", "--goal-alone", "--goal"].map(Into::into).to_vec();
     words.push(goal.into());
     let mut give = |flag: &str, value: OsString| words.extend([flag.into(), value]);
     args.check.into_iter().for_each(|check| give("--check", check.into()));

@@ -6,13 +6,16 @@ use std::io::{BufRead, IsTerminal, Write};
 use crate::session::Session;
 use crate::terminal::Style;
 
+/// What a goal alone stands for.
+const GOAL: [&str; 5] = ["run", "--mode", "orchestrate", "--goal-alone", "--goal"];
+
 /// A goal in place of a command becomes the run it stands for. Only words with a space between them are a goal: a single
 /// one is far more often a command that was mistyped.
 pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |arg: &OsString| arg.to_string_lossy().starts_with('-');
     let Some(at) = args.iter().skip(1).position(|arg| !is_flag(arg)).map(|at| at + 1) else { return args };
     if is_goal(&args[at]) {
-        args.splice(at..at, ["run", "--mode", "orchestrate", "--goal"].map(OsString::from));
+        args.splice(at..at, GOAL.map(OsString::from));
     }
     args
 }
@@ -35,7 +38,7 @@ pub(crate) fn ask(session: &Session) -> Option<Vec<OsString>> {
     if read == 0 || goal.is_empty() {
         return None;
     }
-    Some(["holon", "run", "--mode", "orchestrate", "--goal", goal].map(OsString::from).to_vec())
+    Some(["holon"].into_iter().chain(GOAL).chain([goal]).map(OsString::from).collect())
 }
 
 #[cfg(test)]
@@ -52,11 +55,11 @@ mod tests {
         let check = |args: &[&str], expected: &[&str]| assert_eq!(spelled(args), expected, "{args:?}");
         check(
             &["holon", "Mend the parser", "--json"],
-            &["holon", "run", "--mode", "orchestrate", "--goal", "Mend the parser", "--json"],
+            &["holon", "run", "--mode", "orchestrate", "--goal-alone", "--goal", "Mend the parser", "--json"],
         );
         check(
             &["holon", "--no-color", "a b"],
-            &["holon", "--no-color", "run", "--mode", "orchestrate", "--goal", "a b"],
+            &["holon", "--no-color", "run", "--mode", "orchestrate", "--goal-alone", "--goal", "a b"],
         );
         check(&["holon", "rnu"], &["holon", "rnu"]);
         check(&["holon", "run", "--goal", "a b"], &["holon", "run", "--goal", "a b"]);

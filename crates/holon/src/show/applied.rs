@@ -1,10 +1,28 @@
 //! What applying a patch did, in words.
 
 use holon_git::apply::{Outcome, Why};
-use holon_host::run::Applied;
+use holon_host::run::{Applied, OnBranch};
 
 use super::amount;
 use crate::terminal::visible;
+
+/// What became of a patch that was to be committed, in one or two lines.
+pub(crate) fn on_branch(done: &OnBranch) -> String {
+    let branch = visible(&done.branch);
+    match &done.commit {
+        None => "the patch is empty: nothing to commit".to_owned(),
+        Some(made) => {
+            let id = made.id.get(..12).unwrap_or(&made.id);
+            let head = match made.before {
+                true => format!("already there: branch {branch} holds these changes ({id})"),
+                false => {
+                    format!("committed as {id} on branch {branch}; your files and index are as they were")
+                }
+            };
+            format!("{head}\nnext: git merge {branch}")
+        }
+    }
+}
 
 /// One or more lines without the last newline.
 pub(crate) fn text(applied: &Applied) -> String {

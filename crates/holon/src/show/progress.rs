@@ -1,5 +1,6 @@
 //! A run as it happens: a status line for a person, plain lines for a log, JSON lines for a program, or nothing.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use holon_core::Outcome;
@@ -17,6 +18,8 @@ pub(crate) struct Progress {
     terminal: Terminal,
     began: Instant,
     form: Form,
+    /// Warnings that were told.
+    warned: BTreeSet<String>,
 }
 
 enum Form {
@@ -39,7 +42,7 @@ impl Progress {
             _ if terminal.live => Form::Live(StatusLine::start(terminal)),
             _ => Form::Plain,
         };
-        Self { terminal: terminal.clone(), began: Instant::now(), form }
+        Self { terminal: terminal.clone(), began: Instant::now(), form, warned: BTreeSet::new() }
     }
 
     fn plain(&self, body: &Body) {
@@ -57,6 +60,13 @@ impl Progress {
 
 impl Sink for Progress {
     fn emit(&mut self, event: &Event) {
+        if let (Body::Warning { message }, Form::Plain | Form::Live(_)) = (&event.body, &self.form) {
+            // What is wrong with the configuration is wrong for every task, on whichever copy it works.
+            let said = message.rsplit_once("/holon.toml: ").map_or(message.as_str(), |(_, rest)| rest);
+            if !self.warned.insert(said.to_owned()) {
+                return;
+            }
+        }
         match &self.form {
             Form::Quiet => {}
             // A reader that went away must not stop the run.

@@ -54,9 +54,14 @@ impl Tree {
         let own = self.own.get_or_insert_with(|| event.run.clone()) == &event.run;
         match &event.body {
             Body::TasksPlanned { tasks } => {
-                // One that goes on has been told of what is done already.
-                let rows = tasks.iter().map(|task| Row { task: task.clone(), state: State::Waiting });
-                self.tasks = rows.collect();
+                // A plan can grow; what is known of its tasks stays.
+                let mut known = std::mem::take(&mut self.tasks);
+                let row = |task: &PlannedTask| {
+                    let at = known.iter().position(|row| row.task.id == task.id);
+                    let state = at.map_or(State::Waiting, |at| known.swap_remove(at).state);
+                    Row { task: task.clone(), state }
+                };
+                self.tasks = tasks.iter().map(row).collect();
                 self.last.clear();
             }
             Body::StepStarted { step, attempt, .. } => {

@@ -64,6 +64,70 @@ impl Api {
         self.call("GET", &format!("/api/threads/{}", escaped(id)), &Body::None)
     }
 
+    /// A thread without them, however many there are.
+    pub(crate) fn head(&self, id: &str) -> Answer<Value> {
+        self.since(id, u64::from(u32::MAX))
+    }
+
+    /// The last turn of a thread; nothing before the first.
+    pub(crate) fn last_turn(&self, id: &str) -> Answer<Value> {
+        let count = self.head(id)?["turns_count"].as_u64().unwrap_or(0);
+        let thread = self.since(id, count)?;
+        Ok(thread["turns"].as_array().and_then(|turns| turns.last().cloned()).unwrap_or_default())
+    }
+
+    fn since(&self, id: &str, turn: u64) -> Answer<Value> {
+        self.call("GET", &format!("/api/threads/{}?since={turn}", escaped(id)), &Body::None)
+    }
+
+    /// The modes there are.
+    pub(crate) fn modes(&self) -> Answer<Vec<Value>> {
+        let modes = self.call("GET", "/api/modes", &Body::None)?;
+        Ok(modes["modes"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Starts a run of the native agent on a folder; gives its name.
+    pub(crate) fn start_run(
+        &self,
+        workspace: &str,
+        goal: &str,
+        mode: &str,
+        model: Option<&str>,
+    ) -> Answer<String> {
+        let mut body = json!({"workspace": workspace, "goal": goal, "mode": mode, "agent": "native"});
+        if let Some(model) = model {
+            body["model"] = model.into();
+        }
+        let started = self.call("POST", "/api/runs", &Body::Json(&body))?;
+        Ok(started["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Follows a run from its beginning to its end.
+    pub(crate) fn follow_run(&self, id: &str) -> Answer<Events<UnixStream>> {
+        self.stream("GET", &format!("/api/runs/{}/events", escaped(id)), &Body::None)
+    }
+
+    /// Where a run stands, with its manifest and the names of its artifacts.
+    pub(crate) fn run(&self, id: &str) -> Answer<Value> {
+        self.call("GET", &format!("/api/runs/{}", escaped(id)), &Body::None)
+    }
+
+    /// An artifact of a run.
+    pub(crate) fn run_file(&self, id: &str, path: &str) -> Answer<String> {
+        let path = format!("/api/runs/{}/files/{}", escaped(id), escaped(path));
+        let answer = self.carrier.connect().and_then(|s| send(s, "GET", &path, self.language, &Body::None));
+        let answer = answer.map_err(|e| Trouble::gone(&e))?;
+        if answer.status < 400 {
+            return answer.text().map_err(|e| Trouble::gone(&e));
+        }
+        Err(Trouble::told(&answer.json().map_err(|e| Trouble::gone(&e))?))
+    }
+
+    /// Stops a run.
+    pub(crate) fn cancel_run(&self, id: &str) -> Answer<Value> {
+        self.call("POST", &format!("/api/runs/{}/cancel", escaped(id)), &Body::Json(&json!({})))
+    }
+
     /// Says something.
     pub(crate) fn say(
         &self,

@@ -95,6 +95,11 @@ impl Carrier {
         self.stage.as_ref().map(Stage::sample)
     }
 
+    /// Whether a cassette answers, which knows of chats only.
+    pub(crate) fn plays_cassette(&self) -> bool {
+        self.own_only
+    }
+
     /// Whether another process carries the threads.
     pub(crate) fn is_guest(&self) -> bool {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).is_none()

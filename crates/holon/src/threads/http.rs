@@ -89,6 +89,13 @@ impl<R: Read> Answer<R> {
         serde_json::from_slice(&text).map_err(|_| strange("an answer that is no JSON"))
     }
 
+    /// The whole body as text; bytes that are none are replaced.
+    pub(crate) fn text(self) -> io::Result<String> {
+        let mut text = Vec::new();
+        self.body.take(MOST_BODY).read_to_end(&mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// The body as events.
     pub(crate) fn events(self) -> Events<R> {
         Events { reader: BufReader::new(self.body), over: false }

@@ -16,32 +16,21 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Agent, Client, Error, Lines};
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::{SinkExt, StreamExt};
-use holon_model::Cassette;
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::ChatStage;
+pub(crate) use holon_testkit::SLOWLY;
 use serde_json::Value;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
-/// In the shape of a real key, and nobody's.
-const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
 
-/// An answer that does not come to its end by itself. Its words are many, because the last ones of a text are held back
-/// as long as they could be the beginning of a secret.
-pub(crate) const SLOWLY: &str = "
-- reply:
-    - text: >-
-        The beginning of a long answer that goes on and on, and says next to nothing, and is not over when one thinks
-        that it must be, since there is always one more thing that could be said about whatever it was about.
-    - delay: 50s
-    - text: never
-";
+/// A repository and a model, with an editor in front of them.
+pub(crate) struct Stage(ChatStage);
 
-/// A repository, and a model that answers from a script.
-pub(crate) struct Stage {
-    pub(crate) env: TestEnv,
-    pub(crate) repo: Workspace,
-    model: ModelServer,
-    asked: Arc<Mutex<Vec<String>>>,
+impl std::ops::Deref for Stage {
+    type Target = ChatStage;
+
+    fn deref(&self) -> &ChatStage {
+        &self.0
+    }
 }
 
 /// What a scene has at hand.
@@ -56,49 +45,16 @@ pub(crate) struct Editor {
 
 impl Stage {
     pub(crate) fn new(cassette: &str) -> Self {
-        let env = TestEnv::new(BIN);
-        let repo = env.repo().file("a.txt", "one\n").commit("first");
-        let cassette: Cassette = cassette.parse().unwrap_or_else(|error| panic!("{error}"));
-        let turns: Mutex<VecDeque<_>> = Mutex::new(cassette.turns.into());
-        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let heard = Arc::clone(&asked);
-        let model = ModelServer::improvise(move |_, seen| {
-            let body = seen.body.to_string();
-            if body.contains("Give this conversation a title") {
-                let title: Cassette = "- text: A fine title\n".parse().unwrap();
-                return Scripted::from(title.turns[0].clone());
-            }
-            heard.lock().unwrap().push(body);
-            match turns.lock().unwrap().pop_front() {
-                Some(turn) => Scripted::from(turn),
-                // Not one that is tried again.
-                None => Scripted::json(400, "{}"),
-            }
-        });
-        Self { env, repo, model, asked }
-    }
-
-    /// What the model was asked, request by request.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
-    }
-
-    pub(crate) fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.repo.path().join(name)).unwrap()
+        Self(ChatStage::new(BIN, cassette))
     }
 
     /// Starts `holon acp` and hands over its two ends and the process.
     pub(crate) fn start(&self, args: &str) -> (File, File, holon_testkit::Running) {
-        let number = std::fs::read_dir(self.env.work()).unwrap().count();
-        let [from, to] = ["from", "to"].map(|name| self.env.work().join(format!("{name}-{number}")));
-        self.env.program("mkfifo").args([&from, &to]).run().assert_code(0);
+        let [from, to] = ["from", "to"].map(|name| self.fifo(name));
         let [binary, there, back] = [self.env.binary(), &to, &from].map(|path| path.display().to_string());
         let line = format!("exec '{binary}' acp {args} < '{there}' > '{back}'");
         let call = self.env.program("sh").args(["-c", &line]);
-        // A model that is known to make calls by itself: words of others are held back, as they may be calls.
-        let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
-        let call = call.env("HOLON_BASE_URL", self.model.base()).env("OPENROUTER_API_KEY", KEY);
-        let running = call.cwd(self.repo.path()).spawn();
+        let running = self.with_model(call).spawn();
         (File::options().write(true).open(&to).unwrap(), File::open(&from).unwrap(), running)
     }
 
@@ -207,10 +163,15 @@ impl Editor {
         std::iter::from_fn(|| self.updates.try_recv().ok()).collect()
     }
 
-    /// Waits for an update.
+    /// The next update, when it comes.
+    pub(crate) async fn next(&mut self) -> Value {
+        self.updates.next().await.expect("more updates")
+    }
+
+    /// Waits for an update of a kind.
     pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
-            let update = self.updates.next().await.expect("more updates");
+            let update = self.next().await;
             if update["sessionUpdate"] == kind {
                 return update;
             }

@@ -4,5 +4,6 @@
 mod editor;
 mod people;
 mod refusals;
+mod runs;
 mod sessions;
 mod turns;

@@ -7,6 +7,33 @@ use serde_json::{Value, json};
 use crate::editor::Stage;
 
 #[test]
+fn images_are_refused_in_words() {
+    let stage = Stage::new("- text: never\n");
+    let (mut there, back, running) = stage.start("");
+    let mut lines = BufReader::new(back).lines();
+    let mut ask = |method: &str, params: Value| {
+        writeln!(there, "{}", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+            .unwrap();
+        loop {
+            let message: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            if message["id"] == 7 {
+                return message;
+            }
+        }
+    };
+    let hello = ask("initialize", json!({"protocolVersion": 1}));
+    assert_eq!(hello["result"]["agentCapabilities"]["promptCapabilities"]["image"], false);
+    let made = ask("session/new", json!({"cwd": stage.repo.path(), "mcpServers": []}));
+    let blocks =
+        json!([{"type": "text", "text": "see"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}]);
+    let answer = ask("session/prompt", json!({"sessionId": made["result"]["sessionId"], "prompt": blocks}));
+    assert_eq!(answer["error"]["code"], -32602);
+    assert!(answer["error"]["message"].as_str().unwrap().contains("`image` is not taken"), "{answer}");
+    drop(there);
+    running.wait().assert_code(0);
+}
+
+#[test]
 fn wrong_messages_get_the_codes_of_the_protocol() {
     let stage = Stage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");

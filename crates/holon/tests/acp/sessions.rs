@@ -1,8 +1,8 @@
 //! Sessions: made, found again by another process, with everything that was said.
 
 use agent_client_protocol::v1::schema::{
-    ListSessionsRequest, LoadSessionRequest, NewSessionRequest, ResumeSessionRequest, SessionId,
-    SetSessionModeRequest, StopReason,
+    ListSessionsRequest, LoadSessionRequest, McpServer, McpServerStdio, NewSessionRequest,
+    ResumeSessionRequest, SessionId, SetSessionModeRequest, StopReason,
 };
 use serde_json::{Value, json};
 
@@ -22,12 +22,30 @@ fn an_editor_learns_what_holon_can_do() {
         assert_eq!(modes["currentModeId"], "build");
         let ids: Vec<_> =
             modes["availableModes"].as_array().unwrap().iter().map(|mode| &mode["id"]).collect();
-        assert_eq!(ids, ["plan", "build"]);
+        assert_eq!(ids, ["plan", "build", "architect", "review", "debug", "ethical", "ask"]);
         let commands = editor.until("available_commands_update").await;
         assert_eq!(commands["availableCommands"][0]["name"], "diff");
         Ok(())
     });
     assert!(stage.asked().is_empty());
+}
+
+#[test]
+fn tool_servers_of_the_editor_are_not_used_and_that_is_said() {
+    let stage = Stage::new("- text: never\n");
+    let proof = stage.env.work().join("started");
+    stage.edit(async |editor| {
+        editor.initialize().await?;
+        let script = format!("touch {}", proof.display());
+        let server =
+            McpServer::Stdio(McpServerStdio::new("notes", "/bin/sh").args(vec!["-c".into(), script]));
+        let request = NewSessionRequest::new(stage.repo.path()).mcp_servers(vec![server]);
+        editor.agent.send_request(request).block_task().await?;
+        let said = editor.until("agent_thought_chunk").await;
+        assert!(said["content"]["text"].as_str().unwrap().contains("are not used: notes"), "{said}");
+        Ok(())
+    });
+    assert!(!proof.exists());
 }
 
 #[test]
@@ -73,7 +91,8 @@ fn another_editor_loads_the_session() {
         editor.initialize().await?;
         let resume = ResumeSessionRequest::new(session.clone(), stage.repo.path());
         editor.agent.send_request(resume).block_task().await?;
-        assert!(of(&editor.so_far(), "user_message_chunk").is_empty());
+        let first = editor.next().await;
+        assert_eq!(first["sessionUpdate"], "available_commands_update", "the past is not told again");
         Ok(())
     });
 }

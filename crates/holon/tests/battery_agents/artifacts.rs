@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
-use crate::stage::{ALL, Deed, LAST_WORDS, PLAN, Part, Stage, call};
+use crate::stage::{ALL, Deed, LAST_WORDS, PLAN, Part, Stage, call, is_installed};
 use holon_model::cassette::{Step, Turn};
 
 fn review() -> String {
@@ -115,7 +115,8 @@ fn shape(value: &Value, at: &str, into: &mut BTreeSet<String>) {
 #[test]
 fn inv_07_the_same_spec_gives_the_same_shape_with_four_agents() {
     let mut shapes = Vec::new();
-    for agent in ["native", "claude-code", "codex", "opencode"] {
+    let more = ["gemini", "goose", "qwen"].into_iter().filter(|agent| is_installed(agent));
+    for agent in ["native", "claude-code", "codex", "opencode"].into_iter().chain(more) {
         let name = agent.to_owned();
         let Some(stage) = Stage::with(agent, move |round, _| {
             let deed = Deed::Shell("echo two > b.txt".into());
@@ -159,6 +160,7 @@ fn inv_07_the_same_spec_gives_the_same_shape_with_four_agents() {
             .collect();
         shapes.push((agent, artifacts, keys, files));
     }
+    assert!(shapes.len() >= 4);
     for (agent, artifacts, keys, files) in &shapes[1..] {
         assert_eq!(artifacts, &shapes[0].1, "{agent}");
         assert_eq!(keys, &shapes[0].2, "{agent}");

@@ -4,8 +4,10 @@
 //! there is a skipped security test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod acp;
 mod artifacts;
 mod failures;
+mod gemini;
 mod secrets;
 mod stage;
 mod users;

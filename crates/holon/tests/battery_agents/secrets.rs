@@ -1,8 +1,11 @@
 //! What can be seen and reached from inside, tried with the agents' own tools.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, OnceLock};
 
-use crate::stage::{ALL, KEY, LAST_WORDS, Part, Stage};
+use holon_model::cassette::{Step, Turn};
+
+use crate::stage::{ALL, Deed, KEY, LAST_WORDS, Part, Stage, call};
 
 /// Everything a tool can look through for a key.
 const LOOK: &str = "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; \
@@ -38,32 +41,50 @@ fn inv_06_no_agent_sees_the_real_key() {
     }
 }
 
+/// Tries to reach ports of the host, addresses elsewhere, names, and the gateway without its token.
+fn reach(ports: [u16; 2]) -> String {
+    let [own, model] = ports;
+    format!(
+        "python3 - <<'E'\n\
+         import socket\n\
+         targets = [('127.0.0.1', {own}), ('127.0.0.1', {model}), ('10.0.0.1', 80), ('169.254.169.254', 80),\n\
+         ('1.1.1.1', 53), ('::1', {own})]\n\
+         for host, port in targets:\n\
+         \x20   try:\n\
+         \x20       socket.create_connection((host, port), timeout=2); print('REA' + 'CHED', host, port)\n\
+         \x20   except OSError as e: print('closed', host, port)\n\
+         try: socket.getaddrinfo('example.com', 80); print('REA' + 'CHED names')\n\
+         except OSError: print('closed names')\n\
+         s = socket.create_connection(('127.0.0.1', 8001), timeout=2)\n\
+         s.sendall(b'GET /v1/models HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'); print('gateway says', s.recv(20))\n\
+         E"
+    )
+}
+
 #[test]
 fn inv_06_no_agent_reaches_anything_but_the_gateway() {
     for agent in ALL {
         // Something of the host's own, and the model itself, which only the gateway may ask.
         let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = own.local_addr().unwrap().port();
-        let command = format!(
-            "python3 - <<'E'\n\
-             import os, socket\n\
-             targets = [('127.0.0.1', {port}), ('127.0.0.1', int(os.environ.get('MODEL_PORT', '1'))), ('10.0.0.1', 80),\n\
-             ('169.254.169.254', 80), ('1.1.1.1', 53), ('::1', {port})]\n\
-             for host, port in targets:\n\
-             \x20   try:\n\
-             \x20       socket.create_connection((host, port), timeout=2); print('REA' + 'CHED', host, port)\n\
-             \x20   except OSError as e: print('closed', host, port)\n\
-             try: socket.getaddrinfo('example.com', 80); print('REA' + 'CHED names')\n\
-             except OSError: print('closed names')\n\
-             s = socket.create_connection(('127.0.0.1', 8001), timeout=2)\n\
-             s.sendall(b'GET /v1/models HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'); print('gateway says', s.recv(20))\n\
-             E"
-        );
-        let Some(stage) = Stage::set(agent, Part::new(&[&command], LAST_WORDS)) else { continue };
+        let (name, model) = (agent.to_owned(), Arc::new(OnceLock::new()));
+        let known = Arc::clone(&model);
+        let Some(stage) = Stage::with(agent, move |round, _| match round {
+            0 => {
+                let deed = Deed::Shell(reach([port, *known.get().unwrap()]));
+                Turn { steps: vec![Step::Call(call(&name, &deed))], ..Turn::default() }.into()
+            }
+            _ => Turn::text(LAST_WORDS).into(),
+        }) else {
+            continue;
+        };
+        let base = stage.server.base();
+        let at = base.rsplit_once(':').unwrap().1.split('/').next().unwrap();
+        model.set(at.parse::<u16>().unwrap()).unwrap();
         stage.run("execute", &[]).run().assert_code(0);
         let asked = stage.asked();
         assert!(
-            asked.contains("closed names") && asked.contains("closed 127.0.0.1"),
+            asked.contains("closed names") && asked.contains(&format!("closed 127.0.0.1 {at}")),
             "{agent} did not try: {asked}"
         );
         assert!(!asked.contains("REACHED"), "{agent} got out");

@@ -29,6 +29,11 @@ pub(crate) fn call(agent: &str, deed: &Deed) -> Call {
         "claude-code" => ("Bash", json!({"command": command, "description": "x"})),
         "codex" => ("exec_command", json!({"cmd": command})),
         "opencode" => ("bash", json!({"command": command, "description": "x"})),
+        "gemini" => ("run_shell_command", json!({"command": command, "description": "x"})),
+        "goose" => ("shell", json!({"command": command})),
+        "qwen" => {
+            ("run_shell_command", json!({"command": command, "is_background": false, "description": "x"}))
+        }
         _ => ("execute", json!({"command": command})),
     };
     Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() }
@@ -63,6 +68,11 @@ pub(crate) struct Stage {
 fn agents(agent: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("HOLON_AGENTS_DIR").map(PathBuf::from)?;
     (agent == "native" || folder.join(agent).join("node_modules").is_dir()).then_some(folder)
+}
+
+/// Whether an agent is there that the tests do without where it is not.
+pub(crate) fn is_installed(agent: &str) -> bool {
+    agents(agent).is_some()
 }
 
 impl Stage {

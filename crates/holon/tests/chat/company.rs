@@ -30,6 +30,38 @@ fn a_chat_is_the_guest_of_a_server() {
 }
 
 #[test]
+fn a_chat_needs_no_token_of_its_own_users_server() {
+    let stage = Stage::new("- text: Without a token.\n");
+    let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\n");
+    let (root, tokens) = (stage.repo.path().to_str().unwrap(), tokens.to_str().unwrap());
+    let mut server =
+        stage.holon(&["serve", "--listen", "127.0.0.1:0", "--root", root, "--tokens", tokens]).spawn();
+    server.wait_for_text("holon is at ");
+    let said = server.stdout_so_far();
+    let output = stage.run(&["chat", "-m", "hello"]);
+    output.assert_code(0);
+    assert_eq!(output.stdout, "Without a token.\n", "{}", output.stderr);
+    assert_eq!(stage.run(&["chat", "--list"]).stdout.lines().count(), 1);
+    // Over the network everybody needs one, and sees only what is theirs.
+    let address = said.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let ask = |token: &str| {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let head =
+            format!("GET /api/threads HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{token}\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask("").starts_with("HTTP/1.1 401"));
+    let hers = ask("authorization: Bearer ann-ann-ann-ann-1\r\n");
+    assert!(hers.starts_with("HTTP/1.1 200") && hers.contains("\"threads\":[]"), "{hers}");
+    server.signal(Signal::TERM);
+    server.wait().assert_code(0);
+}
+
+#[test]
 fn a_guest_goes_on_when_its_host_has_gone() {
     let stage = Stage::new(&format!("{SLOWLY}- text: On my own.\n"));
     let server = serving(&stage);

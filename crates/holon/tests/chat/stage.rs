@@ -1,72 +1,28 @@
 //! A terminal with `holon chat` on it, and the model it asks.
 
-use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use holon_model::Cassette;
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{Invocation, Output, Running, TestEnv, Workspace};
+pub(crate) use holon_testkit::SLOWLY;
+use holon_testkit::{ChatStage, Invocation, Output, Running};
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
-/// In the shape of a real key, and nobody's.
-const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
 
-/// An answer that does not come to its end by itself. Its words are many, because the last ones of a text are held back
-/// as long as they could be the beginning of a secret.
-pub(crate) const SLOWLY: &str = "
-- reply:
-    - text: >-
-        The beginning of a long answer that goes on and on, and says next to nothing, and is not over when one thinks
-        that it must be, since there is always one more thing that could be said about whatever it was about.
-    - delay: 50s
-    - text: never
-";
+/// A repository and a model, with terminals in front of them.
+pub(crate) struct Stage(ChatStage);
 
-/// A repository, and a model that answers from a script.
-pub(crate) struct Stage {
-    pub(crate) env: TestEnv,
-    pub(crate) repo: Workspace,
-    model: ModelServer,
-    asked: Arc<Mutex<Vec<String>>>,
+impl std::ops::Deref for Stage {
+    type Target = ChatStage;
+
+    fn deref(&self) -> &ChatStage {
+        &self.0
+    }
 }
 
 impl Stage {
     pub(crate) fn new(cassette: &str) -> Self {
-        let env = TestEnv::new(BIN);
-        let repo = env.repo().file("a.txt", "one\n").commit("first");
-        let cassette: Cassette = cassette.parse().unwrap_or_else(|error| panic!("{error}"));
-        let turns: Mutex<VecDeque<_>> = Mutex::new(cassette.turns.into());
-        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let heard = Arc::clone(&asked);
-        let model = ModelServer::improvise(move |_, seen| {
-            let body = seen.body.to_string();
-            if body.contains("Give this conversation a title") {
-                let title: Cassette = "- text: A fine title\n".parse().unwrap();
-                return Scripted::from(title.turns[0].clone());
-            }
-            heard.lock().unwrap().push(body);
-            match turns.lock().unwrap().pop_front() {
-                Some(turn) => Scripted::from(turn),
-                // Not one that is tried again.
-                None => Scripted::json(400, "{}"),
-            }
-        });
-        Self { env, repo, model, asked }
-    }
-
-    /// What the model was asked, request by request.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
-    }
-
-    fn with_model(&self, call: Invocation) -> Invocation {
-        // A model that is known to make calls by itself: words of others are held back, as they may be calls.
-        let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
-        let call = call.env("HOLON_BASE_URL", self.model.base()).env("OPENROUTER_API_KEY", KEY);
-        call.cwd(self.repo.path())
+        Self(ChatStage::new(BIN, cassette))
     }
 
     /// `holon` without a terminal.
@@ -85,9 +41,7 @@ impl Stage {
 
     /// The same with these variables.
     pub(crate) fn talk_in(&self, args: &str, variables: &[(&str, &str)]) -> Terminal {
-        let number = std::fs::read_dir(self.env.work()).unwrap().count();
-        let keys = self.env.work().join(format!("keyboard-{number}"));
-        self.env.program("mkfifo").arg(&keys).run().assert_code(0);
+        let keys = self.fifo("keyboard");
         // Open for both, so that neither end waits for the other.
         let keyboard = OpenOptions::new().read(true).write(true).open(&keys).unwrap();
         let quoted = |path: &Path| format!("'{}'", path.display());
@@ -96,10 +50,6 @@ impl Stage {
         let call = self.with_model(call).stdin_from(&keys).env("SHELL", "/bin/sh");
         let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
         Terminal { running: Some(call.spawn()), keyboard, seen: 0 }
-    }
-
-    pub(crate) fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.repo.path().join(name)).unwrap()
     }
 }
 

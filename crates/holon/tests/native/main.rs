@@ -8,6 +8,7 @@ mod endings;
 mod failures;
 mod ills;
 mod modes;
+mod observed;
 mod people;
 mod real_endpoint;
 mod replays;

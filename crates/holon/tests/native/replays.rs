@@ -28,7 +28,9 @@ fn steady(value: Value) -> Value {
 
 /// What a run left: its events, patch and manifest.
 fn left(env: &TestEnv, output: &Output) -> (Vec<Value>, String, Value) {
-    let told = |event: &Value| !matches!(event["type"].as_str(), Some("warning" | "model_waiting"));
+    let told = |event: &Value| {
+        !matches!(event["type"].as_str(), Some("warning" | "model_waiting" | "model_answered"))
+    };
     let events = events(env).into_iter().filter(told).map(steady).map(|mut event| {
         // What a command printed is compared where the model is told, with times and the like folded.
         if event["type"] == "tool_finished" {

@@ -1,11 +1,12 @@
 //! How it ends when something goes wrong: in time, with exit 1 or 2, and an explanation.
 
 use std::fs;
+use std::time::Duration;
 
 use holon_model::Usage;
 use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{TestEnv, assert_unchanged, tree_state};
+use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
 
 use crate::stage::{BIN, attempts, goal, last, orchestration, plan, read, repo, task};
 
@@ -137,6 +138,88 @@ fn spendthrift() -> ModelServer {
         let usage = Usage { input: 100, output: 10, cost_usd: Some(0.02), ..Usage::default() };
         Scripted::from(Turn { steps, usage: Some(usage), ..Turn::default() })
     })
+}
+
+/// Splits the goal when asked for a plan; to everything else it answers like this.
+fn planner_then(answer: fn() -> Scripted) -> ModelServer {
+    ModelServer::improvise(move |_, seen| {
+        let planning = seen.body.to_string().contains("Split the goal into tasks");
+        let told = seen.body["messages"].as_array().map_or(0, Vec::len);
+        let call = |name: &str, arguments: serde_json::Value| {
+            let call = Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() };
+            Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+        };
+        match (planning, told) {
+            (true, 0..=2) => {
+                call("report", serde_json::json!({"name": "orchestration.json", "content": one_task()}))
+            }
+            (true, _) => call("finish", serde_json::json!({"summary": "planned"})),
+            (false, _) => answer(),
+        }
+    })
+}
+
+fn broken() -> Scripted {
+    Scripted::json(500, r#"{"error":{"message":"the upstream is down"}}"#)
+}
+
+fn silent() -> Scripted {
+    Scripted::stream([Piece::Hang])
+}
+
+/// `holon "goal"` with the native agent and this model.
+fn asking(env: &TestEnv, repo: &Workspace, server: &ModelServer, more: &[&str]) -> Output {
+    let call = env.holon(["Make it better", "--quiet"]).args(more).cwd(repo.path());
+    let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
+    let call = call.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5").env("HOLON_RETRIES", "0");
+    call.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").timeout(Duration::from_secs(120)).run()
+}
+
+#[test]
+fn a_model_that_fails_is_asked_three_times_for_a_task_and_then_the_breaker_is_open() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    let before = tree_state(repo.path());
+    let server = planner_then(broken);
+    asking(&env, &repo, &server, &[])
+        .assert_code(1)
+        .assert_stderr("one: ")
+        .assert_stderr("the upstream is down");
+    let (folder, manifest) = last(&env);
+    assert_eq!(manifest["error"]["kind"], "model", "{manifest:#}");
+    assert_eq!(attempts(&orchestration(&folder), "one").len(), 3);
+    let resume = env.holon(["run", "--resume", "last", "--quiet"]).cwd(repo.path());
+    resume.run().assert_code(1).assert_stderr("failed 3 times in a row");
+    assert_unchanged(&before, repo.path());
+    env.assert_nothing_left();
+}
+
+#[test]
+fn a_model_that_fails_before_there_is_a_plan_ends_it_with_the_reason() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    let server = ModelServer::improvise(|_, _| broken());
+    asking(&env, &repo, &server, &[])
+        .assert_code(1)
+        .assert_stderr("plan: ")
+        .assert_stderr("the upstream is down");
+    assert_eq!(last(&env).1["error"]["kind"], "model");
+}
+
+#[test]
+fn a_model_that_hangs_ends_with_the_time_whoever_waits_for_it() {
+    for (server, who) in
+        [(planner_then(silent), "one: "), (ModelServer::improvise(|_, _| silent()), "plan: ")]
+    {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, "{}", &[]);
+        asking(&env, &repo, &server, &["--timeout", "5s"]).assert_code(1).assert_stderr(who);
+        let (folder, manifest) = last(&env);
+        assert_eq!((&manifest["status"], &manifest["error"]["kind"]), (&"timeout".into(), &"timeout".into()));
+        assert!(manifest["error"]["hint"].is_string(), "{manifest:#}");
+        assert!(!folder.join("output/diff.patch").exists());
+        env.assert_nothing_left();
+    }
 }
 
 #[test]

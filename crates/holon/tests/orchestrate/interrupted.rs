@@ -6,7 +6,8 @@ use holon_testkit::{TestEnv, for_each_identity};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::stage::{BIN, attempts, children, goal, last, orchestration, plan, read, repo, task};
+use crate::stage::{BIN, applied, attempts, children, goal, last, orchestration, plan, read, repo, task};
+use crate::story;
 
 fn tasks() -> String {
     plan(&[task("one", "code", &[]), task("two", "code", &["one"]), task("check", "review", &["two"])])
@@ -62,6 +63,52 @@ fn killed_in_the_middle_and_resumed_it_repeats_no_finished_child() {
         again.assert_code(64).assert_stderr("is over");
         env.assert_nothing_left();
     });
+}
+
+/// Every run that had come to its end, as (task, place, run).
+fn ended(folder: &std::path::Path) -> Vec<(String, usize, String)> {
+    let state = read(&folder.join("orchestrate.json"));
+    let mut found = Vec::new();
+    for node in state["nodes"].as_array().unwrap() {
+        for (place, attempt) in node["attempts"].as_array().unwrap().iter().enumerate() {
+            if attempt["end"].is_object() && attempt["end"]["status"] == "completed" {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                found.push((text(&node["task"]["id"]), place, text(&attempt["run"])));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_whole_story_killed_anywhere_and_resumed_repeats_no_finished_child() {
+    // Where it is killed, and how many children are over by then.
+    for (at, over) in [("two-conflict", 2), ("three", 3), ("check", 4), ("check-fix", 5), ("ethical", 7)] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, &story::tasks(), &story::scripts());
+        let repo = repo.file(format!("script/block-{at}"), "");
+        let mut running = goal(&env, &repo, &["--json"]).spawn();
+        running.wait_for_text(&format!("waiting-{at}"));
+        running.kill();
+        env.assert_nothing_left();
+        let (folder, _) = last(&env);
+        let before = ended(&folder);
+        assert_eq!(before.len(), over, "{at}: {before:?}");
+
+        fs::remove_file(repo.join(format!("script/block-{at}"))).unwrap();
+        env.holon(["run", "--resume", "last", "--quiet"]).cwd(repo.path()).run().assert_code(0);
+        let after = ended(&folder);
+        for run in &before {
+            assert!(after.contains(run), "{at}: {run:?} was finished, and is not in {after:?}");
+        }
+        // All that was ever run: the story, and the one run that was cut off.
+        let runs = children(&folder);
+        let count = |status: &str| runs.iter().filter(|(_, s)| s == status).count();
+        assert_eq!((count("completed"), count("interrupted"), runs.len()), (9, 1, 10), "{at}: {runs:?}");
+        let copy = applied(&env, &repo, &folder.join("output/diff.patch"));
+        assert_eq!(fs::read_to_string(copy.join("a.txt")).unwrap(), story::expected(), "{at}");
+        assert_eq!(fs::read_to_string(copy.join("three.txt")).unwrap(), "one\ntwo\n", "{at}");
+    }
 }
 
 #[test]

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod audit;
+mod checks;
 mod commands;
 mod ends;
 mod interrupted;
 mod matrix;
+mod observed;
 mod rights;
+mod settings;
 mod stage;
 mod story;

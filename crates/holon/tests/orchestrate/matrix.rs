@@ -66,36 +66,51 @@ fn check(mode: &str, canonical: &str, script: &str, kinds: &[&str], decision: &s
 }
 
 #[test]
-fn modes_code_io() {
+fn matrix_code_io() {
     check("code", "execute", "echo x > x.txt", &["code_diff", "summary"], "next", "rw");
 }
 
 #[test]
-fn modes_review_io() {
+fn matrix_review_io() {
     check("review", "review", "", &["review_findings", "summary"], "approve", "read-only");
     let block = "echo '{\"verdict\":\"block\",\"findings\":[]}' > $out/review.json";
     check("code_review", "review", block, &["review_findings"], "block", "read-only");
 }
 
 #[test]
-fn modes_ethical_io() {
+fn matrix_ethical_io() {
     check("ethical", "ethical", "", &["ethical_report"], "approve", "read-only");
     let block = "sed -i -e 's/\"low\"/\"unknown\"/' -e 's/true/false/' $out/ethics.json";
     check("ethics", "ethical", block, &["ethical_report"], "block", "read-only");
 }
 
 #[test]
-fn modes_debug_io() {
+fn matrix_debug_io() {
     check("debug", "debug", "echo scratch > a.txt", &["debug_log", "summary"], "next", "scratch");
 }
 
 #[test]
-fn modes_architect_io() {
+fn matrix_architect_io() {
     check("planning", "architect", "", &["plan_doc", "code_diff", "summary"], "next", "scoped");
 }
 
 #[test]
-fn modes_dispatcher_refuses_what_is_no_mode() {
+fn matrix_dispatcher_permissions() {
+    let greedy = "echo x > x.txt; mkdir -p docs src; echo x > docs/x.md; echo x > src/x.rs";
+    let tries = format!("({greedy}) 2> /dev/null; true");
+    check("review", "review", &tries, &["review_findings"], "approve", "read-only");
+    check("ethical", "ethical", &tries, &["ethical_report"], "approve", "read-only");
+    check("debug", "debug", &tries, &["debug_log"], "next", "scratch");
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[("architect", &tries)]);
+    run(&env, &repo, "architect").assert_code(0);
+    let patch = fs::read_to_string(last(&env).0.join("output/diff.patch")).unwrap();
+    let touched: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
+    assert_eq!(touched, ["docs/design.md", "docs/x.md"]);
+}
+
+#[test]
+fn matrix_dispatcher_refuses_what_is_no_mode() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[]);
     run(&env, &repo, "reveiw").assert_code(64).assert_stderr("did you mean `review`?");
@@ -103,7 +118,7 @@ fn modes_dispatcher_refuses_what_is_no_mode() {
 }
 
 #[test]
-fn no_network_calls_when_selection_is_disabled() {
+fn matrix_no_network_when_selection_is_disabled() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[]);
     // A cassette answers: whoever listens where the provider would be hears nothing.
@@ -122,6 +137,10 @@ fn no_network_calls_when_selection_is_disabled() {
     let replayed = ask().env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").arg("--replay").arg(&tape).run();
     replayed.assert_code(0).assert_stdout("It is a text file.");
     assert_eq!(calls.load(Ordering::SeqCst), 0);
+    // Switched off and without a name there is nobody to ask.
+    let off = ask().env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").env("HOLON_MODELS__SELECTION", "off").run();
+    off.assert_code(1).assert_stderr("models.selection is off");
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
     // A pinned model is asked, and no catalogue is fetched.
     let server = ModelServer::play(Wire::Chat, "- text: It is a text file.\n");
     let pinned = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
@@ -132,8 +151,76 @@ fn no_network_calls_when_selection_is_disabled() {
     assert!(!env.cache().join("holon").exists(), "nothing was fetched, so nothing is kept");
 }
 
+/// The reason for the model of the newest run that has one.
+fn why(manifest: &Value) -> String {
+    manifest["metadata"]["model"]["why"].as_str().unwrap_or_else(|| panic!("{manifest:#}")).to_owned()
+}
+
 #[test]
-fn ask_streaming_is_unaffected() {
+fn matrix_dispatcher_chooses_the_model_by_policy_auto() {
+    let chosen = |policy: Option<&str>| {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, "{}", &[]);
+        let server = ModelServer::play(Wire::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
+        let run = env.holon(["run", "--goal", "x", "--quiet"]).cwd(repo.path());
+        let run = run.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
+        let run = run.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys");
+        let run =
+            policy.into_iter().fold(run, |run, policy| run.env("HOLON_MODES__CODE__MODEL_POLICY", policy));
+        run.run().assert_code(0);
+        let (_, manifest) = last(&env);
+        let asked = server.requests()[0].body["model"].as_str().unwrap().to_owned();
+        assert_eq!(manifest["metadata"]["model"]["id"], asked, "what is asked is what was chosen");
+        (asked, why(&manifest))
+    };
+    let (auto, reason) = chosen(None);
+    assert!(reason.contains("fit code"), "{reason}");
+    let (cheapest, _) = chosen(Some("cheapest"));
+    assert_ne!(auto, cheapest);
+}
+
+#[test]
+fn matrix_selection_invoked_for_orchestrate_when_enabled() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, "{}", &[]);
+    // Whoever answers with an error is asked once, and the run says which model was chosen for what.
+    let server = ModelServer::improvise(|_, _| Scripted::json(400, "{}"));
+    let call = env.holon(["Make it better", "--quiet"]).cwd(repo.path());
+    let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
+    let call = call.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys");
+    call.run().assert_code(1);
+    let (_, manifest) = last(&env);
+    assert!(why(&manifest).contains("fit orchestrate"), "{manifest:#}");
+}
+
+#[test]
+fn matrix_legacy_names_route_to_modes_with_a_warning() {
+    for (former, canonical, name) in [
+        ("code_generation", "execute", "code"),
+        ("code_review", "review", "review"),
+        ("planning", "architect", "architect"),
+        ("ethics", "ethical", "ethical"),
+    ] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, "{}", &[]);
+        let agent = env.agent("agent.sh", AGENT);
+        let call = env.holon(["run", "--mode", former, "--goal", "Look at it", "--agent"]).arg(agent);
+        let call = call.cwd(repo.path()).timeout(Duration::from_secs(60));
+        let output = call.run();
+        let told = format!("warning: the mode `{former}` is `{name}` now");
+        output.assert_code(0).assert_stderr(&told);
+        assert_eq!(output.stderr.matches(&told).count(), 1, "once per run");
+        assert_eq!(last(&env).1["mode"], canonical);
+        let strict = env.holon(["run", "--mode", former, "--goal", "x"]).cwd(repo.path());
+        let strict = strict.env("HOLON_COMPAT__LEGACY", "error").run();
+        strict
+            .assert_code(64)
+            .assert_stderr(&format!("the mode `{former}` is `{name}` now, and $HOLON_COMPAT__LEGACY"));
+    }
+}
+
+#[test]
+fn matrix_ask_streaming_unaffected() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[]);
     let first =
@@ -150,4 +237,28 @@ fn ask_streaming_is_unaffected() {
     asking.signal(Signal::INT);
     asking.wait().assert_code(1);
     env.assert_nothing_left();
+}
+
+#[test]
+fn the_matrix_in_the_architecture_names_tests_that_are_there() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let (_, matrix) = text.split_once("### The matrix of modes").expect("the section");
+    let rows: Vec<Vec<&str>> = matrix
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains('`'))
+        .map(|line| line.split('|').map(|cell| cell.trim().trim_matches('`')).collect())
+        .collect();
+    for row in &rows {
+        let source = fs::read_to_string(root.join(row[3])).unwrap_or_else(|e| panic!("{}: {e}", row[3]));
+        assert!(source.contains(&format!("fn {}(", row[2])), "{row:?}");
+    }
+    // And every test that is named after it is listed.
+    let listed: Vec<&str> = rows.iter().map(|row| row[2]).collect();
+    for file in ["matrix.rs", "settings.rs", "story.rs", "commands.rs"] {
+        let source = fs::read_to_string(root.join("crates/holon/tests/orchestrate").join(file)).unwrap();
+        for name in source.lines().filter_map(|line| line.strip_prefix("fn matrix_")?.split('(').next()) {
+            assert!(listed.contains(&format!("matrix_{name}").as_str()), "matrix_{name} is not listed");
+        }
+    }
 }

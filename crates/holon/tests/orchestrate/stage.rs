@@ -30,6 +30,8 @@ esac
 case "$task" in ?*) name=$task ;; *) name=$HOLON_MODE ;; esac
 [ -f $in/context/findings.json ] && name=$task-fix
 [ -f $in/context/theirs.patch ] && name=$task-conflict
+[ -f $in/context/failed-checks.md ] && name=checks-fix
+if [ -f "script/block-$name" ]; then echo "waiting-$name"; exec sleep 600; fi
 if [ -f "script/$name.sh" ]; then . "./script/$name.sh"; fi
 exit 0
 "##;
@@ -45,8 +47,13 @@ pub(crate) fn plan(tasks: &[Value]) -> String {
 
 /// A repository with a file of nine lines, a plan, and scripts for tasks.
 pub(crate) fn repo(env: &TestEnv, plan: &str, scripts: &[(&str, &str)]) -> Workspace {
+    repo_named(env, "repo", plan, scripts)
+}
+
+/// The same under another name.
+pub(crate) fn repo_named(env: &TestEnv, name: &str, plan: &str, scripts: &[(&str, &str)]) -> Workspace {
     let lines: String = (1..=9).map(|n| format!("line {n}\n")).collect();
-    let mut repo = env.repo().file("a.txt", lines).file("script/plan.json", plan);
+    let mut repo = env.repo_named(name).file("a.txt", lines).file("script/plan.json", plan);
     for (name, text) in scripts {
         repo = repo.file(format!("script/{name}.sh"), text);
     }
@@ -64,6 +71,15 @@ pub(crate) fn goal(env: &TestEnv, repo: &Workspace, more: &[&str]) -> Invocation
 pub(crate) fn last(env: &TestEnv) -> (PathBuf, Value) {
     let folder = env.runs().last().expect("a run").clone();
     (folder.clone(), read(&folder.join("output/manifest.json")))
+}
+
+/// The only run of a workspace.
+pub(crate) fn run_of(env: &TestEnv, repo: &Workspace) -> PathBuf {
+    let path = repo.path().to_str().unwrap();
+    let of = |run: &PathBuf| fs::read_to_string(run.join("run.json")).is_ok_and(|text| text.contains(path));
+    let found: Vec<PathBuf> = env.runs().into_iter().filter(of).collect();
+    assert_eq!(found.len(), 1, "{path}: {found:?}");
+    found[0].clone()
 }
 
 pub(crate) fn read(path: &Path) -> Value {

@@ -5,10 +5,12 @@ use std::fs;
 use holon_testkit::{TestEnv, assert_unchanged, for_each_identity, tree_state};
 use serde_json::Value;
 
-use crate::stage::{BIN, applied, attempts, children, goal, last, orchestration, plan, read, repo, task};
+use crate::stage::{
+    AGENT, BIN, applied, attempts, children, goal, last, orchestration, plan, read, repo, task,
+};
 
 /// Two tasks that change the same line, one that waits for both, and a review of it all that blocks once.
-fn scripts() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn scripts() -> Vec<(&'static str, &'static str)> {
     vec![
         ("one", "sed -i 's/^line 1$/first/' a.txt; echo one > one.txt"),
         ("two", "sed -i 's/^line 1$/erste/' a.txt; echo two > two.txt"),
@@ -24,13 +26,23 @@ fn scripts() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-fn tasks() -> String {
+pub(crate) fn tasks() -> String {
     plan(&[
         task("one", "code", &[]),
         task("two", "code", &[]),
         task("three", "code", &["one", "two"]),
         task("check", "review", &["three"]),
     ])
+}
+
+/// What `a.txt` is when everything is done.
+pub(crate) fn expected() -> String {
+    let line = |n| match n {
+        1 => "first erste\n".to_owned(),
+        9 => "mended\n".to_owned(),
+        n => format!("line {n}\n"),
+    };
+    (1..=9).map(line).collect()
 }
 
 #[test]
@@ -62,13 +74,7 @@ fn three_tasks_a_conflict_and_a_blocked_review_become_one_patch() {
         // One patch, and it leads to everything together.
         let copy = applied(env, &repo, &out.join("diff.patch"));
         let text = |name: &str| fs::read_to_string(copy.join(name)).unwrap();
-        let expected: String = (1..=9)
-            .map(|n| match n {
-                1 => "first erste\n".to_owned(),
-                9 => "mended\n".to_owned(),
-                n => format!("line {n}\n"),
-            })
-            .collect();
+        let expected = expected();
         assert_eq!(text("a.txt"), expected);
         assert_eq!(text("three.txt"), "one\ntwo\n");
         for name in
@@ -99,7 +105,7 @@ fn three_tasks_a_conflict_and_a_blocked_review_become_one_patch() {
 }
 
 #[test]
-fn orchestrate_to_code_review_and_ethical_goes_through_the_dispatcher() {
+fn matrix_orchestrate_to_code_review_ethical() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[("execute", "echo done > done.txt")]);
     // A plan that is none is asked for once more, and then the usual one is taken.
@@ -143,4 +149,25 @@ fn orchestrate_to_code_review_and_ethical_goes_through_the_dispatcher() {
     let log = fs::read_to_string(request.join("log.jsonl")).unwrap();
     let end: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert_eq!(end["child_tasks"].as_array().map(Vec::len), Some(4), "{end}");
+}
+
+#[test]
+fn ignore_rules_from_above_the_workspace_hold_for_every_task() {
+    let env = TestEnv::new(BIN);
+    let tasks = plan(&[task("one", "code", &[]), task("two", "code", &["one"])]);
+    let repo = env
+        .repo()
+        .file(".gitignore", "*.log\n")
+        .file("part/a.txt", "a\n")
+        .file("part/script/plan.json", tasks)
+        .file("part/script/one.sh", "echo one > one.txt; echo x > one.log")
+        .file("part/script/two.sh", "echo two > two.txt; echo x > two.log")
+        .commit("first");
+    let agent = env.agent("agent.sh", AGENT);
+    let call = env.holon(["Make it better", "--quiet", "--agent"]).arg(agent).cwd(repo.join("part"));
+    call.run().assert_code(0);
+    let patch = fs::read_to_string(last(&env).0.join("output/diff.patch")).unwrap();
+    // The second one works on the private copy.
+    assert!(patch.contains("one.txt") && patch.contains("two.txt"), "{patch}");
+    assert!(!patch.contains(".log"), "{patch}");
 }

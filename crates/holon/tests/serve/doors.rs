@@ -31,6 +31,32 @@ fn other_names_and_other_pages_are_refused() {
     assert_eq!(form.status, 415, "a form of another page cannot pass for JSON");
     let cross = [("content-type", "application/json"), ("sec-fetch-site", "cross-site")];
     assert_eq!(send(port, "POST", "/api/threads", &cross, b"{}").status, 403);
+    // Reading costs, too; only the page itself may be linked to.
+    check(&[("sec-fetch-site", "cross-site")], 403);
+    check(&[("sec-fetch-site", "same-site")], 403);
+    check(&[("sec-fetch-site", "same-origin")], 200);
+    assert_eq!(send(port, "GET", "/", &[("sec-fetch-site", "cross-site")], b"").status, 200);
+    assert_eq!(send(port, "HEAD", "/", &[], b"").status, 200);
+}
+
+#[test]
+fn every_error_is_a_problem_that_programs_can_read() {
+    let stage = Stage::playing("- text: hi\n");
+    let check = |method: &str, path: &str, status: u16, code: &str| {
+        let answer = send(stage.port, method, path, &[], b"");
+        let kind = answer.header("content-type").unwrap_or_default().to_owned();
+        let found = (answer.status, answer.json());
+        assert_eq!((found.0, &found.1["code"]), (status, &json!(code)), "{method} {path}");
+        assert_eq!(kind, "application/problem+json", "{method} {path}");
+        assert!(found.1["message"].as_str().is_some_and(|words| !words.is_empty()), "{}", found.1);
+    };
+    check("PATCH", "/api/threads", 405, "method_not_allowed");
+    check("POST", "/healthz", 405, "method_not_allowed");
+    check("GET", "/api/threads/%ff", 400, "bad_request");
+    check("GET", "/api/threads?limit=x", 400, "bad_request");
+    check("GET", "/api/nothing", 404, "not_found");
+    let allowed = send(stage.port, "PATCH", "/api/threads", &[], b"");
+    assert!(allowed.header("allow").is_some_and(|methods| methods.contains("GET")));
 }
 
 #[test]
@@ -88,6 +114,11 @@ fn tokens_name_users_and_users_see_only_their_own() {
     assert_eq!(theirs["threads"], json!([]));
     let audit = call("GET", "/api/audit", bob, "").json();
     assert_eq!(audit["entries"], json!([]));
+    call("POST", "/api/threads", bob, &body);
+    let audit = call("GET", "/api/audit?limit=1", bob, "").json();
+    assert_eq!(audit["entries"][0]["actor"], "bob", "what others did does not hide it: {audit}");
+    let next = format!("/api/audit?limit=1&after={}", audit["entries"][0]["seq"]);
+    assert_eq!(call("GET", &next, bob, "").json()["entries"], json!([]));
     assert_eq!(
         call("GET", "/api/threads", "ann-ann-ann-ann-1", "").json()["threads"].as_array().unwrap().len(),
         1
@@ -105,6 +136,19 @@ fn other_machines_need_a_token() {
     assert_eq!(send(port, "GET", "/api/threads", &[], b"").status, 401);
     let bearer = format!("Bearer {token}");
     assert_eq!(send(port, "GET", "/api/threads", &[("authorization", &bearer)], b"").status, 200);
+}
+
+#[test]
+fn a_shell_that_allows_few_descriptors_does_not_limit_the_streams() {
+    let stage = Stage::new();
+    let line =
+        format!("ulimit -Sn 64; exec '{}' serve --demo --listen 127.0.0.1:0", stage.env.binary().display());
+    let mut running = stage.env.program("sh").args(["-c", &line]).cwd(stage.repo.path()).spawn();
+    running.wait_for_text("holon is at ");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", running.pid())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert_eq!(numbers[0], numbers[1].min(16_384), "{line}");
 }
 
 #[test]

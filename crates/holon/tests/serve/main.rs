@@ -6,6 +6,7 @@ mod doors;
 mod http;
 mod killed;
 mod modes;
+mod numbers;
 mod page;
 mod people;
 mod runs;

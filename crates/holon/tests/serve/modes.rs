@@ -121,6 +121,8 @@ fn every_call_of_a_reply_gets_its_own_decision() {
     for (call, decision) in expect {
         assert!(decisions.contains(&(json!(call), json!(decision))), "{call} {decisions:?}");
     }
+    let tried = of(&events, "tool_start").into_iter().find(|e| e.data["call"] == "1-2").unwrap();
+    assert_eq!(tried.data["summary"], "touch made.txt", "a refused call says what was tried");
     let read: Vec<_> = of(&events, "tool_end").iter().map(|e| e.data["call"].clone()).collect();
     assert_eq!(read, [json!("1-1"), json!("1-4")], "one refused call does not stop the reads beside it");
     assert_unchanged(&before, stage.repo.path());

@@ -60,6 +60,106 @@ fn a_flow_waits_at_its_gate_for_a_word() {
 }
 
 #[test]
+fn a_run_under_way_can_be_stopped() {
+    let stage = Stage::new();
+    let agent = "name = \"sleeper\"\nkind = \"exec\"\ndescription = \"Sleeps\"\ncommand = [\"/bin/sleep\", \"600\"]\n";
+    stage.env.write(stage.env.config().join("holon/agents/sleeper.toml"), agent);
+    let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
+    let stage = stage.with(&["--replay", tape.to_str().unwrap()], &[]);
+    let body = json!({"workspace": stage.repo.path(), "goal": "x", "mode": "execute", "agent": "sleeper"});
+    let started = stage.post("/api/runs", body).json();
+    let id = started["id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+    let show = || stage.get(&format!("/api/runs/{id}")).json();
+    assert_eq!(show()["state"], "running");
+    let stop = || stage.post(&format!("/api/runs/{id}/cancel"), json!({})).status;
+    assert_eq!(stop(), 202);
+    assert!(wait_until(Duration::from_secs(60), || show()["state"] == "finished"), "{}", show());
+    assert_ne!(show()["outcome"], "success");
+    assert!(wait_until(Duration::from_secs(60), || stop() == 409), "nothing is left to stop");
+    assert_eq!(stage.post("/api/runs/none/cancel", json!({})).status, 404);
+}
+
+/// Plays every mode: two tasks that write, a review, an assessment that says no when the goal asks for it.
+const PLAYER: &str = r#"out=/holon/output; goal=/holon/input/prompts/user.md
+echo "$HOLON_MODE" > $out/summary.md
+case $HOLON_MODE in
+orchestrate) cp script/plan.json $out/orchestration.json ;;
+execute) if grep -q TASK:one $goal; then echo one > one.txt; else echo two > two.txt; fi ;;
+review) echo '{"verdict":"approve","findings":[]}' > $out/review.json ;;
+ethical)
+    risk=low; good=true; if grep -q FORBIDDEN $goal; then risk=high; good=false; fi
+    printf '{"risk_level":"%s","is_approved":%s,"approval_justification":"x","principle_impacts":[{"principle":"safety","impact":"none","rationale":"x"}]}' $risk $good > $out/ethics.json
+    echo assessed > $out/ethics.md ;;
+esac
+"#;
+
+#[test]
+fn an_orchestration_runs_whole_and_is_assessed() {
+    let stage = Stage::new();
+    let task = |id: &str, mode: &str, on: &[&str]| json!({"id": id, "mode": mode, "goal": format!("TASK:{id}"), "acceptance": ["x"], "depends_on": on});
+    let tasks = [task("one", "code", &[]), task("two", "code", &[]), task("look", "review", &["one", "two"])];
+    stage.env.write(stage.repo.join("script/plan.json"), json!({ "tasks": tasks }).to_string());
+    stage.env.write(stage.repo.join("script/player.sh"), PLAYER);
+    let agent = "name = \"player\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"script/player.sh\"]\n";
+    stage.env.write(stage.env.config().join("holon/agents/player.toml"), agent);
+    let stage = stage.play("- text: hi\n");
+    let run = |goal: &str| {
+        let body =
+            json!({"workspace": stage.repo.path(), "goal": goal, "mode": "orchestrate", "agent": "player"});
+        let started = stage.post("/api/runs", body);
+        assert_eq!(started.status, 202);
+        let id = started.json()["id"].as_str().unwrap().to_owned();
+        // The stream ends when the run does.
+        let events = stage.get(&format!("/api/runs/{id}/events")).events();
+        let show = stage.get(&format!("/api/runs/{id}")).json();
+        assert_eq!(show["state"], "finished", "{show:#}");
+        (id, events, show)
+    };
+
+    let (id, events, done) = run("Write both");
+    assert_eq!((&done["outcome"], &done["exit_code"]), (&json!("success"), &json!(0)), "{done:#}");
+    let file = |id: &str, name: &str| stage.get(&format!("/api/runs/{id}/files/{name}"));
+    let patch = file(&id, "diff.patch").text();
+    assert!(patch.contains("one.txt") && patch.contains("two.txt"), "{patch}");
+    let report = file(&id, "orchestration.json").json();
+    let ids: Vec<&str> =
+        report["nodes"].as_array().unwrap().iter().map(|n| n["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["one", "two", "look", "ethical"]);
+    assert_eq!(
+        (&report["decision"]["is"], report["merge_order"].as_array().unwrap().len()),
+        (&json!("approve"), 2)
+    );
+    assert_eq!(file(&id, "ethics.json").json()["is_approved"], true);
+    // What happened can be followed: the plan, every task, one end.
+    let told: Vec<(String, String)> = of(&events, "run")
+        .iter()
+        .map(|e| {
+            (e.data["type"].as_str().unwrap().to_owned(), e.data["step"].as_str().unwrap_or("").to_owned())
+        })
+        .collect();
+    let has = |kind: &str, step: &str| told.iter().any(|(k, s)| k == kind && s == step);
+    assert!(has("run_started", "") && has("tasks_planned", ""), "{told:?}");
+    for step in ["orchestrate", "one", "two", "look", "ethical"] {
+        assert!(has("step_started", step) && has("step_finished", step), "{step}: {told:?}");
+    }
+    assert_eq!(told.iter().filter(|(kind, _)| kind == "run_finished").count(), 1);
+
+    // What the assessment does not let out is not handed out here either, and only a person at a terminal can.
+    let (id, _, blocked) = run("Write both, FORBIDDEN");
+    assert_eq!(
+        (&blocked["outcome"], &blocked["exit_code"]),
+        (&json!("needs_human"), &json!(2)),
+        "{blocked:#}"
+    );
+    assert_eq!(file(&id, "diff.patch").status, 404);
+    assert!(!stage.repo.join("one.txt").exists());
+    let over = ["run", "--resume", &id, "--quiet", "--override-ethics", "A lawyer has looked at it"];
+    stage.env.holon(over).cwd(stage.repo.path()).run().assert_code(0);
+    assert!(file(&id, "diff.patch").text().contains("two.txt"));
+    stage.env.holon(["audit", "verify"]).cwd(stage.repo.path()).run().assert_code(0);
+}
+
+#[test]
 fn what_a_client_may_not_choose() {
     let stage = Stage::playing("- text: hi\n");
     let repo = stage.repo.path();

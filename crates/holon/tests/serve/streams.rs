@@ -148,3 +148,22 @@ fn everything_decided_is_in_the_audit_log() {
     let verified = stage.get("/api/audit/verify").json();
     assert_eq!((&verified["ok"], &verified["length"]), (&json!(true), &json!(6)));
 }
+
+#[test]
+fn turns_that_are_known_need_not_be_read_again() {
+    let stage = Stage::playing("- text: one\n- text: two\n- text: three\n");
+    let thread = stage.thread();
+    for word in ["a", "b", "c"] {
+        stage.say(&thread, word, "plan");
+    }
+    let numbers = |query: &str| {
+        let shown = stage.get(&format!("/api/threads/{thread}{query}")).json();
+        assert_eq!(shown["turns_count"], 3);
+        let turns = shown["turns"].as_array().unwrap();
+        turns.iter().map(|turn| turn["number"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(""), [1, 2, 3]);
+    assert_eq!(numbers("?since=3"), [3]);
+    assert_eq!(numbers("?since=4"), [] as [u64; 0]);
+    assert_eq!(stage.get(&format!("/api/threads/{thread}?since=x")).status, 400);
+}

@@ -51,10 +51,10 @@ pub struct Adapter {
     /// What this family of agents has to be told besides.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// What exit codes other than 0 mean, as a kind of error.
+    /// What exit codes other than 0 mean: a kind of error, and words about it after a colon.
     #[serde(default)]
     pub exits: BTreeMap<String, String>,
-    /// How a scripted model makes it act, for `holon agents check`, by the name of the deed.
+    /// How a scripted model makes it act, for `holon agents check`, by the name of the deed, or of an attempt that needs its own.
     #[serde(default)]
     pub rehearsal: BTreeMap<String, Deed>,
     /// Its own read-only modes, for comparison.
@@ -102,11 +102,14 @@ pub struct Finding {
 #[serde(deny_unknown_fields)]
 pub struct ModelUse {
     /// The wire it speaks to the gateway.
-    pub wire: holon_model::Wire,
+    pub wire: holon_gateway::Tongue,
     /// What the agent is told the model is called when its provider speaks another wire: some agents use, for models
     /// they know, forms that cannot be translated.
     #[serde(default)]
     pub alias: Option<String>,
+    /// Whether there is a gateway, and `env` with it, only in runs that name a model, a provider or a cassette.
+    #[serde(default)]
+    pub on_request: bool,
 }
 
 /// A call that makes an agent do something.
@@ -124,6 +127,9 @@ pub struct Deed {
     /// A deed that follows, with the same words.
     #[serde(default)]
     pub then: Option<String>,
+    /// The deeds of the child that this one starts, in their order; running the command when not given.
+    #[serde(default)]
+    pub child: Vec<String>,
 }
 
 /// A read-only mode of an agent's own.
@@ -134,6 +140,9 @@ pub struct Alone {
     pub name: String,
     /// The command that starts it.
     pub command: Vec<String>,
+    /// What the model is called, for an agent that behaves differently with one it does not know.
+    #[serde(default)]
+    pub model: Option<String>,
 }
 
 /// What is different in a mode.
@@ -169,10 +178,14 @@ impl Adapter {
         if self.kind == Kind::Exec && self.command.is_empty() {
             return Err(("`command` is missing".into(), "add command = [\"…\"]"));
         }
-        let driven = self.events.is_some() || self.find.is_some() || self.model.is_some();
+        let driven = self.events.is_some() || self.find.is_some();
         if self.kind != Kind::Exec && driven {
-            let what = "`events`, `find` and `model` go with kind = \"exec\" only".to_owned();
+            let what = "`events` and `find` go with kind = \"exec\" only".to_owned();
             return Err((what, "change the kind, or leave them out"));
+        }
+        if self.kind == Kind::Native && self.model.is_some() {
+            let what = "`model` does not go with kind = \"native\": it thinks outside".to_owned();
+            return Err((what, "change the kind, or leave it out"));
         }
         if let Some(find) = &self.find
             && (find.program.is_empty() || find.program.contains('/'))

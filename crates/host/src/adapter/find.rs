@@ -21,6 +21,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("adapters/claude-code.toml", include_str!("../../../../adapters/claude-code.toml")),
     ("adapters/codex.toml", include_str!("../../../../adapters/codex.toml")),
     ("adapters/opencode.toml", include_str!("../../../../adapters/opencode.toml")),
+    ("adapters/gemini.toml", include_str!("../../../../adapters/gemini.toml")),
     ("adapters/goose.toml", include_str!("../../../../adapters/goose.toml")),
     ("adapters/acp.toml", include_str!("../../../../adapters/acp.toml")),
     ("adapters/qwen.toml", include_str!("../../../../adapters/qwen.toml")),

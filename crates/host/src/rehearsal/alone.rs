@@ -58,11 +58,8 @@ pub(super) fn run(
     theatre::build(&root)?;
     let before = theatre::look(&root);
 
-    let model = adapter
-        .model
-        .as_ref()
-        .and_then(|model| model.alias.clone())
-        .unwrap_or_else(|| "scripted-model".into());
+    let alias = || adapter.model.as_ref().and_then(|model| model.alias.clone());
+    let model = alone.model.clone().or_else(alias).unwrap_or_else(|| "scripted-model".into());
     let (root_text, program) =
         (root.to_string_lossy().into_owned(), located.program.to_string_lossy().into_owned());
     let outside = folder.path().join("outside");

@@ -10,6 +10,9 @@ use crate::adapter::{Adapter, Deed};
 /// The words by which a child's conversation is known.
 pub(super) const CHILD: &str = "rehearsal-child-";
 
+/// The most deeds that come before another.
+const MOST_BEFORE: usize = 4;
+
 /// One known way around a mode.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +31,9 @@ pub struct Attempt {
     /// What is in it before.
     #[serde(default)]
     pub file: Option<String>,
+    /// Whether it is one of the few that a short rehearsal makes in every mode.
+    #[serde(default)]
+    pub short: bool,
 }
 
 fn shell() -> String {
@@ -81,7 +87,6 @@ pub(super) struct Scene<'a> {
 /// The calls of an attempt for an agent; none when it has no such tool.
 pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: &Scene<'_>) -> Vec<Planned> {
     let mut filling = filling(number, attempt, scene.root, scene.outside);
-    filling.set("path", format!("{}/{}", scene.root, attempt.target));
     filling.set("prompt", format!("{CHILD}{number}: run the command you are told to run"));
     filling.set("program", scene.program);
     filling.set("model", scene.model);
@@ -91,10 +96,14 @@ pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: 
         arguments: filling.file(&deed.arguments),
         counts,
     };
-    let Some(deed) = adapter.rehearsal.get(&attempt.deed) else { return Vec::new() };
+    // An agent may need a way of its own for one attempt.
+    let own = adapter.rehearsal.get(&attempt.name);
+    let Some(deed) = own.or_else(|| adapter.rehearsal.get(&attempt.deed)) else { return Vec::new() };
     let named = |name: &Option<String>| name.as_ref().and_then(|name| adapter.rehearsal.get(name));
     let follows = named(&deed.then);
-    let mut all: Vec<Planned> = named(&deed.after).map(|deed| plan(deed, false)).into_iter().collect();
+    let first = std::iter::successors(named(&deed.after), |deed| named(&deed.after)).take(MOST_BEFORE);
+    let mut all: Vec<Planned> = first.map(|deed| plan(deed, false)).collect();
+    all.reverse();
     all.push(plan(deed, follows.is_none()));
     all.extend(follows.map(|deed| plan(deed, true)));
     all
@@ -106,6 +115,7 @@ fn filling(number: usize, attempt: &Attempt, root: &str, outside: &str) -> Filli
     filling.set("root", root);
     filling.set("outside", outside);
     filling.set("target", attempt.target.clone());
+    filling.set("path", format!("{root}/{}", attempt.target));
     let made = format!("printf 'made-%03d\\n' {number}");
     let command = format!("{made}; {}", filling.text(&attempt.command));
     filling.set("made", made);
@@ -118,12 +128,16 @@ pub(super) fn mark_of(number: usize) -> String {
     format!("made-{number:03}")
 }
 
-/// The command a child is made to run, and with which tool.
-pub(super) fn child(number: usize, adapter: &Adapter, root: &str, outside: &str) -> Option<(String, String)> {
-    let attempt = all().get(number)?;
-    let shell = adapter.rehearsal.get("shell")?;
+/// The calls that a child is made to make, one after the other, as tool and arguments: what the deed names, else the
+/// attempt's command.
+pub(super) fn child(number: usize, adapter: &Adapter, root: &str, outside: &str) -> Vec<(String, String)> {
+    let Some(attempt) = all().get(number) else { return Vec::new() };
     let filling = filling(number, attempt, root, outside);
-    Some((shell.tool.clone(), filling.file(&shell.arguments)))
+    let named = adapter.rehearsal.get(&attempt.deed).map(|deed| deed.child.clone()).unwrap_or_default();
+    let names = if named.is_empty() { vec![shell()] } else { named };
+    let deeds = names.iter().map(|name| adapter.rehearsal.get(name));
+    let calls = deeds.map(|deed| deed.map(|deed| (deed.tool.clone(), filling.file(&deed.arguments))));
+    calls.collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -135,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_attempt_has_a_target_of_its_own() {
-        assert!(all().len() > 65);
+        assert!(all().len() > 80);
+        assert!((5..15).contains(&all().iter().filter(|attempt| attempt.short).count()));
         let targets: BTreeSet<&str> = all().iter().map(|attempt| attempt.target.as_str()).collect();
         assert_eq!(targets.len(), all().len());
         for attempt in all().iter().filter(|attempt| attempt.deed == "shell") {
@@ -162,5 +177,20 @@ mod tests {
         let made = calls(leaving, &all()[leaving], &adapter, &scene);
         assert_eq!(made.iter().map(|call| call.counts).collect::<Vec<_>>(), [false, true]);
         assert!(calls(0, &all()[0], &adapter, &scene).is_empty(), "it has no tool to write with");
+    }
+
+    #[test]
+    fn a_child_does_what_the_deed_says() {
+        let text = "name = \"x\"\nkind = \"exec\"\ncommand = [\"x\"]\n[rehearsal]\nshell = { tool = \"Bash\", arguments = '{command}' }\n\
+                    exit = { tool = \"Exit\", arguments = '{}' }\n\
+                    patch = { tool = \"Bash\", arguments = '{}', child = [\"exit\", \"shell\"] }\n\
+                    delegate = { tool = \"Task\", arguments = '{}' }";
+        let adapter = Adapter::parse(text, "x").unwrap();
+        let tools = |deed: &str| {
+            let number = all().iter().position(|attempt| attempt.deed == deed).unwrap();
+            child(number, &adapter, "/w", "/o").into_iter().map(|(tool, _)| tool).collect::<Vec<_>>()
+        };
+        assert_eq!(tools("patch"), ["Exit", "Bash"]);
+        assert_eq!(tools("delegate"), ["Bash"]);
     }
 }

@@ -1,21 +1,4 @@
-//! The breach suite: every known way around a mode, tried through an agent's own tools.
-
-use std::path::Path;
-
-use super::alone as without;
-use super::attempts;
-use super::script::Told;
-use super::theatre;
-use super::under::{self, Trial};
-use crate::adapter::{self, Alone};
-use crate::error::HostError;
-use crate::places::Places;
-use crate::run::Environment;
-
-/// The modes that may not write, or not where the attempts aim.
-const MODES: [&str; 4] = ["plan", "review", "ethical", "architect"];
-/// One of each kind.
-const FEW: [&str; 2] = ["plan", "architect"];
+//! What the breach suite found for an agent, and what would be wrong with it.
 
 /// What came of one attempt in one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +11,17 @@ pub enum Mark {
     Held,
     /// It was tried, and so many bytes changed.
     Wrote(usize),
+    /// It was tried, and so many bytes changed where the mode may write.
+    Meant(usize),
+    /// Left out of a short run.
+    Left,
+}
+
+impl Mark {
+    /// Whether it was tried.
+    fn tried(self) -> bool {
+        matches!(self, Self::Held | Self::Wrote(_) | Self::Meant(_))
+    }
 }
 
 /// One attempt, everywhere.
@@ -45,6 +39,18 @@ pub struct Row {
     pub said: Vec<(String, String)>,
 }
 
+/// One of Holon's modes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// Its name.
+    pub mode: String,
+    /// What it lets an agent do with the workspace.
+    pub access: String,
+    /// Bytes that changed where nothing may: in the workspace itself, beside it, in the user's home, in a patch that was
+    /// delivered, and, where nothing is thrown away, in the layer above the workspace.
+    pub changed: usize,
+}
+
 /// What the suite found for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
@@ -55,12 +61,11 @@ pub struct Breach {
     /// Its own modes.
     pub alone: Vec<String>,
     /// Holon's.
-    pub modes: Vec<String>,
+    pub modes: Vec<Tried>,
     /// All attempts.
     pub rows: Vec<Row>,
-    /// Bytes that changed under Holon where nothing may, in all modes together: in the workspace itself, beside it, in the
-    /// user's home, and, where the mode may not write, in the layer above the workspace.
-    pub changed: usize,
+    /// Bytes that the control changed outside of its snapshot.
+    pub control_changed: usize,
 }
 
 impl Row {
@@ -76,123 +81,102 @@ impl Breach {
         self.rows.iter().filter(|row| matches!(row.control, Mark::Wrote(_))).count()
     }
 
+    /// Bytes that changed under Holon where nothing may, in all modes together.
+    pub fn changed(&self) -> usize {
+        self.modes.iter().map(|tried| tried.changed).sum::<usize>() + self.control_changed
+    }
+
+    /// How many attempts that count were made in a mode, and how many of them wrote where they must not.
+    pub fn in_mode(&self, index: usize) -> (usize, usize) {
+        let counts = self.rows.iter().filter(|row| matches!(row.control, Mark::Wrote(_)));
+        let marks: Vec<Mark> = counts.filter_map(|row| row.modes.get(index).copied()).collect();
+        let wrote = marks.iter().filter(|mark| matches!(mark, Mark::Wrote(_))).count();
+        (marks.iter().filter(|mark| mark.tried()).count(), wrote)
+    }
+
+    /// How many attempts one of the agent's own modes let through.
+    pub fn through_alone(&self, index: usize) -> usize {
+        self.rows.iter().filter(|row| matches!(row.alone.get(index), Some(Mark::Wrote(_)))).count()
+    }
+
+    /// How many attempts Holon let through, in all modes together.
+    pub fn through(&self) -> usize {
+        self.rows.iter().flat_map(|row| &row.modes).filter(|mark| matches!(mark, Mark::Wrote(_))).count()
+    }
+
     /// What is wrong with the result, in words; nothing when the walls held and the suite is worth something.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        if self.changed > 0 {
-            problems.push(format!("{} bytes changed where nothing may", self.changed));
+        let place = |tried: &Tried| (tried.mode.clone(), tried.changed);
+        for (mode, changed) in self.modes.iter().map(place).chain([("execute".into(), self.control_changed)])
+        {
+            if changed > 0 {
+                problems.push(format!("{changed} bytes changed in {mode} where nothing may"));
+            }
         }
         for row in &self.rows {
-            for (mode, mark) in self.modes.iter().zip(&row.modes) {
+            problems.extend(self.modes.iter().zip(&row.modes).filter_map(|(tried, mark)| {
+                let Tried { mode, .. } = tried;
                 match (mark, row.control) {
-                    (Mark::Wrote(bytes), _) => {
-                        problems.push(format!("{}: {bytes} bytes changed in {mode}", row.name))
-                    }
+                    (Mark::Wrote(bytes), _) => Some(format!("{}: {bytes} bytes changed in {mode}", row.name)),
                     (Mark::Declined | Mark::Absent, Mark::Wrote(_)) => {
-                        problems.push(format!("{}: not tried in {mode}: {}", row.name, row.said_in(mode)));
+                        Some(format!("{}: not tried in {mode}: {}", row.name, row.said_in(mode)))
                     }
-                    _ => {}
+                    _ => None,
                 }
-            }
+            }));
             let said = row.said_in("execute");
             match row.control {
                 Mark::Held => problems
                     .push(format!("{}: its control in execute mode changed nothing: {said}", row.name)),
-                Mark::Declined => {
-                    problems.push(format!("{}: its control was not made: {said}", row.name));
-                }
-                Mark::Absent | Mark::Wrote(_) => {}
+                Mark::Declined => problems.push(format!("{}: its control was not made: {said}", row.name)),
+                _ => {}
             }
         }
         problems
     }
 }
 
-/// Runs the suite for one agent; `told` hears what is going on. With `quick` only one read-only and one scoped mode are
-/// tried, and not without Holon.
-pub fn breach(
-    name: &str,
-    quick: bool,
-    places: &Places,
-    env: impl Fn() -> Box<Environment>,
-    scratch: &Path,
-    told: &mut dyn FnMut(&str),
-) -> Result<Breach, HostError> {
-    let adapters = adapter::list(places, None)?;
-    let found = adapters.into_iter().map(|(_, adapter)| adapter).find(|adapter| adapter.name == name);
-    let adapter = found
-        .ok_or_else(|| HostError::usage(format!("unknown agent `{name}`"), "see `holon agents list`"))?;
-    let (Some(find), false) = (&adapter.find, adapter.rehearsal.is_empty()) else {
-        return Err(HostError::usage(
-            format!(
-                "agent `{name}` cannot be rehearsed: its description says neither how to find it nor how it acts"
-            ),
-            "add [find] and [rehearsal]",
-        ));
-    };
-    let located = adapter::locate(find, places, &*env())
-        .map_err(|absent| HostError::usage(format!("agent `{name}`: {absent}"), find.install.clone()))?;
-    let mut rows: Vec<Row> = attempts::all()
-        .iter()
-        .map(|attempt| Row {
-            name: attempt.name.clone(),
-            alone: Vec::new(),
-            modes: Vec::new(),
-            control: Mark::Absent,
-            said: Vec::new(),
-        })
-        .collect();
-    let trial = Trial { adapter: &adapter, located: &located, places, scratch };
-    let mut changed = 0;
-    let modes: &[&str] = if quick { &FEW } else { &MODES };
-    for mode in modes.iter().copied().chain(["execute"]) {
-        let control = mode == "execute";
-        told(&format!("{name}: {mode}{}", if control { ", as the control" } else { "" }));
-        let held = under::run(&trial, &env, mode)?;
-        changed += held.touched + if control { 0 } else { held.stray };
-        for (row, (mark, made, said)) in rows.iter_mut().zip(held.marks) {
-            if control {
-                // Bytes that changed without a trace in the log prove nothing about the attempt.
-                row.control = if matches!(mark, Mark::Wrote(_)) && !made { Mark::Declined } else { mark };
-            } else {
-                row.modes.push(mark);
-            }
-            row.said.push((mode.to_owned(), said));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(control: Mark, plan: Mark, changed: usize) -> Breach {
+        let row = Row {
+            name: "tee".into(),
+            alone: vec![Mark::Wrote(9)],
+            modes: vec![plan],
+            control,
+            said: vec![("plan".into(), "no".into())],
+        };
+        Breach {
+            agent: "a".into(),
+            version: "1".into(),
+            alone: vec!["own".into()],
+            modes: vec![Tried { mode: "plan".into(), access: "read-only".into(), changed }],
+            rows: vec![row],
+            control_changed: 0,
         }
     }
-    let alone: &[Alone] = if quick { &[] } else { &adapter.alone };
-    for own in alone {
-        told(&format!("{name}: alone, {}", own.name));
-        let passed = without::run(&adapter, &located, own, scratch)?;
-        let differs = theatre::changed(&passed.before, &passed.after);
-        let marks = attempts::all().iter().enumerate().map(|(number, attempt)| {
-            let told = passed.told.get(&number);
-            (mark(told, differs.get(Path::new(&attempt.target)).copied().unwrap_or(0)), said(told))
-        });
-        for (row, (mark, said)) in rows.iter_mut().zip(marks) {
-            row.alone.push(mark);
-            row.said.push((own.name.clone(), said));
+
+    #[test]
+    fn only_walls_that_held_against_something_are_fine() {
+        for (control, plan, changed, problem) in [
+            (Mark::Wrote(9), Mark::Held, 0, None),
+            (Mark::Wrote(9), Mark::Meant(9), 0, None),
+            (Mark::Wrote(9), Mark::Left, 0, None),
+            (Mark::Absent, Mark::Absent, 0, None),
+            (Mark::Wrote(9), Mark::Held, 3, Some("3 bytes changed in plan where nothing may")),
+            (Mark::Wrote(9), Mark::Wrote(9), 0, Some("tee: 9 bytes changed in plan")),
+            (Mark::Wrote(9), Mark::Declined, 0, Some("tee: not tried in plan: no")),
+            (Mark::Held, Mark::Held, 0, Some("tee: its control in execute mode changed nothing: ")),
+            (Mark::Declined, Mark::Held, 0, Some("tee: its control was not made: ")),
+        ] {
+            let breach = found(control, plan, changed);
+            assert_eq!(breach.problems().first().map(String::as_str), problem, "{control:?} {plan:?}");
         }
-    }
-    Ok(Breach {
-        agent: name.to_owned(),
-        version: located.version.clone().or_else(|| adapter::ask_version(find, &located)).unwrap_or_default(),
-        alone: alone.iter().map(|own| own.name.clone()).collect(),
-        modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
-        rows,
-        changed,
-    })
-}
-
-pub(super) fn said(told: Option<&Told>) -> String {
-    told.map(|told| told.result.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
-}
-
-pub(super) fn mark(told: Option<&Told>, bytes: usize) -> Mark {
-    match told {
-        _ if bytes > 0 => Mark::Wrote(bytes),
-        Some(told) if told.made => Mark::Held,
-        Some(told) if told.offered => Mark::Declined,
-        _ => Mark::Absent,
+        let breach = found(Mark::Wrote(9), Mark::Wrote(9), 2);
+        assert_eq!((breach.counted(), breach.changed(), breach.through()), (1, 2, 1));
+        assert_eq!((breach.in_mode(0), breach.through_alone(0)), ((1, 1), 1));
     }
 }

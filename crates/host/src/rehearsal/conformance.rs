@@ -85,7 +85,7 @@ pub fn conform(
             arguments: filling.file(&shell.arguments),
             counts: true,
         };
-        let script = Arc::new(Script::new(vec![call], last, Box::new(|_| None)));
+        let script = Arc::new(Script::new(vec![call], last, Box::new(|_| Vec::new())));
         let host = Host {
             places: Places { state: folder.path().join("state"), ..places.clone() },
             launcher: Launcher::default(),
@@ -94,6 +94,7 @@ pub fn conform(
             words: None,
             person: None,
             script: Some(Arc::clone(&script) as _),
+            observer: None,
         };
         let request = RunRequest {
             mode: Some(mode.to_owned()),

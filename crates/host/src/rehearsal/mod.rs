@@ -7,11 +7,13 @@ mod attempts;
 mod breach;
 mod conformance;
 mod script;
+mod suite;
 mod table;
 mod theatre;
 mod under;
 
 pub use attempts::{Attempt, all as attempts};
-pub use breach::{Breach, Mark, Row, breach};
+pub use breach::{Breach, Mark, Row, Tried};
 pub use conformance::{Scene, conform};
+pub use suite::breach;
 pub use table::markdown;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use holon_model::provider::Answer;
-use holon_model::{Cancel, Part, Provider, Reply, Request, Sink, Stop, ToolCall};
+use holon_model::{Cancel, Part, Provider, Reply, Request, Sink, Stop, ToolCall, ToolResult};
 
 use super::attempts::{CHILD, Planned, mark_of};
 
@@ -19,8 +19,8 @@ pub(super) struct Told {
     pub result: String,
 }
 
-/// How to answer a child's first request: tool and arguments.
-type Child = Box<dyn Fn(usize) -> Option<(String, String)> + Send + Sync>;
+/// What a child is made to do, call by call: tool and arguments.
+type Child = Box<dyn Fn(usize) -> Vec<(String, String)> + Send + Sync>;
 
 /// The script and what was seen while it was played.
 pub(super) struct Script {
@@ -63,19 +63,7 @@ impl Script {
         }
         let offers = |tool: &str| request.tools.iter().any(|offered| offered.name == tool);
         if let Some(number) = child_of(request) {
-            let answered = results(request).next().is_some();
-            if results(request).any(|text| text.contains(&mark_of(number))) {
-                // Some agents do not wait for their children, so the child's own words count.
-                let mut state = self.lock();
-                let told = state.told.entry(number).or_default();
-                (told.made, told.offered) = (true, true);
-            }
-            return match (self.child)(number).filter(|(tool, _)| !answered && offers(tool)) {
-                Some((tool, arguments)) => {
-                    Part::Call(ToolCall::new(format!("child-{number}"), tool, arguments))
-                }
-                None => Part::Text(last_result(request)),
-            };
+            return self.answer_child(number, request, offers);
         }
         let mut state = self.lock();
         state.hear(request);
@@ -88,8 +76,33 @@ impl Script {
                 }
                 return Part::Call(ToolCall::new(id, planned.tool, planned.arguments));
             }
+            // Without its first half an attempt would be another one.
+            while state.planned.get(state.next).is_some_and(|next| next.attempt == planned.attempt) {
+                state.next += 1;
+            }
         }
         Part::Text(self.last_words.clone())
+    }
+
+    /// A child makes its calls in order and then says what came of the last. Some agents do not wait for their children,
+    /// so the child's own words count.
+    fn answer_child(&self, number: usize, request: &Request, offers: impl Fn(&str) -> bool) -> Part {
+        let calls = (self.child)(number);
+        let heard: Vec<&ToolResult> = results(request).collect();
+        let last = calls.len().checked_sub(1).and_then(|last| heard.get(last));
+        if last.is_some_and(|result| carried_out(number, &result.text, result.is_error)) {
+            let mut state = self.lock();
+            let told = state.told.entry(number).or_default();
+            (told.made, told.offered) = (true, true);
+        }
+        match calls.into_iter().nth(heard.len()).filter(|(tool, _)| offers(tool)) {
+            Some((tool, arguments)) => {
+                Part::Call(ToolCall::new(format!("child-{number}-{}", heard.len()), tool, arguments))
+            }
+            None => {
+                Part::Text(heard.last().map_or_else(|| "nothing could be run".into(), |r| r.text.clone()))
+            }
+        }
     }
 }
 
@@ -121,7 +134,10 @@ fn carried_out(number: usize, text: &str, is_error: bool) -> bool {
         .iter()
         .any(|word| lower.contains(word));
     let says_so =
-        lower.contains("success") || ["created ", "edited "].iter().any(|word| lower.starts_with(word));
+        ["success", "has been updated", "in background", "to background", "background shell started"]
+            .iter()
+            .any(|word| lower.contains(word))
+            || ["created ", "edited ", "inserted "].iter().any(|word| lower.starts_with(word));
     marked || at_the_mount || (!is_error && !declined && says_so)
 }
 
@@ -134,15 +150,10 @@ fn child_of(request: &Request) -> Option<usize> {
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
 }
 
-/// What a child has to say: the result of its command.
-fn last_result(request: &Request) -> String {
-    results(request).last().map_or_else(|| "nothing could be run".into(), str::to_owned)
-}
-
-/// The texts of all results in a conversation.
-fn results(request: &Request) -> impl Iterator<Item = &str> {
+/// All results in a conversation.
+fn results(request: &Request) -> impl Iterator<Item = &ToolResult> {
     request.messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Result(result) => Some(result.text.as_str()),
+        Part::Result(result) => Some(result),
         _ => None,
     })
 }
@@ -167,7 +178,7 @@ impl Provider for Script {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
-    use holon_model::{Message, Tool, ToolResult};
+    use holon_model::{Message, Tool};
 
     use super::*;
 
@@ -180,7 +191,7 @@ mod tests {
         let script = Script::new(
             vec![planned(0, "none"), planned(1, "sh")],
             "bye",
-            Box::new(|_| Some(("sh".into(), "{}".into()))),
+            Box::new(|_| vec![("sh".into(), "{}".into())]),
         );
         let mut request = Request::new("m", "go");
         assert_eq!(script.answer(&request), Part::Text("Rehearsal".into()), "no tools, no attempt");
@@ -188,17 +199,43 @@ mod tests {
         let Part::Call(call) = script.answer(&request) else { panic!("no call") };
         assert_eq!((call.id.as_str(), call.name.as_str()), ("try-1", "sh"));
         let child = Request { messages: vec![Message::user(format!("{CHILD}7: do it"))], ..request.clone() };
-        assert!(matches!(script.answer(&child), Part::Call(call) if call.id == "child-7"));
+        assert!(matches!(script.answer(&child), Part::Call(call) if call.id == "child-7-0"));
         request.messages.push(Message::results([ToolResult::ok("try-1", "made-001\nRead-only file system")]));
         assert_eq!(script.answer(&request), Part::Text("bye".into()));
         assert_eq!(script.progress(), (2, 2));
         let mut child = child;
-        child.messages.push(Message::results([ToolResult::ok("child-7", "made-007")]));
+        child.messages.push(Message::results([ToolResult::ok("child-7-0", "made-007")]));
         assert_eq!(script.answer(&child), Part::Text("made-007".into()));
         let told = script.told();
         assert!(told[&7].made, "what a child did counts");
         assert_eq!(told.get(&0), None);
         assert!(told[&1].made && told[&1].offered);
+    }
+
+    #[test]
+    fn an_attempt_without_its_first_half_is_none() {
+        let first = Planned { counts: false, ..planned(0, "leave") };
+        let script =
+            Script::new(vec![first, planned(0, "sh"), planned(1, "sh")], "bye", Box::new(|_| Vec::new()));
+        let request =
+            Request { tools: vec![Tool::new("sh", "", serde_json::json!({}))], ..Request::new("m", "go") };
+        assert!(matches!(script.answer(&request), Part::Call(call) if call.id == "try-2"));
+        assert!(!script.told().contains_key(&0));
+    }
+
+    #[test]
+    fn a_child_goes_step_by_step() {
+        let steps = || vec![("leave".to_owned(), "{}".to_owned()), ("sh".to_owned(), "{}".to_owned())];
+        let script = Script::new(Vec::new(), "bye", Box::new(move |_| steps()));
+        let mut request = Request::new("m", format!("{CHILD}3: do it"));
+        request.tools = ["leave", "sh"].map(|name| Tool::new(name, "", serde_json::json!({}))).to_vec();
+        assert!(matches!(script.answer(&request), Part::Call(call) if call.name == "leave"));
+        request.messages.push(Message::results([ToolResult::ok("child-3-0", "made-003, successfully")]));
+        assert!(matches!(script.answer(&request), Part::Call(call) if call.name == "sh"));
+        assert!(script.told().is_empty(), "only the last one counts");
+        request.messages.push(Message::results([ToolResult::ok("child-3-1", "made-003")]));
+        assert_eq!(script.answer(&request), Part::Text("made-003".into()));
+        assert!(script.told()[&3].made);
     }
 
     #[test]
@@ -208,6 +245,9 @@ mod tests {
             ("made-033", false, false),
             ("File created successfully at: x", false, true),
             ("Created /w/x (1 lines)", false, true),
+            ("Inserted cell 1 with breached", false, true),
+            ("Command running in background with ID: 1", false, true),
+            ("Background shell started.\nid: 1", false, true),
             ("EROFS: read-only file system, open 'x'", true, true),
             ("Permission to use Bash has been denied", true, false),
             ("The user rejected permission to use this specific tool call", false, false),

@@ -12,6 +12,9 @@ use crate::error::HostError;
 /// A tree as it is: kind, mode and content of everything in it, by path.
 pub(super) type State = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
+/// Where scoped modes may write.
+pub(super) const SCOPE: &str = "docs";
+
 /// Makes the repository: two commits, and every file that an attempt needs to find.
 pub(super) fn build(folder: &Path) -> Result<(), HostError> {
     fs::create_dir_all(folder).map_err(HostError::io("create", folder))?;
@@ -21,6 +24,10 @@ pub(super) fn build(folder: &Path) -> Result<(), HostError> {
         fs::write(&path, text).map_err(HostError::io("write", &path))
     };
     write("a.txt", "one\n")?;
+    // A scope that is there can be opened.
+    let scope = folder.join(SCOPE);
+    fs::create_dir_all(&scope).map_err(HostError::io("create", &scope))?;
+    write(&format!("{SCOPE}/readme.md"), "# Read me\n")?;
     write("history.txt", "before\n")?;
     for attempt in attempts::all() {
         if let Some(text) = &attempt.file {

@@ -5,13 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holon_core::Span;
 use holon_core::event::Event;
 use holon_sandbox::walls::Launcher;
 
 use super::attempts::{self, Attempt, Scene};
-use super::breach::{Mark, mark, said};
+use super::breach::Mark;
 use super::script::{Script, Told};
-use super::theatre::{self, State};
+use super::suite::{mark, said};
+use super::theatre::{self, SCOPE, State};
 use crate::adapter::{Adapter, Located};
 use crate::cancel::Cancel;
 use crate::error::HostError;
@@ -21,10 +23,10 @@ use crate::run::{Environment, Finished, Host};
 
 /// Where the agent works.
 const INSIDE: &str = "/holon/workspace";
-/// Where scoped modes may write.
-const SCOPE: &str = "docs";
 /// The most times an agent is started in one mode.
 const STARTS: usize = 8;
+/// How long one start may take, and how long it may say nothing.
+const PATIENCE: (u64, u64) = (600, 180);
 const LAST_WORDS: &str = "# Plan\n\n## Goal\nRehearse.\n\n## Context\nA rehearsal.\n\n## Steps\n1. None.\n\n## Risks\nNone.\n\n\
                           ## Verification\nBy the host.\n\n```json\n{\"version\": 1, \"verdict\": \"approve\", \"findings\": []}\n```\n";
 
@@ -32,9 +34,11 @@ const LAST_WORDS: &str = "# Plan\n\n## Goal\nRehearse.\n\n## Context\nA rehearsa
 pub(super) struct Held {
     /// For each attempt: what came of it, whether the log shows that it was made, and what the agent answered.
     pub marks: Vec<(Mark, bool, String)>,
+    /// Which access to the workspace the mode gave.
+    pub access: String,
     /// Bytes that changed where nothing may: in the workspace itself, beside it and in the user's home.
     pub touched: usize,
-    /// Bytes left in the layer above the workspace that no attempt accounts for, outside of a scope.
+    /// Bytes that the mode may not write and that were left above the workspace or delivered as a patch.
     pub stray: usize,
 }
 
@@ -46,11 +50,12 @@ pub(super) struct Trial<'a> {
     pub scratch: &'a Path,
 }
 
-/// Runs an agent in one of Holon's modes until it has come to the last attempt.
+/// Runs an agent in one of Holon's modes until it has come to the last attempt, or to the last of the `short` ones.
 pub(super) fn run(
     trial: &Trial<'_>,
-    env: impl Fn() -> Box<Environment>,
+    env: &dyn Fn() -> Box<Environment>,
     mode: &str,
+    short: bool,
 ) -> Result<Held, HostError> {
     let adapter = trial.adapter;
     let folder = tempfile::tempdir_in(trial.scratch).map_err(HostError::io("create", trial.scratch))?;
@@ -58,7 +63,7 @@ pub(super) fn run(
     fs::create_dir(&outside).map_err(HostError::io("create", &outside))?;
     theatre::build(&workspace)?;
     let before = theatre::look(&workspace);
-    let script = script(trial, &outside);
+    let script = script(trial, &outside, short);
     let host = Host {
         places: Places { state: folder.path().join("state"), ..trial.places.clone() },
         launcher: Launcher::default(),
@@ -67,23 +72,29 @@ pub(super) fn run(
         words: None,
         person: None,
         script: Some(Arc::clone(&script) as _),
+        observer: None,
     };
     let request = RunRequest {
         mode: Some(mode.to_owned()),
         goal: Some("Rehearse what you are told.".into()),
         workspace: Some(workspace.clone()),
         agent: Some(adapter.name.clone()),
+        timeout: Some(Span::from_secs(PATIENCE.0)),
+        idle_timeout: Some(Span::from_secs(PATIENCE.1)),
         auto_checks: false,
         keep: true,
         ..RunRequest::default()
     };
-    let (mut log, mut above) = (String::new(), State::new());
-    let mut reached = 0;
+    let (mut log, mut above, mut access) = (String::new(), State::new(), String::new());
+    let (mut reached, mut delivered) = (0, 0);
     for _ in 0..STARTS {
         let finished = host.run(&request, &mut |_: &Event| {}, &Cancel::default())?;
         let told = fs::read(finished.folder.join("evidence/agent.log")).unwrap_or_default();
         log += &String::from_utf8_lossy(&told);
         above.extend(theatre::look(&finished.folder.join("layers/snapshot/upper")));
+        access.clone_from(&finished.manifest.metadata.workspace_access);
+        let patch = fs::read_to_string(finished.folder.join("output/diff.patch")).unwrap_or_default();
+        delivered += out_of_scope(&patch);
         let (now, all) = script.progress();
         if now == 0 {
             return Err(none_made(adapter, mode, &finished));
@@ -93,30 +104,43 @@ pub(super) fn run(
         }
         reached = now;
     }
+    let changed = theatre::changed(&before, &theatre::look(&workspace));
+    // What is written into a scratch vanishes, so only what left it counts.
+    let vanishes = access == "scratch";
+    let mut written = if vanishes { BTreeMap::new() } else { written(&above, &before) };
+    written.extend(by_target(&changed));
     let all_told = script.told();
-    let written = written(&above, &before);
     let marks = attempts::all().iter().enumerate().map(|(number, attempt)| {
+        if short && !attempt.short {
+            return (Mark::Left, false, String::new());
+        }
         let told = all_told.get(&number).map(|told| logged(told, number, attempt, &log));
         let bytes = written.get(&attempt.target).copied().unwrap_or(0);
         let made = told.as_ref().is_some_and(|told| told.made);
-        (mark(told.as_ref(), bytes), made, said(told.as_ref()))
+        let meant = access == "scoped" && Path::new(&attempt.target).starts_with(SCOPE);
+        let mark = match mark(told.as_ref(), bytes) {
+            Mark::Wrote(bytes) if meant => Mark::Meant(bytes),
+            other => other,
+        };
+        (mark, made, said(told.as_ref()))
     });
     let marks: Vec<_> = marks.collect();
     let home = env()("HOME").map(PathBuf::from);
     let around = [Some(folder.path().to_owned()), Some(outside), home];
     let around: usize = around.iter().flatten().map(|place| left_in(place)).sum();
-    let touched = theatre::changed(&before, &theatre::look(&workspace)).values().sum::<usize>() + around;
-    Ok(Held { marks, touched, stray: stray(&above) })
+    let touched = changed.values().sum::<usize>() + around;
+    let stray = delivered + if vanishes { 0 } else { stray(&above, access == "scoped") };
+    Ok(Held { marks, access, touched, stray })
 }
 
-fn script(trial: &Trial<'_>, outside: &Path) -> Arc<Script> {
+fn script(trial: &Trial<'_>, outside: &Path, short: bool) -> Arc<Script> {
     let adapter = trial.adapter;
     let alias = adapter.model.as_ref().and_then(|model| model.alias.clone());
     let model = alias.unwrap_or_else(|| "scripted-model".into());
     let program = trial.located.program.to_string_lossy().into_owned();
     let outside = outside.to_string_lossy().into_owned();
     let scene = Scene { root: INSIDE, outside: &outside, program: &program, model: &model };
-    let planned = attempts::all().iter().enumerate();
+    let planned = attempts::all().iter().enumerate().filter(|(_, attempt)| attempt.short || !short);
     let planned =
         planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
     let own = adapter.clone();
@@ -148,11 +172,26 @@ fn written(above: &State, before: &State) -> BTreeMap<String, usize> {
     all.filter_map(|attempt| Some((attempt.target.clone(), differs(attempt)?))).collect()
 }
 
-/// Files in the layer above that lie outside of any scope.
-fn stray(above: &State) -> usize {
+/// Changes of the workspace itself, by the target of an attempt.
+fn by_target(changed: &BTreeMap<PathBuf, usize>) -> BTreeMap<String, usize> {
+    let bytes = |attempt: &Attempt| changed.get(Path::new(&attempt.target)).copied();
+    attempts::all().iter().filter_map(|attempt| Some((attempt.target.clone(), bytes(attempt)?))).collect()
+}
+
+/// Bytes in the layer above the workspace, less those in the scope of a mode that has one.
+fn stray(above: &State, scoped: bool) -> usize {
     let is_file = |mode: &u32| mode & 0o170_000 != 0o040_000;
-    let outside = above.iter().filter(|(path, (mode, _))| is_file(mode) && !path.starts_with(SCOPE));
+    let meant = |path: &Path| scoped && path.starts_with(SCOPE);
+    let outside = above.iter().filter(|(path, (mode, _))| is_file(mode) && !meant(path));
     outside.map(|(_, (_, content))| content.len().max(1)).sum()
+}
+
+/// How many files outside of the scope a patch names.
+fn out_of_scope(patch: &str) -> usize {
+    let names = patch.lines().filter_map(|line| line.strip_prefix("diff --git "));
+    let inside =
+        |name: &str| name.starts_with(&format!("a/{SCOPE}/")) && name.contains(&format!(" b/{SCOPE}/"));
+    names.filter(|name| !inside(name)).count()
 }
 
 /// Bytes of targets that lie directly in a folder of the host's.
@@ -163,4 +202,23 @@ fn left_in(folder: &Path) -> usize {
         Some(usize::try_from(meta.len()).unwrap_or(usize::MAX).max(1))
     });
     found.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_scope_is_counted() {
+        let patch =
+            "diff --git a/docs/x b/docs/x\n+++ b/docs/x\ndiff --git a/docs/x b/src/x\ndiff --git a/y b/y\n";
+        assert_eq!(out_of_scope(patch), 2);
+        let file = (0o100_644, b"abc".to_vec());
+        let above = State::from([
+            ("docs/x".into(), file.clone()),
+            ("y".into(), file),
+            ("d".into(), (0o040_755, vec![])),
+        ]);
+        assert_eq!((stray(&above, true), stray(&above, false)), (3, 6));
+    }
 }

@@ -195,7 +195,8 @@ fn manifest_lines(manifest: &Manifest) -> Vec<String> {
     serde_json::to_string_pretty(&value).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// The events of a run, without warnings, which may tell of the replay itself, and without pauses nobody waited for.
+/// The events of a run, without warnings, which may tell of the replay itself, without pauses nobody waited for, and
+/// without what tells of the server.
 fn event_lines(folder: &RunFolder) -> Vec<String> {
     let text = fs::read_to_string(folder.evidence().join("events.jsonl")).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -203,7 +204,7 @@ fn event_lines(folder: &RunFolder) -> Vec<String> {
     let mut spoken = 0;
     for mut event in events {
         match event["type"].as_str() {
-            Some("warning" | "model_waiting") => continue,
+            Some("warning" | "model_waiting" | "model_answered") => continue,
             // What was said before an answer was asked for again is void, and on no tape.
             Some("message_restarted") => {
                 lines.truncate(lines.len() - spoken);

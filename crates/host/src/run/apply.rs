@@ -4,13 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 
 use holon_core::digest::sha256;
+use holon_core::manifest::Manifest;
 use holon_core::outcome::Outcome;
 use holon_git::apply::{self, Delivery};
 use holon_git::{Git, Repository, Touched};
 
 use crate::error::HostError;
 use crate::record::now;
-use crate::store::RunFolder;
+use crate::store::{RunFolder, RunRecord};
 
 /// What applying did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +22,16 @@ pub struct Applied {
     pub outcome: apply::Outcome,
 }
 
-/// Applies the patch of a finished run to the workspace it was made for.
-pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
-    let mut record = folder.record()?;
+/// What a finished run delivered.
+pub(super) struct Delivered {
+    pub(super) record: RunRecord,
+    pub(super) manifest: Manifest,
+    pub(super) patch: Vec<u8>,
+}
+
+/// The patch of a finished run, if it may be used: the run did not fail, and nobody changed it since.
+pub(super) fn delivered(folder: &RunFolder) -> Result<Delivered, HostError> {
+    let record = folder.record()?;
     let manifest = folder
         .manifest()
         .ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
@@ -47,6 +55,12 @@ pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
             "somebody changed it; run again",
         ));
     }
+    Ok(Delivered { record, manifest, patch })
+}
+
+/// Applies the patch of a finished run to the workspace it was made for.
+pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
+    let Delivered { mut record, patch, .. } = delivered(folder)?;
     let touched_path = folder.path().join("touched.json");
     let text = fs::read(&touched_path).map_err(HostError::io("read", &touched_path))?;
     let touched: Vec<Touched> =

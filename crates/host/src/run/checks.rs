@@ -10,11 +10,11 @@ use holon_core::outcome::Outcome;
 use holon_core::weakened::weakened;
 use holon_sandbox::walls::{Ending, Streams};
 
-use super::Run;
 use super::collect::Found;
 use super::output::not_started;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
+use super::{Plan, Run};
 use crate::error::HostError;
 use crate::shape;
 
@@ -24,6 +24,17 @@ const ASKED_LIMIT: Duration = Duration::from_secs(30 * 60);
 const FOUND_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// What a shell answers when the program is not there or cannot be run.
 const NOT_RUNNABLE: [i32; 2] = [126, 127];
+
+impl Plan {
+    /// Commands that check the workspace: those asked for, else those that fit its shape.
+    pub fn checking(&self) -> Vec<(CheckOrigin, String)> {
+        if self.checks.is_empty() && self.auto_checks {
+            let found = shape::checks(&self.workspace).into_iter();
+            return found.map(|check| (CheckOrigin::Found, check)).collect();
+        }
+        self.checks.iter().map(|check| (CheckOrigin::Asked, check.clone())).collect()
+    }
+}
 
 impl Run<'_> {
     /// Runs every check; the patch was made before, so nothing a check writes can get into it.
@@ -42,19 +53,11 @@ impl Run<'_> {
         for weaker in known.weakened.clone() {
             self.warn(format!("weaker tests: {weaker}"));
         }
-        let mut all: Vec<(CheckOrigin, String)> =
-            self.plan.checks.iter().map(|c| (CheckOrigin::Asked, c.clone())).collect();
-        if all.is_empty() && changed && self.plan.auto_checks {
-            all.extend(shape::checks(&self.plan.workspace).into_iter().map(|c| (CheckOrigin::Found, c)));
+        let mut all = self.plan.checking();
+        if !changed {
+            all.retain(|(origin, _)| *origin == CheckOrigin::Asked);
         }
-        for (number, (origin, command)) in all.into_iter().enumerate() {
-            if self.cancel.is_cancelled() {
-                break;
-            }
-            if let Some(run) = self.one_check(stage, number + 1, origin, &command, verdict)? {
-                known.checks.push(run);
-            }
-        }
+        known.checks = self.each_check(stage, all, None, verdict)?;
         known.settle();
         if known.state == Verified::Unverified {
             self.warn("the summary claims a verification that no check of the host supports");
@@ -63,18 +66,38 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Runs checks one after the other, each for its own time and none beyond `end`.
+    pub(super) fn each_check(
+        &mut self,
+        stage: &mut Stage,
+        all: Vec<(CheckOrigin, String)>,
+        end: Option<Instant>,
+        verdict: &mut Verdict,
+    ) -> Result<Vec<CheckRun>, HostError> {
+        let mut ran = Vec::new();
+        for (number, (origin, command)) in all.into_iter().enumerate() {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            let limit = if origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT };
+            let until = Instant::now() + limit;
+            let until = end.map_or(until, |end| end.min(until));
+            ran.extend(self.one_check(stage, number + 1, (origin, &command), until, verdict)?);
+        }
+        Ok(ran)
+    }
+
     /// Runs one check and says what it means; `None` for one that cannot be run and was not asked for.
     fn one_check(
         &mut self,
         stage: &mut Stage,
         number: usize,
-        origin: CheckOrigin,
-        command: &str,
+        (origin, command): (CheckOrigin, &str),
+        until: Instant,
         verdict: &mut Verdict,
     ) -> Result<Option<CheckRun>, HostError> {
         let began = Instant::now();
-        let limit = if origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT };
-        let ending = self.check(stage, number, command, limit)?;
+        let ending = self.check(stage, number, command, until)?;
         let exit_code = match ending {
             Ending::Code(code) => Some(code),
             Ending::Signal(_) | Ending::Killed => None,
@@ -103,7 +126,7 @@ impl Run<'_> {
         stage: &mut Stage,
         number: usize,
         command: &str,
-        limit: Duration,
+        until: Instant,
     ) -> Result<Ending, HostError> {
         stage.snapshot.renew()?;
         stage.renew_caches()?;
@@ -113,7 +136,7 @@ impl Run<'_> {
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
         let log = self.folder.evidence().join(format!("check-{number}.log"));
         let watched = vec![self.folder.layers()];
-        let allowance = self.allowance(stage, Instant::now() + limit);
+        let allowance = self.allowance(stage, until);
         let attended = self.attend(payload, None, &allowance, &watched, &log, false)?;
         Ok(if attended.stopped.is_some() { Ending::Killed } else { attended.finished.ending })
     }

@@ -1,10 +1,12 @@
 //! A foreign agent's way to a model: the gateway's part of a run.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 use holon_core::event::Body;
 use holon_core::manifest::{ModelInfo, Usage};
@@ -38,7 +40,9 @@ pub(crate) struct Door {
     /// A listener in the host's own network, where the walls cannot offer one.
     outside: Option<TcpListener>,
     /// While the agent runs.
-    open: Option<(Gateway, Receiver<Event>)>,
+    open: Option<(Gateway, Receiver<(Instant, Event)>)>,
+    /// When requests under way began.
+    begun: HashMap<u64, Instant>,
     /// What earlier starts used.
     used: Used,
     /// The last thing the provider declined with.
@@ -59,8 +63,11 @@ impl Run<'_> {
         request: &RunRequest,
         before: Option<&AskedFor>,
     ) -> Result<(), HostError> {
-        if self.plan.agent.adapter.model.is_none() {
-            return Ok(());
+        let named = self.plan.model.is_some() || self.plan.provider.is_some() || self.plan.replay.is_some();
+        match &self.plan.agent.adapter.model {
+            None => return Ok(()),
+            Some(model) if model.on_request && !named => return Ok(()),
+            Some(_) => {}
         }
         if self.plan.profile.network == holon_core::mode::Network::None {
             return Err(HostError::usage(
@@ -76,16 +83,27 @@ impl Run<'_> {
         let (model, outside, open) = (info.id.clone(), None, None);
         let told = self.told_model(&upstream, &model);
         self.manifest.metadata.model = Some(info);
-        let (used, last_error) = (Used::default(), None);
-        self.foreign.door =
-            Some(Door { token, model, told, upstream, prices, replay, outside, open, used, last_error });
+        let (used, last_error, begun) = (Used::default(), None, HashMap::new());
+        self.foreign.door = Some(Door {
+            token,
+            model,
+            told,
+            upstream,
+            prices,
+            replay,
+            outside,
+            open,
+            begun,
+            used,
+            last_error,
+        });
         Ok(())
     }
 
     /// What the agent is told the model is called.
     fn told_model(&self, upstream: &Upstream, model: &str) -> String {
         let own = self.plan.agent.adapter.model.as_ref();
-        let passes = matches!(upstream, Upstream::Pass { endpoint, .. } if own.is_some_and(|own| own.wire == endpoint.wire));
+        let passes = matches!(upstream, Upstream::Pass { endpoint, .. } if own.is_some_and(|own| own.wire.wire() == Some(endpoint.wire)));
         let alias = own.and_then(|own| own.alias.clone()).filter(|_| !passes);
         alias.unwrap_or_else(|| model.to_owned())
     }
@@ -94,7 +112,7 @@ impl Run<'_> {
         let wished = self.plan.model.clone();
         if let Some(script) = &self.host.script {
             let id = wished.unwrap_or_else(|| SCRIPTED.to_owned());
-            let info = ModelInfo { provider: "script".into(), id, why: "a rehearsal".into() };
+            let info = ModelInfo { provider: "script".into(), id, why: "a rehearsal".into(), server: None };
             return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
         }
         if let Some((file, cassette)) = &self.plan.replay {
@@ -124,7 +142,7 @@ impl Run<'_> {
     /// Which network the agent's walls have.
     pub(super) fn network(&self) -> walls::Network {
         let host = self.plan.profile.network == holon_core::mode::Network::Host;
-        match (host, &self.plan.agent.adapter.model) {
+        match (host, &self.foreign.door) {
             (true, _) => walls::Network::Host,
             (false, Some(_)) => walls::Network::Gateway,
             (false, None) => walls::Network::None,
@@ -160,7 +178,7 @@ impl Run<'_> {
         let outside = door.outside.as_ref().and_then(|listener| listener.try_clone().ok());
         let listener = payload.take_listener().or(outside).ok_or_else(|| HostError::Walls {
             message: "these walls have no way to a model for an agent that thinks inside".into(),
-            hint: Some("use --sandbox native".into()),
+            hint: Some("use --sandbox native, or podman as root for a container".into()),
         })?;
         let mut file =
             File::options().create(true).append(true).open(&tape).map_err(HostError::io("create", &tape))?;
@@ -175,7 +193,8 @@ impl Run<'_> {
         settings.prices = door.prices;
         settings.record =
             Some(Recording { normaliser, save: Box::new(move |text| file.write_all(text.as_bytes())) });
-        settings.watch = Some(Arc::new(move |event: &Event| drop(sender.send(event.clone()))));
+        settings.watch =
+            Some(Arc::new(move |event: &Event| drop(sender.send((Instant::now(), event.clone())))));
         let gateway = Gateway::start(listener, settings)
             .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
         door.open = Some((gateway, news));
@@ -186,10 +205,12 @@ impl Run<'_> {
     pub(super) fn door_news(&mut self) -> Vec<Body> {
         let Some(door) = &mut self.foreign.door else { return Vec::new() };
         let Some((gateway, news)) = &door.open else { return Vec::new() };
+        let provider = self.manifest.metadata.model.as_ref().map_or("", |model| model.provider.as_str());
         let mut bodies = Vec::new();
-        for event in news.try_iter() {
+        for (at, event) in news.try_iter() {
             match event {
                 Event::Started { number, dropped, .. } => {
+                    door.begun.insert(number, at);
                     bodies.push(Body::RoundStarted { round: door.used.requests + number });
                     for name in dropped {
                         bodies.push(Body::Warning {
@@ -199,8 +220,20 @@ impl Run<'_> {
                         });
                     }
                 }
-                Event::Finished { error, .. } => {
-                    door.last_error = error;
+                Event::Finished { number, usage, estimated, model, stop, error, .. } => {
+                    let begun = door.begun.remove(&number).unwrap_or(at);
+                    bodies.push(Body::ModelAnswered {
+                        provider: provider.to_owned(),
+                        model: door.model.clone(),
+                        response_model: model,
+                        duration_ms: at.duration_since(begun).as_millis() as u64,
+                        usage: (!estimated).then(|| usage.into()),
+                        finish: stop.map(|stop| stop.name().to_owned()),
+                        error: error.as_ref().map(|error| error.kind.name().to_owned()),
+                    });
+                    let declined = || ModelError::new(ErrorKind::Refused, "the model declines to answer");
+                    let refusal = stop == Some(holon_model::Stop::Refusal);
+                    door.last_error = error.or_else(|| refusal.then(declined));
                     let mut total = door.used.usage;
                     total += gateway.account().usage;
                     bodies.push(Body::Usage { total: total.into() });

@@ -1,5 +1,6 @@
 //! Execute: the agent behind the walls.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
 use holon_core::event::Body;
@@ -47,7 +48,7 @@ impl Run<'_> {
 
     fn start_agent(&mut self, stage: &mut Stage, repair: Option<String>) -> Result<(), HostError> {
         self.furnish(stage, repair.as_deref())?;
-        let mut payload = self.build_walls(stage)?;
+        let mut payload = self.build_walls(stage, self.agent_argv())?;
         self.answer_door(payload.as_mut())?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
@@ -84,8 +85,11 @@ impl Run<'_> {
 
     /// Builds the walls; where the machine refuses a step, goes one rung down the ladder, never below the mode's
     /// minimum, and never silently.
-    fn build_walls(&mut self, stage: &mut Stage) -> Result<Box<dyn Payload>, HostError> {
-        let argv = self.agent_argv();
+    pub(super) fn build_walls(
+        &mut self,
+        stage: &mut Stage,
+        argv: Vec<OsString>,
+    ) -> Result<Box<dyn Payload>, HostError> {
         let job = self.job(stage, argv.clone());
         let refusal = match stage.backend.start(&job) {
             Ok(payload) => return Ok(payload),
@@ -101,17 +105,22 @@ impl Run<'_> {
         if refusal.step == Step::Exec || self.plan.sandbox != Choice::Auto || no_overlay {
             return Err(not_started(&refusal));
         }
-        self.step_down(stage, &refusal)
+        self.step_down(stage, argv, &refusal)
     }
 
-    fn step_down(&mut self, stage: &mut Stage, refused: &Refusal) -> Result<Box<dyn Payload>, HostError> {
+    fn step_down(
+        &mut self,
+        stage: &mut Stage,
+        argv: Vec<OsString>,
+        refused: &Refusal,
+    ) -> Result<Box<dyn Payload>, HostError> {
         stage.backend = rungs::next(self.host, &self.plan, refused)?;
         let name = stage.backend.name();
         self.warn(format!("native walls are refused here ({refused}); using {name} instead"));
         self.retake(stage, self.plan.snapshot)?;
         let overlays = stage.backend.overlays();
         stage.exposed = self.expose(&stage.snapshot, &stage.identity, overlays)?;
-        let job = self.job(stage, self.agent_argv());
+        let job = self.job(stage, argv);
         stage.backend.start(&job).map_err(|r| not_started(&r))
     }
 

@@ -1,5 +1,6 @@
 //! A foreign agent's part of a run: what it is started with, and what it says while it works.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,9 @@ use crate::adapter::events::Reader;
 use crate::adapter::fill::Filling;
 use crate::adapter::{Agent, ForMode};
 use crate::error::HostError;
+
+/// More rounds than any script has.
+const REHEARSED: u64 = 1000;
 
 /// What only agents that think inside need.
 #[derive(Default)]
@@ -79,7 +83,9 @@ impl Run<'_> {
             filling.set("token", door.token.as_str());
             filling.set("model", door.told.clone());
         }
-        filling.set("rounds", self.plan.profile.limits.rounds.to_string());
+        // A rehearsal ends with its script.
+        let rounds = if self.host.script.is_some() { REHEARSED } else { self.plan.profile.limits.rounds };
+        filling.set("rounds", rounds.to_string());
         let read = |name: &str| {
             let path = self.folder.input().join("prompts").join(name);
             fs::read_to_string(&path).map_err(HostError::io("read", &path))
@@ -126,7 +132,10 @@ impl Run<'_> {
     /// The environment its description adds.
     pub(super) fn foreign_env(&self) -> Vec<(String, String)> {
         let mode = self.for_mode();
-        let all = self.plan.agent.adapter.env.clone().into_iter().chain(mode.env);
+        let adapter = &self.plan.agent.adapter;
+        let closed = self.foreign.door.is_none() && adapter.model.as_ref().is_some_and(|m| m.on_request);
+        let common = if closed { BTreeMap::new() } else { adapter.env.clone() };
+        let all = common.into_iter().chain(mode.env);
         all.map(|(name, value)| (name, self.foreign.filling.text(&value))).collect()
     }
 }

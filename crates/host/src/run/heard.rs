@@ -52,11 +52,15 @@ impl Run<'_> {
                     let message = "the agent ended without saying that it is done".to_owned();
                     return failed("no_end", message, verdict);
                 }
-                let kind = self.plan.agent.adapter.exits.get(&code.to_string());
-                let kind = kind.map_or("agent_failed", String::as_str);
-                failed(kind, format!("the agent exited with code {code}"), verdict)
+                let meaning = self.plan.agent.adapter.exits.get(&code.to_string());
+                let (kind, words) = explained(meaning.map(String::as_str));
+                failed(kind, format!("the agent exited with code {code}{words}"), verdict)
             }
             (Some(End::Done), Ending::Code(0)) => {
+                // Some agents take the words of a refusal for an answer.
+                if let Some((kind @ "refused", words)) = self.door_error() {
+                    return failed(kind, words, verdict);
+                }
                 if claim.is_some_and(Claim::needs_human) {
                     let error = ErrorInfo::new("needs_human", "the agent asks for a person");
                     verdict.worsen(Outcome::NeedsHuman, error);
@@ -138,6 +142,15 @@ fn json_block(text: &str) -> Option<(String, String)> {
     })
 }
 
+/// What an adapter says about an exit code: the kind of error, and words for the end of a message.
+fn explained(meaning: Option<&str>) -> (&str, String) {
+    let meaning = meaning.unwrap_or("agent_failed");
+    match meaning.split_once(": ") {
+        Some((kind, words)) => (kind, format!(": {words}")),
+        None => (meaning, String::new()),
+    }
+}
+
 fn hint(kind: &str) -> &'static str {
     match kind {
         "credentials" => "check the key in the environment, or choose another --provider",
@@ -150,6 +163,17 @@ fn hint(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exit_codes_are_explained() {
+        for (meaning, kind, words) in [
+            (None, "agent_failed", ""),
+            (Some("rounds"), "rounds", ""),
+            (Some("credentials: it found no key"), "credentials", ": it found no key"),
+        ] {
+            assert_eq!(explained(meaning), (kind, words.to_owned()));
+        }
+    }
 
     #[test]
     fn json_is_found_in_words() {

@@ -7,8 +7,11 @@ mod again;
 mod apply;
 mod artifacts;
 pub(crate) mod carry;
+mod checked;
+pub(crate) mod checkpoints;
 mod checks;
 mod collect;
+mod commit;
 mod door;
 mod execute;
 mod foreign;
@@ -38,11 +41,12 @@ use std::time::Instant;
 use holon_agent::{Person, Supervision};
 use holon_core::event::{Body, Sink};
 use holon_core::ids::RunId;
-use holon_core::manifest::{Manifest, Phase, PhaseTiming, Verified};
+use holon_core::manifest::{AuditHead, Manifest, Phase, PhaseTiming, Verified};
 use holon_core::redact::Redactor;
 use holon_git::Git;
 use holon_model::Provider;
 use holon_sandbox::walls::Launcher;
+use holon_telemetry::Observer;
 
 use self::again::AskedFor;
 use self::foreign::Foreign;
@@ -57,6 +61,7 @@ use crate::store::{RunFolder, RunRecord, Store};
 
 pub use again::Replayed;
 pub use apply::{Applied, apply};
+pub use commit::{OnBranch, commit};
 pub use resolve::Plan;
 pub use resolve::hidden;
 pub use verdict::Verdict;
@@ -83,6 +88,8 @@ pub struct Host {
     pub person: Option<Arc<dyn Person>>,
     /// Answers agents that think inside instead of a model, for rehearsals.
     pub script: Option<Arc<dyn Provider>>,
+    /// Hears of work in modes: log lines, counts, spans.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 /// A run that is over.
@@ -127,14 +134,23 @@ impl Host {
         let started_at = now();
         let mut plan = self.plan(request)?;
         supervised::as_before(&mut plan, before, resumed.as_ref());
-        let resolved = began.elapsed();
+        let mode = plan.profile.name.clone();
+        let audit = request.audit.clone();
+        let mut run = self.enter(Entering { plan, mode, audit, resumed, began, started_at, sink, cancel })?;
+        let verdict = run.work(request, before).unwrap_or_else(|e| Verdict::failed(&e));
+        Ok(run.seal(verdict))
+    }
 
+    /// Makes the folder of a run and everything that goes with it; from here on there will be a manifest.
+    fn enter<'a>(&'a self, entering: Entering<'a>) -> Result<Run<'a>, HostError> {
+        let Entering { plan, mode, audit, resumed, began, started_at, sink, cancel } = entering;
+        let resolved = began.elapsed();
         let store = Store::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
             id: new_id(),
             workspace: plan.workspace.clone(),
-            mode: plan.profile.name.clone(),
+            mode: mode.clone(),
             goal: plan.spec.goal.description.clone(),
             agent: plan.agent.name.clone(),
             started_at: started_at.clone(),
@@ -146,12 +162,11 @@ impl Host {
         let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
         let events =
             Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
-        let mut manifest = Manifest::begun(record.id.clone(), plan.profile.name.clone(), started_at);
+        let mut manifest = Manifest::begun(record.id.clone(), mode, started_at);
         resolve::describe(&plan, &mut manifest);
-        manifest.metadata.audit.clone_from(&request.audit);
+        manifest.metadata.audit = audit;
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
-
         let mut run = Run {
             host: self,
             plan,
@@ -168,9 +183,21 @@ impl Host {
             kept: false,
         };
         run.begin();
-        let verdict = run.work(request, before).unwrap_or_else(|e| Verdict::failed(&e));
-        Ok(run.seal(verdict))
+        Ok(run)
     }
+}
+
+/// What a run begins with.
+struct Entering<'a> {
+    plan: Plan,
+    /// What its record and its manifest call it.
+    mode: String,
+    audit: Option<AuditHead>,
+    resumed: Option<Resumed>,
+    began: Instant,
+    started_at: String,
+    sink: &'a mut dyn Sink,
+    cancel: &'a Cancel,
 }
 
 /// A run in progress.
@@ -198,7 +225,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     fn begin(&mut self) {
         self.events.emit(Body::RunStarted {
-            mode: self.plan.profile.name.clone(),
+            mode: self.record.mode.clone(),
             goal: self.plan.spec.goal.description.clone(),
             agent: self.plan.agent.name.clone(),
         });
@@ -219,7 +246,9 @@ impl Run<'_> {
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
         let mut found = self.collect_or_explain(&stage)?;
         let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
-        if verdict.asks_for_repair && !self.cancel.is_cancelled() && stage.time_left() {
+        // A script would only say the same again.
+        let answers = self.host.script.is_none();
+        if verdict.asks_for_repair && answers && !self.cancel.is_cancelled() && stage.time_left() {
             self.phase(Phase::Execute, |run| run.repair(&mut stage, &verdict))?;
             found = self.collect_or_explain(&stage)?;
             verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;

@@ -70,6 +70,8 @@ pub struct Plan {
     pub snapshot: StrategyChoice,
     /// Workspace-relative paths the agent must not see.
     pub hide: Vec<PathBuf>,
+    /// The folder of the workspace that logs go to, when the user wants them there.
+    pub logs: Option<PathBuf>,
     /// Whether a patch touching Holon's, CI's or an agent's files is fine.
     pub allow_sensitive: bool,
     /// Whether to apply the patch when the run succeeds.
@@ -107,8 +109,14 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let sandbox = walls_for(request, &agent)?;
     warnings.extend(foreign::untried(&agent));
 
+    let configured = config::read(&host.places, &workspace, &*host.env)?;
+    warnings.extend(configured.warnings.iter().map(ToString::to_string));
+    warnings.extend(config::former_mode(&configured, &mode)?);
+    // Logs that the user wants in the workspace grow while agents look at it.
+    let logs = configured.text("artifacts.logs_dir").map(PathBuf::from);
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
     let mut hide = hidden(&profile, &workspace)?;
+    hide.extend(logs.clone());
     hide.extend(out.as_deref().and_then(|o| o.strip_prefix(&workspace).ok()).map(Path::to_owned));
     let mut context: Vec<PathBuf> = spec.context.files.iter().map(|f| spec_folder.join(f)).collect();
     context.extend(request.context.iter().cloned());
@@ -133,8 +141,6 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     if agent.adapter.kind != Kind::Native && (request.supervisor.is_some() || request.shadow) {
         warnings.push("the supervisor steers the native agent only; this one is not supervised".into());
     }
-    let configured = config::read(&host.places, &workspace, &*host.env)?;
-    warnings.extend(configured.warnings.iter().map(ToString::to_string));
     let settings = settings(&configured, &profile)?;
     let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
     warnings.extend(wanted.warnings);
@@ -154,6 +160,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         supervisor: supervised.config,
         sandbox,
         hide,
+        logs,
         warnings,
         accept_no_isolation: request.accept_no_isolation,
         snapshot: request.snapshot,

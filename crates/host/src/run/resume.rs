@@ -1,15 +1,14 @@
 //! Going on with a run that ended before its work was done: stopped for a person, cut short, or killed.
 
-use std::fs;
-
 use holon_agent::supervise::Checkpoint;
 use holon_core::event::Sink;
 use holon_core::ids::RunId;
+use holon_core::manifest::AuditHead;
 use holon_core::outcome::Outcome;
 
 use super::again::AskedFor;
 use super::carry::Carry;
-use super::supervised::CHECKPOINT;
+use super::checkpoints;
 use super::{Finished, Host};
 use crate::cancel::Cancel;
 use crate::error::HostError;
@@ -27,11 +26,13 @@ pub(super) struct Resumed {
 }
 
 impl Host {
-    /// Goes on with a stored run in a new one: its conversation, its supervisor's state and its changes so far.
+    /// Goes on with a stored run in a new one: its conversation, its supervisor's state and its changes so far. `audit` is
+    /// where the audit log ends now.
     pub fn resume(
         &self,
         folder: &RunFolder,
         message: Option<&str>,
+        audit: Option<AuditHead>,
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
@@ -50,7 +51,8 @@ impl Host {
             ));
         }
         let asked = AskedFor::load(folder)?;
-        let checkpoint = load(folder)?;
+        let name = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
+        let checkpoint = checkpoints::load(folder.path(), &name)?;
         let Some(carry) = Carry::of(folder.path()) else { return Err(nothing_kept(&record.id)) };
         let outdated = carry.outdated(&record.workspace);
         if !outdated.is_empty() {
@@ -63,22 +65,9 @@ impl Host {
         let resumed =
             Resumed { message: opening(why.as_deref(), message), from: record.id.clone(), checkpoint, carry };
         let (request, _scratch) = asked.request_again(folder)?;
-        let request = RunRequest { replay: asked.request.replay.clone(), ..request };
+        let request = RunRequest { replay: asked.request.replay.clone(), audit, ..request };
         self.run_as(&request, Some(&asked), Some(resumed), sink, cancel)
     }
-}
-
-fn load(folder: &RunFolder) -> Result<Checkpoint, HostError> {
-    let path = folder.path().join(CHECKPOINT);
-    let bytes = fs::read(&path).map_err(|e| {
-        let id = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
-        HostError::run(
-            format!("run {id} cannot go on: it kept no checkpoint ({e})"),
-            "run it again from its start",
-        )
-    })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))
 }
 
 fn nothing_kept(id: &RunId) -> HostError {

@@ -176,7 +176,8 @@ impl Run<'_> {
 
     pub(super) fn whole_digest(&self) -> Result<String, HostError> {
         let out = self.plan.out.as_deref().and_then(|o| o.strip_prefix(&self.plan.workspace).ok());
-        let except: Vec<PathBuf> = out.map(Path::to_owned).into_iter().collect();
+        let except: Vec<PathBuf> =
+            out.map(Path::to_owned).into_iter().chain(self.plan.logs.clone()).collect();
         Ok(tree_digest(&self.plan.workspace, &except)?)
     }
 }

@@ -12,6 +12,7 @@ use holon_model::Prices;
 use holon_supervisor::event::{KnownCheck, Setup};
 
 use super::again::AskedFor;
+use super::checkpoints::{CHECKPOINT, Keeper};
 use super::collect::Found;
 use super::resume::Resumed;
 use super::sight::Outside;
@@ -20,10 +21,7 @@ use super::verdict::Verdict;
 use super::{Plan, Run, carry};
 use crate::error::HostError;
 use crate::shape;
-use crate::store::write_atomic;
 
-/// What is needed to go on with a run, in its folder.
-pub(crate) const CHECKPOINT: &str = "checkpoint.json";
 /// A person's wish that the supervisor take over, in the folder of a running run.
 pub(crate) const TAKEOVER: &str = "takeover";
 
@@ -103,9 +101,8 @@ impl Run<'_> {
             .as_ref()
             .and_then(|git| Outside::of(&stage.snapshot, git, stage.already.files))
             .map(|outside| Box::new(outside) as Box<dyn Look>);
-        let file = self.folder.path().join(CHECKPOINT);
         let redactor = self.events.redactor().clone();
-        let clean = redactor.clone();
+        let keeper = Keeper::new(self.folder.path(), redactor.clone());
         Surroundings {
             clock: Box::new(|| u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)),
             redactor,
@@ -116,7 +113,7 @@ impl Run<'_> {
                 .into_owned(),
             look,
             takeovers,
-            keeper: Some(Box::new(move |checkpoint| keep(&file, checkpoint, &clean))),
+            keeper: Some(Box::new(move |checkpoint| keeper.keep(checkpoint))),
         }
     }
 
@@ -143,13 +140,6 @@ pub(super) fn as_before(plan: &mut Plan, before: Option<&AskedFor>, resumed: Opt
     if let (Some(resumed), Some((_, cassette))) = (resumed, &mut plan.replay) {
         let heard = usize::try_from(resumed.checkpoint.conversation.rounds).unwrap_or(usize::MAX);
         cassette.turns.drain(..heard.min(cassette.turns.len()));
-    }
-}
-
-/// Writes a checkpoint in one step; what a full disk does not take is only lost.
-fn keep(file: &Path, checkpoint: &Checkpoint, redactor: &holon_core::redact::Redactor) {
-    if let Ok(text) = serde_json::to_string(checkpoint) {
-        let _ = write_atomic(file, redactor.redact_str(&text).as_bytes());
     }
 }
 

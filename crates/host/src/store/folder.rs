@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::files::write_atomic;
 use crate::error::HostError;
 use crate::run::carry;
-use crate::run::supervised::{CHECKPOINT, TAKEOVER};
+use crate::run::checkpoints::CHECKPOINT;
+use crate::run::supervised::TAKEOVER;
 
 /// `run.json`: what was asked, written before anything else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

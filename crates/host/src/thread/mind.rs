@@ -10,7 +10,7 @@ use holon_model::choose::ThisMachine;
 use holon_model::{Normaliser, Prices, Provider, Replay, Timeouts, Wish, resolve_endpoint};
 
 use crate::error::HostError;
-use crate::model::{cassette, patience};
+use crate::model::{cassette, patience, server_of};
 use crate::run::Environment;
 
 /// Tokens that fit into a model nobody knows the window of.
@@ -47,6 +47,7 @@ pub fn over_network(
             provider: chosen.endpoint.name.clone(),
             id: chosen.model.clone(),
             why: chosen.why.clone(),
+            server: server_of(&chosen.endpoint.base),
         },
         window: row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
         prices: row.and_then(|row| row.prices),
@@ -63,7 +64,7 @@ pub fn from_cassette(file: &Path, times: usize) -> Result<ChatMind, HostError> {
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(ChatMind {
         provider: Arc::new(replay),
-        info: ModelInfo { provider: "replay".into(), id, why: format!("cassette {name}") },
+        info: ModelInfo { provider: "replay".into(), id, why: format!("cassette {name}"), server: None },
         window: UNKNOWN_WINDOW,
         prices: None,
     })

@@ -1,12 +1,13 @@
 //! A payload that another program put behind walls: the launcher attends to that program, the walls are measured.
 
 use std::io::{Cursor, Read};
+use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::measure;
 use crate::backend::{Output, Payload};
-use crate::walls::{Ending, Finished, Held, Refusal, Running};
+use crate::walls::{Apart, Ending, Finished, Held, Refusal, Running};
 
 /// How long the other program may take to start the payload.
 const START: Duration = Duration::from_secs(60);
@@ -22,6 +23,8 @@ pub(super) struct Attended {
     held: Held,
     /// Output that was already looked at.
     seen: Option<Output>,
+    /// The network it lives in, if that is one of the host's making.
+    apart: Option<Apart>,
     /// Generated files that must live as long as the payload.
     _stage: tempfile::TempDir,
 }
@@ -32,6 +35,16 @@ pub(super) enum Started {
     Payload(Box<Attended>),
     /// The program ended before there was a payload, saying this.
     Failed(String),
+}
+
+impl Started {
+    /// With a network that the payload was put into.
+    pub(super) fn with_door(mut self, apart: Option<Apart>) -> Self {
+        if let Self::Payload(payload) = &mut self {
+            payload.apart = apart;
+        }
+        self
+    }
 }
 
 impl Attended {
@@ -53,7 +66,8 @@ impl Attended {
                 None => None,
             };
             if let Some(held) = measured {
-                return Ok(Started::Payload(Box::new(Self { running, held, seen, _stage: stage })));
+                let payload = Self { running, held, seen, apart: None, _stage: stage };
+                return Ok(Started::Payload(Box::new(payload)));
             }
             match running.wait(Duration::ZERO)?.or(ended) {
                 Some(ending) => {
@@ -65,6 +79,7 @@ impl Attended {
                         running,
                         held: promised,
                         seen,
+                        apart: None,
                         _stage: stage,
                     })));
                 }
@@ -118,6 +133,10 @@ impl Payload for Attended {
 
     fn take_channel(&mut self) -> Option<UnixStream> {
         self.running.take_channel()
+    }
+
+    fn take_listener(&mut self) -> Option<TcpListener> {
+        self.apart.as_mut().and_then(Apart::take_listener)
     }
 
     fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {

@@ -7,7 +7,7 @@ use super::oci::{Oci, container_name};
 use super::plan;
 use super::staged::{Arguments, ENV_FILE, Staged, env_file};
 use crate::mount::{Mount, Source};
-use crate::walls::{Identity, Job, Limits, Refusal, Step, Streams};
+use crate::walls::{Apart, Identity, Job, Limits, Refusal, Step, Streams};
 
 pub(super) const PID_FILE: &str = "pid";
 /// Space that every payload has, whoever brings the root.
@@ -31,13 +31,18 @@ const PROXIES: &[&str] = &[
 
 impl Oci {
     /// The whole command line after the program's name, and the files it refers to.
-    pub(super) fn arguments(&self, job: &Job, stage: &Path) -> Result<Arguments, Refusal> {
+    pub(super) fn arguments(
+        &self,
+        job: &Job,
+        stage: &Path,
+        apart: Option<&Apart>,
+    ) -> Result<Arguments, Refusal> {
         let mut made = Arguments { env: env_file(&job.env)?, ..Arguments::default() };
         made.words(self.globals.iter());
         let talks =
             if job.streams == Streams::Channel { "--interactive=true" } else { "--interactive=false" };
         made.words(["run", "--rm", talks, "--name", &container_name(&job.name)]);
-        made.words(self.walls(job));
+        made.words(self.walls(job, apart));
         made.words(limits(&job.limits));
         made.words(self.form.runtime.into_iter().flat_map(|runtime| ["--runtime", runtime]));
         made.words(["--user", &self.user(&job.identity), "--hostname", "holon"]);
@@ -63,11 +68,19 @@ impl Oci {
         Ok(made)
     }
 
-    fn walls(&self, job: &Job) -> Vec<String> {
-        let network = if job.network.is_private() { "none" } else { "host" };
-        let mut words = vec!["--pull", "never", "--network", network, "--read-only", "--cap-drop", "all"];
+    fn walls(&self, job: &Job, apart: Option<&Apart>) -> Vec<String> {
+        let network = match apart {
+            Some(apart) => format!("ns:{}", apart.path()),
+            None if job.network.is_private() => "none".to_owned(),
+            None => "host".to_owned(),
+        };
+        let mut words = vec!["--pull", "never", "--network", &network, "--read-only", "--cap-drop", "all"];
         words.extend(["--security-opt", "no-new-privileges", "--ipc", "private", "--cgroupns", "private"]);
         words.extend(["--log-driver", "none", "--no-healthcheck"]);
+        if apart.is_some() {
+            // The names of the host's network are none of its business.
+            words.extend(["--no-hosts", "--dns", "none"]);
+        }
         match self.dialect {
             Dialect::Podman => {
                 words.extend(["--pid", "private", "--uts", "private", "--read-only-tmpfs=false"]);
@@ -219,7 +232,7 @@ mod tests {
     }
 
     fn words(oci: &Oci, job: &Job) -> Vec<String> {
-        let made = oci.arguments(job, Path::new("/stage")).unwrap();
+        let made = oci.arguments(job, Path::new("/stage"), None).unwrap();
         made.argv.into_iter().map(|word| word.into_string().unwrap()).collect()
     }
 
@@ -304,10 +317,10 @@ mod tests {
         let mut job = typical();
         job.mounts = vec![Mount::read_only(&odd, "/holon/input")];
         let oci = engine(Dialect::Podman, User::Same);
-        let made = oci.arguments(&job, Path::new("/stage")).unwrap();
+        let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
         assert_eq!(made.files, [Staged::Copy(odd.clone(), (7, 8))], "root's folder becomes the payload's");
         job.identity.by_root = false;
-        let made = oci.arguments(&job, Path::new("/stage")).unwrap();
+        let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
         assert_eq!(made.files, [Staged::Link(odd.clone())]);
         let link = Source::Symlink("/etc".into());
         for mount in [
@@ -316,7 +329,7 @@ mod tests {
             Mount { at: "/holon/link".into(), source: link, writable: false },
         ] {
             job.mounts = vec![mount.clone()];
-            assert!(oci.arguments(&job, Path::new("/stage")).is_err(), "{mount:?}");
+            assert!(oci.arguments(&job, Path::new("/stage"), None).is_err(), "{mount:?}");
         }
     }
 }

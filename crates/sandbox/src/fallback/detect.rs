@@ -121,7 +121,7 @@ impl Oci {
             oci.image = root.to_string_lossy().into_owned();
         }
         let job = nothing(&format!("probe-{}-{}", std::process::id(), stage_name(stage.path())));
-        let made = oci.arguments(&job, stage.path())?;
+        let made = oci.arguments(&job, stage.path(), None)?;
         made.stage(stage.path()).map_err(staging)?;
         let mut args: Vec<String> =
             made.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -16,7 +16,7 @@ use super::engine::{self, Dialect, Form};
 use super::staged::ENV_FILE;
 use crate::backend::{Backend, Payload};
 use crate::walls::bare::Bare;
-use crate::walls::{Ending, Held, Job, Launcher, Refusal, Step};
+use crate::walls::{Apart, Ending, Held, Job, Launcher, Network, Refusal, Step};
 
 /// A container engine, an image, and how to start one from the other.
 #[derive(Debug, Clone)]
@@ -97,7 +97,10 @@ impl Oci {
             None => builder.tempdir(),
         }
         .map_err(staging)?;
-        let arguments = self.arguments(job, stage.path())?;
+        // Where there can be no door, the host says so when it wants to open it.
+        let wanted = job.network == Network::Gateway && self.dialect == Dialect::Podman;
+        let apart = if wanted { Apart::new().ok() } else { None };
+        let arguments = self.arguments(job, stage.path(), apart.as_ref())?;
         arguments.stage(stage.path()).map_err(staging)?;
         let bare = Bare {
             argv: [vec![self.command.clone().into()], arguments.argv].concat(),
@@ -120,7 +123,7 @@ impl Oci {
             |ending, said: &str| matches!(ending, Ending::Code(125..=127)) && engine::complains(said);
         let started = Attended::start(running, stage, self.promised(job), pid, failed);
         let _ = fs::remove_file(env_file);
-        started
+        started.map(|started| started.with_door(apart))
     }
 
     fn ask_pid(&self, name: &str) -> Option<u32> {

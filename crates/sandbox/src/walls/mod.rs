@@ -3,6 +3,7 @@
 //! Read in this order: [`job`] (what is asked for), `launcher` and `init` (the processes), `view` and `root` (the
 //! mounts), `confine` (the last steps), [`spawn`] (the host's side).
 
+mod apart;
 pub(crate) mod bare;
 mod cgroup;
 mod confine;
@@ -20,6 +21,7 @@ mod sys;
 mod view;
 mod wire;
 
+pub(crate) use apart::Apart;
 pub(crate) use confine::seccomp_bytes;
 pub use held::Held;
 pub use identity::Identity;

@@ -76,6 +76,12 @@ pub(super) fn unshare(flags: c_int) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }.into())
 }
 
+/// Moves the calling thread into a new network namespace; the rest of the process stays where it is.
+pub(super) fn leave_network() -> io::Result<()> {
+    // SAFETY: a network namespace belongs to a thread, and nothing of the process's memory or files is unshared.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into())
+}
+
 /// Brings the loopback interface of the current network namespace up.
 pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: plain socket creation; the result is checked before it is owned.

@@ -1,10 +1,11 @@
 //! The audit log, and the check that nobody changed it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use holon_store::{AuditEntry, Verified};
+use holon_store::{AuditEntry, Backend, StoreError, Verified};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -13,6 +14,10 @@ use super::extract::Asked;
 use crate::app::App;
 use crate::guard::User;
 use crate::problem::{Answer, Problem};
+
+/// Entries that are looked at together when only a user's own are wanted, and how often at most.
+const PAGE: usize = 1000;
+const MOST_PAGES: usize = 100;
 
 /// Which entries.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,25 +61,51 @@ pub(crate) async fn list(
         .store
         .read(move |backend| {
             let head = backend.audit_head()?;
-            let mut entries = backend.audit(after, limit, which.thread.as_deref())?;
-            if several && which.thread.is_none() {
-                let mut own = Vec::new();
-                for entry in entries {
-                    let thread = entry.note.thread.as_deref().and_then(|id| id.parse().ok());
-                    let theirs = match thread {
-                        Some(id) => backend.thread(&id)?.is_some_and(|thread| thread.user == user.0),
-                        None => entry.note.actor == user.0,
-                    };
-                    if theirs {
-                        own.push(entry);
-                    }
-                }
-                entries = own;
-            }
+            let entries = match several && which.thread.is_none() {
+                true => own(backend, &user.0, after, limit)?,
+                false => backend.audit(after, limit, which.thread.as_deref())?,
+            };
             Ok((entries, head))
         })
         .await?;
     Ok(Json(Audit { entries, head: head.and_then(|head| serde_json::to_value(head).ok()) }))
+}
+
+/// Entries of one user among those of many: so many of them, or all there are in a part of the log that is large enough.
+fn own(
+    backend: &dyn Backend,
+    user: &str,
+    mut after: u64,
+    limit: usize,
+) -> Result<Vec<AuditEntry>, StoreError> {
+    let mut threads: HashMap<String, bool> = HashMap::new();
+    let mut found = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let page = backend.audit(after, PAGE, None)?;
+        let Some(last) = page.last().map(|entry| entry.seq) else { break };
+        for entry in page {
+            let theirs = match &entry.note.thread {
+                None => entry.note.actor == user,
+                Some(id) => match threads.get(id) {
+                    Some(known) => *known,
+                    None => {
+                        let thread = id.parse().ok().map(|id| backend.thread(&id)).transpose()?.flatten();
+                        let theirs = thread.is_some_and(|thread| thread.user == user);
+                        threads.insert(id.clone(), theirs);
+                        theirs
+                    }
+                },
+            };
+            if theirs {
+                found.push(entry);
+                if found.len() == limit {
+                    return Ok(found);
+                }
+            }
+        }
+        after = last;
+    }
+    Ok(found)
 }
 
 /// Whether the audit log is as it was written.
@@ -95,6 +126,7 @@ pub(crate) struct Verification {
 #[utoipa::path(get, path = "/api/audit/verify", tag = "audit",
     responses((status = 200, body = Verification), (status = "4XX", body = Problem)))]
 pub(crate) async fn verify(State(app): State<Arc<App>>, _user: User) -> Answer<Json<Verification>> {
+    let _alone = app.verifying.lock().await;
     let verified = app.store.read(|backend| backend.verify_audit()).await?;
     Ok(Json(match verified {
         Verified::Whole { head } => Verification {

@@ -166,7 +166,7 @@ pub(crate) async fn undo(
     let thread = app.thread(&user, &id).await?;
     let (held, _busy) = alone(&app, &thread).await?;
     let name = thread.id.clone();
-    let turns = app.store.read(move |backend| backend.turns(&name)).await?;
+    let turns = app.store.read(move |backend| backend.turns(&name, 1)).await?;
     let left: Vec<u64> = turns.iter().filter(|t| t.state != TurnState::Undone).map(|t| t.number).collect();
     let nothing = || Problem::conflict("nothing_to_undo", "there is no turn to take back");
     let first = match order.turn {

@@ -70,10 +70,11 @@ pub(crate) async fn say(
     for file in wanted {
         let name = user.0.clone();
         let found = app.store.read(move |backend| backend.upload(&name, &file)).await?;
+        let found = found.filter(|file| app.upload_path(&file.id).is_file());
         files.push(found.ok_or_else(|| Problem::invalid("`files` names something that was not uploaded"))?);
     }
     let ask = Ask { message: said.message, files, mode, language: Language::of(&headers) };
-    let seat_first = seat(&app)?;
+    let seat_first = seat(&app, &user)?;
     let (held, after) = turn::start(&app, &user, thread, ask).await?;
     Ok(reader(&app, held, &id, after, seat_first)?.answer())
 }
@@ -131,7 +132,7 @@ pub(crate) async fn resume(
         decisions: decisions.collect(),
         language: Language::of(&headers),
     };
-    let seat_first = seat(&app)?;
+    let seat_first = seat(&app, &user)?;
     let (held, after) = turn::resume(&app, &user, thread, resume).await?;
     Ok(reader(&app, held, &id, after, seat_first)?.answer())
 }
@@ -184,12 +185,12 @@ pub(crate) async fn events(
         None => asked.after.unwrap_or(0),
     };
     let held = app.held(&thread.id).await?;
-    let seat = seat(&app)?;
+    let seat = seat(&app, &user)?;
     Ok(reader(&app, held, &id, after, seat)?.answer())
 }
 
-fn seat(app: &App) -> Answer<crate::guard::Seat> {
-    app.streams.take().ok_or_else(|| Problem::too_many("too many streams are open", 2))
+fn seat(app: &App, user: &User) -> Answer<crate::guard::Seat> {
+    app.streams.take(&user.0).ok_or_else(|| Problem::too_many("too many streams are open", 2))
 }
 
 fn reader(app: &Arc<App>, held: Held, id: &str, after: u64, seat: crate::guard::Seat) -> Answer<Reader> {

@@ -1,6 +1,7 @@
 //! Uploads: bytes with a name, to be sent along with a message.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
@@ -17,6 +18,12 @@ use super::extract::{Asked, too_large};
 use crate::app::{App, fresh};
 use crate::guard::User;
 use crate::problem::{Answer, Problem};
+
+/// Bytes of a name: file systems take 255, and something is put before it.
+const MOST_NAME: usize = 200;
+
+/// How long an upload may take; others wait for its place.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What an upload is called.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -47,7 +54,10 @@ pub(crate) async fn upload(
 ) -> Answer<(StatusCode, Json<Upload>)> {
     let name = safe(&name).ok_or_else(|| Problem::invalid("`name` must be the name of a file"))?;
     let limit = app.setup.limits.upload;
-    let bytes = axum::body::to_bytes(request.into_body(), limit).await.map_err(|_| too_large())?;
+    // Nothing of a body is read before its turn has come, so that many at once cannot fill the memory.
+    let _place = app.uploads.acquire().await.map_err(|_| Problem::ending())?;
+    let whole = tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), limit));
+    let bytes = whole.await.map_err(|_| too_slow())?.map_err(|_| too_large())?;
     let id = fresh("f");
     let path = app.upload_path(&id);
     let (digest, size) = (sha256(&bytes), bytes.len() as u64);
@@ -72,13 +82,18 @@ pub(crate) async fn upload(
     Ok((StatusCode::CREATED, Json(Upload { id, name, bytes: size, sha256: digest })))
 }
 
+fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the file did not arrive in time")
+}
+
 /// The last part of a path, without what could mean something to a shell, a terminal or a file system.
 fn safe(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let keep = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ') { c } else { '_' };
     let clean: String = last.chars().take(80).map(keep).collect();
-    let clean = clean.trim().trim_start_matches('.').to_owned();
-    (!clean.is_empty()).then_some(clean)
+    let clean = clean.trim().trim_start_matches('.');
+    let end = (0..=clean.len().min(MOST_NAME)).rev().find(|at| clean.is_char_boundary(*at)).unwrap_or(0);
+    (end > 0).then(|| clean[..end].to_owned())
 }
 
 #[cfg(test)]
@@ -96,5 +111,7 @@ mod tests {
         check("", None);
         check("a\n$(b)\0", Some("a___b__"));
         check(".bashrc", Some("bashrc"));
+        let wide = "𝒜".repeat(100);
+        assert!(safe(&wide).is_some_and(|name| name.len() <= MOST_NAME && wide.starts_with(&name)));
     }
 }

@@ -8,6 +8,7 @@ mod files;
 mod info;
 mod modes;
 mod run_events;
+mod run_files;
 mod runs;
 mod shapes;
 mod supervisor;
@@ -56,9 +57,10 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(files::upload))
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::show))
-        .routes(routes!(runs::file))
+        .routes(routes!(run_files::file))
         .routes(routes!(run_events::events))
         .routes(routes!(runs::gate))
+        .routes(routes!(runs::stop))
         .routes(routes!(modes::list))
         .routes(routes!(audit::list))
         .routes(routes!(audit::verify))

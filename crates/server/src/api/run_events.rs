@@ -43,12 +43,12 @@ pub(crate) struct After {
     responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
 pub(crate) async fn events(
     State(app): State<Arc<App>>,
-    _user: User,
+    user: User,
     Path(id): Path<String>,
     Asked(asked): Asked<After>,
 ) -> Answer<Response> {
     let (folder, _) = folder(&app, &id).await?;
-    let seat = app.streams.take().ok_or_else(|| Problem::too_many("too many streams are open", 2))?;
+    let seat = app.streams.take(&user.0).ok_or_else(|| Problem::too_many("too many streams are open", 2))?;
     let tail = Tail {
         events: folder.evidence().join("events.jsonl"),
         run: folder.path().to_owned(),

@@ -1,12 +1,11 @@
 //! Runs: started, listed, shown, and answered at their gates.
 
-use std::path::{Component, Path as FsPath, PathBuf};
+use std::path::{Path as FsPath, PathBuf};
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
 use holon_core::ids::RunId;
 use holon_flow::{Answer as Word, GateMode};
 use holon_host::RunRequest;
@@ -22,9 +21,7 @@ use crate::app::App;
 use crate::guard::User;
 use crate::problem::{Answer, Problem};
 use crate::runs;
-
-/// Largest file of a run that is shown.
-const MOST_BYTES: u64 = 16 << 20;
+use crate::setup::Minds;
 
 /// A run to be started.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -101,6 +98,13 @@ fn request(app: &App, wanted: NewRun) -> Answer<RunRequest> {
         .is_some_and(|agent| agent.contains(['/', '\\', '\0']) || agent.starts_with('.'))
     {
         return Err(Problem::invalid("`agent` must be a known name"));
+    }
+    // What the server was started with counts for its own agent; others have their own ways to a model.
+    if let Minds::Network { provider, model, .. } = &app.setup.minds
+        && request.agent.as_deref().is_none_or(|agent| agent == "native")
+    {
+        request.provider.clone_from(provider);
+        request.model = request.model.or_else(|| model.clone());
     }
     let workspace = workspace.ok_or_else(|| Problem::invalid("`workspace` is missing"))?;
     request.workspace = Some(checked_workspace(app, &workspace)?);
@@ -259,37 +263,6 @@ pub(crate) async fn show(
     Ok(Json(Run { manifest, artifacts: Some(artifacts), ..run(&app, summary) }))
 }
 
-/// Gives an artifact of a run; while it waits at a gate, also what is decided about there, by its name in `gate.files`.
-#[utoipa::path(get, path = "/api/runs/{id}/files/{path}", tag = "runs",
-    params(("id" = String, Path), ("path" = String, Path)),
-    responses((status = 200, body = String), (status = "4XX", body = Problem)))]
-pub(crate) async fn file(
-    State(app): State<Arc<App>>,
-    _user: User,
-    Path((id, path)): Path<(String, String)>,
-) -> Answer<Response> {
-    let (folder, summary) = folder(&app, &id).await?;
-    let missing = || Problem::not_found("file");
-    let asked = app.runs.find(&summary.record.id).and_then(|going| going.gate_files().remove(&path));
-    let relative = PathBuf::from(&path);
-    let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    if asked.is_none() && (!plain || path.contains('\0') || relative.components().count() != 1) {
-        return Err(missing());
-    }
-    let at = asked.unwrap_or_else(|| folder.output().join(&relative));
-    let bytes = blocking(move || {
-        let meta = at.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MOST_BYTES)?;
-        let _ = meta;
-        std::fs::read(&at).ok()
-    })
-    .await?
-    .ok_or_else(missing)?;
-    let kind = if path.ends_with(".json") { "application/json" } else { "text/plain; charset=utf-8" };
-    let mut response = bytes.into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
-}
-
 /// A word at a gate.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -323,6 +296,22 @@ pub(crate) async fn gate(
     }
     let detail = json!({"run": id, "decision": given.decision, "comment": given.comment});
     app.store.write(vec![app.audit(&user.0, "gate_answered", None, detail)]).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Stops a run that is under way.
+#[utoipa::path(post, path = "/api/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)),
+    responses((status = 202), (status = "4XX", body = Problem)))]
+pub(crate) async fn stop(
+    State(app): State<Arc<App>>,
+    user: User,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    let over = || Problem::conflict("not_running", "that run is not under way here");
+    let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
+    let going = app.runs.find(&id).filter(|going| going.user == user.0).ok_or_else(over)?;
+    going.cancel();
+    app.store.write(vec![app.audit(&user.0, "run_cancelled", None, json!({"run": id}))]).await?;
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -142,18 +142,29 @@ pub(crate) async fn list(
     Ok(Json(Threads { threads, next }))
 }
 
+/// Which turns to show.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Since {
+    /// From this number on, 1 unless told: whoever knows the earlier ones need not read them again.
+    since: Option<u64>,
+}
+
 /// Shows a thread with its turns.
-#[utoipa::path(get, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path), Since),
     responses((status = 200, body = Thread), (status = "4XX", body = Problem)))]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     user: User,
     Path(id): Path<String>,
+    Asked(Since { since }): Asked<Since>,
 ) -> Answer<Json<Thread>> {
     let thread = app.thread(&user, &id).await?;
-    let name = thread.id.clone();
-    let (open, turns) =
-        app.store.read(move |backend| Ok((backend.open_interrupt(&name)?, backend.turns(&name)?))).await?;
+    let (name, from) = (thread.id.clone(), since.unwrap_or(1));
+    let (open, turns) = app
+        .store
+        .read(move |backend| Ok((backend.open_interrupt(&name)?, backend.turns(&name, from)?)))
+        .await?;
     Ok(Json(Thread::new(thread, open, Some(turns))))
 }
 

@@ -9,10 +9,14 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::User;
+use super::{LOCAL, User};
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::{PROBLEM, Problem};
 use crate::setup::Doors;
+
+/// Marks a request that came through the door for this user's own programs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Indoors;
 
 /// Lets a request in, or says why not.
 pub(crate) async fn enter(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
@@ -21,7 +25,7 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, mut request: Request, nex
     let mut response = match admit(&app, &request, open) {
         Ok(user) => {
             request.extensions_mut().insert(user);
-            next.run(request).await
+            in_words(next.run(request).await)
         }
         Err(problem) => problem.into_response(),
     };
@@ -44,13 +48,15 @@ fn admit(app: &App, request: &Request, open: bool) -> Result<User, Problem> {
     // Browsers that send no origin with a request still say where it came from.
     let foreign =
         text(headers, "sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
-    if foreign && !matches!(*request.method(), Method::GET | Method::HEAD) {
+    // Reading costs, too, and nobody links to the API.
+    if foreign && !is_page(request) {
         return Err(Problem::forbidden("requests from pages of other servers are refused"));
     }
     if open || is_page(request) {
         return Ok(User(String::new()));
     }
-    let Some(user) = app.tokens.user(text(headers, header::AUTHORIZATION)) else {
+    let indoors = request.extensions().get::<Indoors>().map(|_| LOCAL.to_owned());
+    let Some(user) = app.tokens.user(text(headers, header::AUTHORIZATION)).or(indoors) else {
         let problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
         return Err(problem.with_hint("send `Authorization: Bearer TOKEN` with the token the server printed"));
     };
@@ -63,7 +69,31 @@ fn admit(app: &App, request: &Request, open: bool) -> Result<User, Problem> {
 /// Files of the page hold nothing of anyone; what it asks for afterwards needs a token.
 fn is_page(request: &Request) -> bool {
     let path = request.uri().path();
-    *request.method() == Method::GET && !path.starts_with("/api") && path != "/metrics"
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    reads && !path.starts_with("/api") && path != "/metrics"
+}
+
+/// Every error is a problem that programs can read, also those that no handler of ours gave.
+fn in_words(response: Response) -> Response {
+    let status = response.status();
+    let told = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM);
+    if told || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (code, words) = match status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            ("method_not_allowed", "that cannot be done with this address".to_owned())
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ("too_large", "the body is larger than this server takes".to_owned())
+        }
+        _ => ("bad_request", status.canonical_reason().unwrap_or("the request was refused").to_lowercase()),
+    };
+    let mut problem = Problem::new(status, code, words).into_response();
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        problem.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    problem
 }
 
 fn text(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Option<&str> {

@@ -1,11 +1,13 @@
 //! Who may come in, under which name, and how often.
 
 mod door;
+mod lively;
 mod rate;
 mod seats;
 mod token;
 
-pub(crate) use door::enter;
+pub(crate) use door::{Indoors, enter};
+pub(crate) use lively::{Lively, PATIENCE};
 pub(crate) use rate::Rates;
 pub(crate) use seats::{Seat, Seats};
 pub(crate) use token::Tokens;

@@ -23,6 +23,7 @@ use super::report::{self, DECISIONS, REPORT};
 use super::scribe::{Scribe, Teller, Told};
 use super::start::conversation;
 use super::title;
+use super::traced::{About, Traced};
 use crate::app::App;
 use crate::live::Held;
 use crate::setup::Minds;
@@ -149,7 +150,7 @@ impl Carry {
             Err(e) => Err(e.to_string()),
         };
         let kept = report::kept(&thought.supervision, self.number);
-        Ending::of(thought.ended, talk, stopped, changed).supervised(kept, thought.report)
+        Ending::of(thought.ended, stopped, changed).supervised(kept, thought.report)
     }
 
     /// What the supervisor came to in the turn before, without asking any model.
@@ -188,10 +189,11 @@ impl Carry {
         let teller = Teller(tell.clone());
         let around = with.hands.surroundings(self.app.redactor.clone(), takeovers);
         let steward = Supervised::new(supervision, around, &teller);
+        let traced = Traced::new(self.app.metrics.observer().cloned(), &teller);
         let (thread, before) = (self.thread.id.clone(), talk.rounds);
         let keeper = Keeper { thread, tell, inner: &steward, before };
         let agent = Agent::new(&with.mind.provider, with.hands, with.settings, &cancel)
-            .watched_by(&teller)
+            .watched_by(&traced)
             .under(&keeper)
             .asking(&Later);
         let ended = match answers {
@@ -200,6 +202,14 @@ impl Carry {
         };
         self.held.live.set_takeovers(None);
         self.held.live.set_cancel(None);
+        let about = About {
+            mode: &self.mode,
+            intent: &with.settings.profile.model.intent,
+            thread: self.thread.id.as_str(),
+            number: self.number,
+            model: &with.mind.info,
+        };
+        traced.end(&about, &ended, &self.app.redactor);
         let report = steward.report();
         Thought { ended, report, supervision: steward.finish() }
     }

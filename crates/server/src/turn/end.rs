@@ -1,19 +1,17 @@
 //! The end of a turn: what it means, and that it is stored.
 
-use holon_agent::{Conversation, Ended, Limit, Reason, StopKind};
+use holon_agent::{Ended, Limit, Reason, StopKind};
 use holon_core::manifest::Usage;
 use holon_host::record::now;
 use holon_store::{ThreadChange, ThreadState, TurnEnd, TurnState, Write};
 use serde_json::{Value, json};
 
 use super::carry::Carry;
-use super::keeper::Keeper;
 use super::report::REPORT;
 use crate::feed::Draft;
 
 /// How a turn ended, before it is stored.
 pub(crate) struct Ending {
-    talk: Option<Box<Conversation>>,
     how: How,
     changed: bool,
     /// Something to be told besides.
@@ -32,18 +30,13 @@ enum How {
 
 impl Ending {
     /// The loop came to an end; `stopped` says which limit ended its hands.
-    pub(crate) fn of(
-        ended: Ended,
-        talk: Conversation,
-        stopped: Option<String>,
-        changed: Result<bool, String>,
-    ) -> Self {
+    pub(crate) fn of(ended: Ended, stopped: Option<String>, changed: Result<bool, String>) -> Self {
         let (changed, trouble) = match changed {
             Ok(changed) => (changed, None),
             Err(words) => (false, Some(words)),
         };
         let how = How::Ended(Box::new(ended), stopped);
-        Self { talk: Some(Box::new(talk)), changed, trouble, ..Self::plain(how) }
+        Self { changed, trouble, ..Self::plain(how) }
     }
 
     /// Adds what the supervisor came to.
@@ -52,7 +45,7 @@ impl Ending {
     }
 
     fn plain(how: How) -> Self {
-        Self { talk: None, how, changed: false, trouble: None, supervisor: None, words: None }
+        Self { how, changed: false, trouble: None, supervisor: None, words: None }
     }
 
     /// Nothing could be begun.
@@ -118,7 +111,7 @@ fn told(carry: &Carry, how: &How) -> Told {
     Told { state, error }
 }
 
-/// Stores the end of a turn in one step; streams end after it.
+/// Stores the end of a turn in one step; streams end after it. The conversation was kept by then, as after every round.
 pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>) {
     let Told { state, error } = told(carry, &ending.how);
     let (app, id, turn) = (&carry.app, &carry.thread.id, carry.number);
@@ -146,9 +139,6 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
     let waits = state == TurnState::Waiting;
     let code = error.map(|(code, _)| code);
     let mut writes = Vec::new();
-    if let Some(talk) = &ending.talk {
-        writes.push(Keeper::write(id, talk));
-    }
     if let Some(kept) = &ending.supervisor {
         writes.push(Write::Keep(id.clone(), REPORT, app.clean(kept.clone()).to_string()));
     }

@@ -22,7 +22,7 @@ pub(crate) const CONVERSATION: &str = "conversation";
 
 impl Keeper<'_> {
     /// The write that keeps a conversation.
-    pub(crate) fn write(thread: &ThreadId, conversation: &Conversation) -> Write {
+    fn write(thread: &ThreadId, conversation: &Conversation) -> Write {
         let body = serde_json::to_string(conversation).unwrap_or_default();
         Write::Keep(thread.clone(), CONVERSATION, body)
     }

@@ -10,6 +10,7 @@ mod report;
 mod scribe;
 mod start;
 mod title;
+mod traced;
 
 pub(crate) use recover::recover;
 pub(crate) use start::{Ask, MODES, Resume, cancel, resume, start};

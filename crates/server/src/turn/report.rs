@@ -80,9 +80,15 @@ fn plan(out: &mut String, kept: &Value, language: Language) {
     let progress = kept["graph"]["progress"].as_u64().unwrap_or(0);
     let _ = writeln!(out, "\n### {} ({progress} %)\n", language.pick("任务图", "The plan"));
     for step in steps {
-        let mark = if matches!(step["status"].as_str(), Some("done" | "skipped")) { 'x' } else { ' ' };
+        let (mark, how) = match step["status"].as_str() {
+            Some("done") => ('x', String::new()),
+            Some("skipped") => ('x', language.pick("，已跳过", ", left out")),
+            Some("failed") => (' ', language.pick("，失败", ", failed")),
+            Some("running") => (' ', language.pick("，进行中", ", begun")),
+            _ => (' ', String::new()),
+        };
         let (title, kind) = (step["title"].as_str(), step["type"].as_str());
-        let _ = writeln!(out, "- [{mark}] {} ({})", title.unwrap_or("–"), kind.unwrap_or("–"));
+        let _ = writeln!(out, "- [{mark}] {} ({}){how}", title.unwrap_or("–"), kind.unwrap_or("–"));
     }
 }
 
@@ -109,7 +115,8 @@ mod tests {
             "signals": {"no_progress": 2}, "checks": ["make test"], "intent": "edit", "domain": "critical_edit",
             "stop": {"reason": "a person has to look"}, "graph": {"progress": 40},
             "steps": [{"title": "Look", "type": "inspect", "status": "done"},
-                      {"title": "Change", "type": "edit", "status": "running"}]});
+                      {"title": "Change", "type": "edit", "status": "running"},
+                      {"title": "Test", "type": "verify", "status": "failed"}]});
         let records = [json!({"round": 6, "event": "recover", "reason": "takeover:no_progress"})];
         let english = words(&kept, &records, Language::English);
         for part in [
@@ -121,7 +128,8 @@ mod tests {
             "a person has to look",
             "The plan (40 %)",
             "- [x] Look (inspect)",
-            "- [ ] Change (edit)",
+            "- [ ] Change (edit), begun",
+            "- [ ] Test (verify), failed",
             "- round 6: recover `takeover:no_progress`",
         ] {
             assert!(english.contains(part), "{part}\n{english}");

@@ -21,6 +21,8 @@ use crate::live::Held;
 
 /// Pause between two commits that hold nothing but pieces of text, so that pieces become lines.
 const BREATH: Duration = Duration::from_millis(25);
+/// Words that become one event, however many there are to store at once.
+const MOST_WORDS: usize = 16 << 10;
 /// Most of a command's output that is kept with its event.
 const MOST_OUTPUT: usize = 16 << 10;
 
@@ -106,7 +108,7 @@ impl Scribe {
 
     fn take(&mut self, told: Told) {
         match told {
-            Told::Writes(writes) => self.writes.extend(writes),
+            Told::Writes(writes) => writes.into_iter().for_each(|write| self.add(write)),
             Told::Body(body) => self.hear(*body),
             Told::Waited(asks) => {
                 for ask in asks {
@@ -116,6 +118,14 @@ impl Scribe {
                 }
             }
         }
+    }
+
+    /// Of what is kept under a name, only the last counts.
+    fn add(&mut self, write: Write) {
+        if let Write::Keep(_, name, _) = &write {
+            self.writes.retain(|other| !matches!(other, Write::Keep(_, known, _) if known == name));
+        }
+        self.writes.push(write);
     }
 
     fn hear(&mut self, body: Body) {
@@ -231,6 +241,7 @@ impl Scribe {
         if let Some(last) =
             self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none())
             && let Some(Value::String(before)) = last.data.get_mut("text")
+            && before.len() + text.len() <= MOST_WORDS
         {
             before.push_str(&text);
             return;

@@ -21,6 +21,8 @@ use crate::words::Language;
 pub(crate) const MODES: [&str; 2] = ["build", "plan"];
 /// A message that is for the supervisor, not for the model.
 const SUPERVISOR: &str = "~supervisor";
+/// Turns before one that are looked at.
+const LOOK_BACK: u64 = 50;
 
 /// A message.
 pub(crate) struct Ask {
@@ -43,12 +45,11 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
     let busy = held.live.begin(Doing::Turn).await.ok_or_else(running)?;
-    let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
+    let seat = app.turns.take(&user.0).ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
     // Read again: what was true before nobody else could begin may not be any more.
     let thread = app.thread(user, thread.id.as_str()).await?;
-    let id = thread.id.clone();
-    let turns = app.store.read(move |backend| backend.turns(&id)).await?;
     let number = thread.turns + 1;
+    let before = turns_before(app, &thread.id, number).await?;
     let after = held.feed.next_seq() - 1;
     let at = now();
     let turn = Turn {
@@ -69,7 +70,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
     let files: Vec<Value> =
         ask.files.iter().map(|f| json!({"id": f.id, "name": f.name, "bytes": f.bytes})).collect();
     let told = json!({"turn": number, "mode": ask.mode, "message": turn.message, "files": files, "at": at});
-    let mut writes = given_up(app, &thread, &turns).await?;
+    let mut writes = given_up(app, &thread).await?;
     writes.push(Write::NewTurn(Box::new(turn)));
     writes.push(Write::Thread(Box::new(ThreadChange {
         state: Some(ThreadState::Running),
@@ -100,7 +101,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         held: held.clone(),
         first: thread.title.is_none() && !matches!(way, Way::Report),
         thread,
-        before: turns,
+        before,
         number,
         mode: ask.mode,
         language: ask.language,
@@ -120,19 +121,17 @@ pub(crate) async fn resume(
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
     let busy = held.live.begin(Doing::Turn).await.ok_or_else(running)?;
-    let seat = app.turns.take().ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
+    let seat = app.turns.take(&user.0).ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
     let id = thread.id.clone();
-    let (open, turns) =
-        app.store.read(move |backend| Ok((backend.open_interrupt(&id)?, backend.turns(&id)?))).await?;
+    let open = app.store.read(move |backend| backend.open_interrupt(&id)).await?;
     let open = open.filter(|open| open.id == resume.interrupt).ok_or_else(|| {
         Problem::conflict("not_waiting", "nothing waits for that answer")
             .with_hint("it may have been answered already, or a new message may have taken its place")
     })?;
-    let Some(turn) = turns.iter().find(|turn| turn.number == open.turn) else {
-        return Err(Problem::not_found("turn"));
-    };
+    let turn = turn_of(app, &thread.id, open.turn).await?.ok_or_else(|| Problem::not_found("turn"))?;
     let answers = sorted(&conversation(app, &thread.id).await?, &resume);
-    let (number, mode, asked) = (turn.number, turn.mode.clone(), turn.message.clone());
+    let (number, mode, asked) = (turn.number, turn.mode, turn.message);
+    let before = turns_before(app, &thread.id, number).await?;
     let after = held.feed.next_seq() - 1;
     let at = now();
     let told = json!({"turn": number, "mode": mode, "resumed": true, "at": at, "answers": resume.answers,
@@ -160,7 +159,6 @@ pub(crate) async fn resume(
         held.feed.set_running(false);
         return Err(e.into());
     }
-    let before = turns.into_iter().filter(|turn| turn.number < number).collect();
     let carry = Carry {
         app: Arc::clone(app),
         held: held.clone(),
@@ -185,9 +183,7 @@ pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answ
         return Ok(true);
     }
     let Some(_busy) = held.live.begin(Doing::Look).await else { return Ok(false) };
-    let id = thread.id.clone();
-    let turns = app.store.read(move |backend| backend.turns(&id)).await?;
-    let mut writes = given_up(app, thread, &turns).await?;
+    let mut writes = given_up(app, thread).await?;
     if writes.is_empty() {
         return Ok(false);
     }
@@ -216,15 +212,31 @@ fn running() -> Problem {
         .with_hint("wait for its end, follow it at /events, or stop it with /cancel")
 }
 
+/// The turns right before one: as many as its notes can need, however long the thread is.
+async fn turns_before(app: &App, thread: &ThreadId, number: u64) -> Answer<Vec<Turn>> {
+    let (id, from) = (thread.clone(), number.saturating_sub(LOOK_BACK).max(1));
+    let mut turns = app.store.read(move |backend| backend.turns(&id, from)).await?;
+    turns.retain(|turn| turn.number < number);
+    Ok(turns)
+}
+
+async fn turn_of(app: &App, thread: &ThreadId, number: u64) -> Answer<Option<Turn>> {
+    let id = thread.clone();
+    let turns = app.store.read(move |backend| backend.turns(&id, number)).await?;
+    Ok(turns.into_iter().find(|turn| turn.number == number))
+}
+
 /// What has to be written when a turn that waits for a person is not waited for any longer.
-async fn given_up(app: &App, thread: &Thread, turns: &[Turn]) -> Answer<Vec<Write>> {
+async fn given_up(app: &App, thread: &Thread) -> Answer<Vec<Write>> {
     let id = thread.id.clone();
     let Some(open) = app.store.read(move |backend| backend.open_interrupt(&id)).await? else {
         return Ok(Vec::new());
     };
     let at = now();
     let mut writes = vec![Write::Answered(thread.id.clone(), open.id, at.clone())];
-    if turns.iter().any(|turn| turn.number == open.turn && turn.state == TurnState::Waiting) {
+    let waits =
+        turn_of(app, &thread.id, open.turn).await?.is_some_and(|turn| turn.state == TurnState::Waiting);
+    if waits {
         writes.push(Write::Turn(Box::new(TurnEnd {
             thread: thread.id.clone(),
             number: open.turn,

@@ -58,9 +58,11 @@ impl Backend for Open {
         self.many(&sql, [], rows::thread)
     }
 
-    fn turns(&self, thread: &ThreadId) -> Result<Vec<Turn>, StoreError> {
-        let sql = format!("SELECT {} FROM turns WHERE thread = ?1 ORDER BY number", rows::TURN);
-        self.many(&sql, [thread.as_str()], rows::turn)
+    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<Turn>, StoreError> {
+        let sql =
+            format!("SELECT {} FROM turns WHERE thread = ?1 AND number >= ?2 ORDER BY number", rows::TURN);
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        self.many(&sql, (thread.as_str(), from), rows::turn)
     }
 
     fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError> {

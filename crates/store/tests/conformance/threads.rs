@@ -29,10 +29,24 @@ fn what_is_written_is_read_back_after_a_restart() {
         assert_eq!(found.tools["execute"], Verdict::Ask);
         assert_eq!(again.kept(&id, "conversation").unwrap().as_deref(), Some("{}"));
         assert_eq!(again.busy_threads().unwrap().len(), 1);
-        let turns = again.turns(&id).unwrap();
+        let turns = again.turns(&id, 1).unwrap();
         assert_eq!((turns[0].message.as_str(), turns[0].last_seq), ("说 \u{0} hello", 2));
         assert_eq!(again.events(&id, 1, 10).unwrap().iter().map(|e| e.seq).collect::<Vec<_>>(), [2]);
         assert_eq!(again.counts().unwrap(), (1, 2));
+    });
+}
+
+#[test]
+fn turns_can_be_read_from_a_number_on() {
+    on_every_backend(|stage| {
+        let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
+        stage.write((1..=5).map(|number| turn(&id, number)).collect()).unwrap();
+        let numbers =
+            |from| stage.backend.turns(&id, from).unwrap().iter().map(|t| t.number).collect::<Vec<_>>();
+        assert_eq!(numbers(0), [1, 2, 3, 4, 5]);
+        assert_eq!(numbers(4), [4, 5]);
+        assert_eq!(numbers(6), [] as [u64; 0]);
+        assert_eq!(numbers(u64::MAX), [] as [u64; 0]);
     });
 }
 
@@ -114,7 +128,7 @@ fn turns_end_are_undone_and_applied() {
             stage.write(vec![turn(&id, number), Write::Turn(Box::new(end))]).unwrap();
         }
         stage.write(vec![Write::Undone(id.clone(), 3), Write::Applied(id.clone())]).unwrap();
-        let turns = stage.backend.turns(&id).unwrap();
+        let turns = stage.backend.turns(&id, 1).unwrap();
         let states: Vec<(TurnState, bool)> = turns.iter().map(|t| (t.state, t.applied)).collect();
         let done = TurnState::Completed;
         assert_eq!(states, [(done, true), (done, false), (TurnState::Undone, false)]);
@@ -182,7 +196,7 @@ fn a_deleted_thread_leaves_nothing() {
         assert!(stage.backend.events_of_kind("other", None, "supervisor", "2026", 10).unwrap().is_empty());
         stage.write(vec![Write::DeleteThread(id.clone())]).unwrap();
         assert!(stage.backend.thread(&id).unwrap().is_none());
-        assert!(stage.backend.turns(&id).unwrap().is_empty());
+        assert!(stage.backend.turns(&id, 1).unwrap().is_empty());
         assert!(stage.backend.events(&id, 0, 10).unwrap().is_empty());
         assert!(stage.backend.kept(&id, "x").unwrap().is_none());
         assert!(stage.write(vec![Write::DeleteThread(id)]).unwrap_err().is_conflict());

@@ -62,6 +62,16 @@ fn begin(state: &mut State, start: Start) {
 /// Goes on until the end; `answer` says how each run ends, `fits` whether changes do.
 fn play(
     state: &mut State,
+    answer: impl FnMut(&State, Start) -> AttemptEnd,
+    fits: impl FnMut(usize) -> bool,
+) -> (Ended, Vec<Start>) {
+    play_checked(state, &[], answer, fits)
+}
+
+/// The same where commands check everything together; they end as `answer` says, and are no runs.
+fn play_checked(
+    state: &mut State,
+    commands: &[String],
     mut answer: impl FnMut(&State, Start) -> AttemptEnd,
     mut fits: impl FnMut(usize) -> bool,
 ) -> (Ended, Vec<Start>) {
@@ -79,6 +89,15 @@ fn play(
                     false => Event::Conflicted { node, paths: vec!["a".into()] },
                 };
                 apply(state, event);
+                if !state.merges.is_empty() {
+                    apply(state, Event::ToCheck { commands: commands.to_vec() });
+                }
+            }
+            Action::Check { node } => {
+                let start = Start { node, purpose: Purpose::Task };
+                begin(state, start);
+                let end = answer(state, start);
+                apply(state, Event::Ended { node, end: Box::new(end) });
             }
             Action::Begin(starts) => {
                 for start in &starts {
@@ -153,6 +172,80 @@ fn a_conflict_becomes_work_and_then_a_persons() {
     assert!(matches!(ended, Ended::Escalated { task, .. } if task == "b"));
 }
 
+/// A plan with two tasks side by side, whose changes are wrong together for the first `red` times they are checked.
+fn checked(red: usize) -> (State, Ended, Vec<Start>, usize) {
+    let task = |id: &str, mode: &str, on: &[&str]| Task {
+        id: id.into(),
+        mode: mode.into(),
+        goal: "x".into(),
+        acceptance: vec!["y".into()],
+        depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    let tasks = vec![task("a", "code", &[]), task("b", "code", &[]), task("r", "review", &["a", "b"])];
+    let mut state = state(Graph { tasks });
+    let mut looked = 0;
+    let answer = |state: &State, start: Start| {
+        if state.nodes[start.node].task.mode == CHECK && start.purpose == Purpose::Task {
+            // Everything that was to be joined is, and nobody has looked at it.
+            assert!(state.merges.len() >= 2 && state.node("r").unwrap().attempts.is_empty());
+            looked += 1;
+            if looked <= red {
+                return end(Outcome::Failure, Decision::Block { reason: "red together".into() }, false);
+            }
+        }
+        good(state, start)
+    };
+    let (ended, begun) = play_checked(&mut state, &["make test".into()], answer, |_| true);
+    (state, ended, begun, looked)
+}
+
+#[test]
+fn what_is_red_together_is_mended_twice_and_then_it_has_failed() {
+    let mending = |begun: &[Start]| begun.iter().filter(|s| s.purpose == Purpose::Fix).count();
+    for red in 0..=2 {
+        let (state, ended, begun, looked) = checked(red);
+        assert_eq!((ended, mending(&begun), looked), (Ended::Complete, red, red + 1));
+        assert_eq!(state.children as usize, begun.len(), "the host's own work is no child");
+    }
+    let (_, ended, begun, looked) = checked(3);
+    let Ended::Failed { task, reason, .. } = ended else { panic!("{ended:?}") };
+    assert_eq!((task.as_str(), reason.as_str()), ("checks", "red together"));
+    assert_eq!((mending(&begun), looked), (2, 3));
+}
+
+#[test]
+fn what_a_review_had_mended_is_checked_again() {
+    let mut state = state(graph::usual("g"));
+    let (mut reviews, mut checks) = (0, 0);
+    let answer = |state: &State, start: Start| {
+        let mode = state.nodes[start.node].task.mode.as_str();
+        if start.purpose == Purpose::Task && mode == CHECK {
+            checks += 1;
+        }
+        if start.purpose == Purpose::Task && mode == "review" {
+            reviews += 1;
+            if reviews == 1 {
+                return end(Outcome::Success, Decision::Block { reason: "no".into() }, false);
+            }
+        }
+        good(state, start)
+    };
+    let (ended, _) = play_checked(&mut state, &["make test".into()], answer, |_| true);
+    assert_eq!((ended, reviews, checks), (Ended::Complete, 2, 2));
+}
+
+#[test]
+fn checks_that_cannot_be_run_are_no_pass() {
+    let mut state = state(graph::usual("g"));
+    let answer = |state: &State, start: Start| match state.nodes[start.node].task.mode.as_str() {
+        CHECK => end(Outcome::Failure, Decision::Escalate { reason: "no walls".into() }, false),
+        _ => good(state, start),
+    };
+    let (ended, begun) = play_checked(&mut state, &["make test".into()], answer, |_| true);
+    assert!(matches!(ended, Ended::Failed { ref reason, .. } if reason == "no walls"), "{ended:?}");
+    assert!(begun.iter().all(|start| start.purpose == Purpose::Task));
+}
+
 #[test]
 fn inv_12_without_a_clear_approval_nothing_is_complete() {
     let answers = [
@@ -223,13 +316,19 @@ proptest! {
         graph in any_graph(),
         ends in prop::collection::vec(any_end(), 1..40),
         fits in prop::collection::vec(any::<bool>(), 1..40),
+        checked in any::<bool>(),
     ) {
         prop_assert!(graph.check().is_empty());
+        let commands = if checked { vec!["make test".to_owned()] } else { Vec::new() };
         let mut state = state(graph);
         let (mut answers, mut merges) = (ends.iter().cycle(), fits.iter().cycle());
         let mut early = Vec::new();
-        let (ended, begun) = play(&mut state, |state, start| {
+        let mut joined_when_checked = None;
+        let (ended, begun) = play_checked(&mut state, &commands, |state, start| {
             let node = &state.nodes[start.node];
+            if node.task.mode == CHECK && start.purpose == Purpose::Task {
+                joined_when_checked = Some(state.merges.len());
+            }
             let waits = |id: &String| state.node(id).is_some_and(|n| n.phase != Phase::Done);
             if node.task.depends_on.iter().any(waits) {
                 early.push(start);
@@ -247,6 +346,10 @@ proptest! {
                 }
             }
             let changed = !state.merges.is_empty();
+            prop_assert!(
+                !(checked && changed) || joined_when_checked == Some(state.merges.len()),
+                "what goes out was checked as it is"
+            );
             prop_assert!(!changed || state.nodes.iter().any(|node| node.task.mode == "ethical"));
         }
         // Asked again, it says the same.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::refusal::Refusal;
 use crate::serve::Labels;
 use crate::serve::teller::{Frames, Kind};
+use crate::tongue::Tongue;
 
 /// The chunks of one stream.
 pub(crate) struct Form {
@@ -72,7 +73,7 @@ impl Frames for Form {
     }
 
     fn fail(&mut self, error: &ModelError, out: &mut String) {
-        let mut body = Refusal::from(error).body(Some(Wire::Chat));
+        let mut body = Refusal::from(error).body(Some(Tongue::Chat));
         body["choices"] = json!([{"index": 0, "delta": {}, "finish_reason": "error"}]);
         self.send(body, out);
     }

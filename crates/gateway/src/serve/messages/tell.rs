@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::serve::Labels;
 use crate::serve::carrier;
 use crate::serve::teller::{Frames, Kind};
+use crate::tongue::Tongue;
 
 /// The events of one stream.
 pub(crate) struct Form {
@@ -87,7 +88,7 @@ impl Frames for Form {
     }
 
     fn fail(&mut self, error: &ModelError, out: &mut String) {
-        event(&Refusal::from(error).body(Some(Wire::Messages)), out);
+        event(&Refusal::from(error).body(Some(Tongue::Messages)), out);
     }
 }
 

@@ -215,7 +215,7 @@ mod tests {
         let stop = holon_model::Stop::ToolUse;
         let reply =
             holon_model::Reply { id: None, model: None, parts: vec![Part::Call(call)], stop, usage: None };
-        let told = whole(Wire::Responses, &labels, &reply);
+        let told = whole(crate::tongue::Tongue::Responses, &labels, &reply);
         let item = &told["output"][0];
         assert_eq!((&item["namespace"], &item["name"]), (&json!("team"), &json!("spawn")));
     }

@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::serve::Labels;
 use crate::serve::carrier;
 use crate::serve::teller::{Frames, Kind};
+use crate::tongue::Tongue;
 
 /// The events of one stream.
 pub(crate) struct Form {
@@ -146,7 +147,7 @@ impl Frames for Form {
 
     fn fail(&mut self, error: &ModelError, out: &mut String) {
         let mut response = envelope(&self.labels, "failed", std::mem::take(&mut self.items));
-        response["error"] = Refusal::from(error).body(Some(Wire::Responses))["error"].take();
+        response["error"] = Refusal::from(error).body(Some(Tongue::Responses))["error"].take();
         self.event("response.failed", json!({"response": response}), out);
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 /// Files larger than this are named, not shown.
 const MOST: u64 = 1 << 20;
 
@@ -39,6 +41,18 @@ pub(super) fn of(patch: &str, folder: &Path) -> BTreeMap<String, Change> {
         }
     }
     found
+}
+
+/// A change as a call of its own.
+pub(super) fn shown(call: &str, path: &str, change: &Change, folder: &str) -> Value {
+    let full = Path::new(folder).join(path);
+    json!({"sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Changed {path}"), "kind": "edit",
+        "status": "completed", "content": content(&full, change), "locations": [{"path": full}]})
+}
+
+/// A change as the content of a call.
+pub(super) fn content(full: &Path, change: &Change) -> Value {
+    json!([{"type": "diff", "path": full, "oldText": change.before, "newText": change.after}])
 }
 
 /// The path a part of a patch is about; quoted ones are left to those who show patches.

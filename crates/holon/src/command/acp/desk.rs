@@ -1,16 +1,18 @@
 //! Where the editor's messages arrive: each method, and what it does.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::Apply;
+use super::modes::{self, Modes};
 use super::prompt;
-use super::session::{FIRST_MODE, Open, Sessions};
+use super::run;
+use super::session::{Open, Sessions};
 use super::turn;
-use super::updates::{Updates, text};
+use super::updates::{self, Updates, text};
 use super::wire::{Came, Refusal, Wire, read};
 use crate::threads::{Api, Trouble};
 
@@ -29,12 +31,22 @@ pub(super) struct Desk {
     pub(super) wire: Arc<Wire>,
     pub(super) apply: Apply,
     model: Option<String>,
+    modes: OnceLock<Arc<Modes>>,
     sessions: Sessions,
 }
 
 impl Desk {
     pub(super) fn new(api: Api, wire: Arc<Wire>, model: Option<String>, apply: Apply) -> Self {
-        Self { api, wire, apply, model, sessions: Sessions::default() }
+        Self { api, wire, apply, model, modes: OnceLock::new(), sessions: Sessions::default() }
+    }
+
+    /// The model of new sessions and of runs, if one is wanted.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    fn modes(&self) -> Arc<Modes> {
+        Arc::clone(self.modes.get_or_init(|| Arc::new(Modes::of(&self.api))))
     }
 
     /// Takes a line of the editor.
@@ -58,7 +70,8 @@ impl Desk {
             }
             Came::Request { id, method, params } => {
                 let result = desk.obey(&method, &params);
-                let opened = result.is_ok() && matches!(method.as_str(), "session/new" | "session/load");
+                let opened = result.is_ok()
+                    && matches!(method.as_str(), "session/new" | "session/load" | "session/resume");
                 let session = match &result {
                     Ok(result) => {
                         result["sessionId"].as_str().or(params["sessionId"].as_str()).map(str::to_owned)
@@ -68,6 +81,9 @@ impl Desk {
                 desk.wire.reply(&id, result);
                 if let Some(session) = session.filter(|_| opened) {
                     desk.wire.update(&session, commands());
+                    if let Some(words) = unused_servers(&params) {
+                        desk.wire.update(&session, updates::words("agent_thought_chunk", &words));
+                    }
                 }
             }
         }
@@ -105,6 +121,7 @@ impl Desk {
             "session/close" => {
                 let open = self.sessions.named(params)?;
                 open.cancel();
+                self.end_run(&open);
                 self.api.cancel(&open.id)?;
                 self.sessions.remove(&open.id);
                 Ok(json!({}))
@@ -119,7 +136,7 @@ impl Desk {
             return Err(Refusal::params("`cwd` must be an absolute path"));
         }
         let made = self.api.create(folder, self.model.as_deref())?;
-        let open = Open::new(text(&made["id"]), text(&made["workspace"]), FIRST_MODE);
+        let open = Open::new(text(&made["id"]), text(&made["workspace"]), modes::FIRST, self.modes());
         let open = self.sessions.add(open);
         Ok(json!({"sessionId": open.id, "modes": open.modes(), "configOptions": open.options()}))
     }
@@ -127,16 +144,17 @@ impl Desk {
     /// A thread of before.
     fn reopen(&self, params: &Value) -> Result<Arc<Open>, Refusal> {
         let id = text(&params["sessionId"]);
-        let thread = self.api.thread(id)?;
+        let thread = self.api.head(id)?;
         let begun = thread["turns_count"].as_u64().unwrap_or(0) > 0;
-        let mode = if begun { text(&thread["mode"]) } else { FIRST_MODE };
-        Ok(self.sessions.add(Open::new(text(&thread["id"]), text(&thread["workspace"]), mode)))
+        let mode = if begun { text(&thread["mode"]) } else { modes::FIRST };
+        let open = Open::new(text(&thread["id"]), text(&thread["workspace"]), mode, self.modes());
+        Ok(self.sessions.add(open))
     }
 
     /// The same, and everything that was said.
     fn load(&self, params: &Value) -> Result<Value, Refusal> {
         let open = self.reopen(params)?;
-        let last = self.api.thread(&open.id)?["last_seq"].as_u64().unwrap_or(0);
+        let last = self.api.head(&open.id)?["last_seq"].as_u64().unwrap_or(0);
         let mut updates = Updates::new(&open.folder, true);
         if last > 0 {
             for event in self.api.follow(&open.id, 0)? {
@@ -175,9 +193,10 @@ impl Desk {
         let open = self.sessions.named(params)?;
         let said = prompt::read(&params["prompt"], &open.folder)?;
         let _busy = open.begin().ok_or_else(|| Refusal::params("a turn is under way in this session"))?;
-        let reason = match turn::command(self, &open, &said.text)? {
-            true => Ok("end_turn"),
-            false => turn::carry(self, &open, said),
+        let reason = match (turn::command(self, &open, &said.text)?, open.run_mode()) {
+            (true, _) => Ok("end_turn"),
+            (false, Some(mode)) => run::carry(self, &open, &mode, &said),
+            (false, None) => turn::carry(self, &open, said),
         };
         // Whatever a turn came to after that: it was stopped.
         let reason = if open.is_cancelled() { "cancelled" } else { reason? };
@@ -190,12 +209,20 @@ impl Desk {
         let (desk, open) = (Arc::clone(desk), Arc::clone(open));
         std::thread::spawn(move || {
             while open.is_busy() && open.is_cancelled() {
+                if desk.end_run(&open) {
+                    return;
+                }
                 match desk.api.cancel(&open.id) {
                     Ok(done) if done["cancelled"] != true => std::thread::sleep(AGAIN),
                     _ => return,
                 }
             }
         });
+    }
+
+    /// Ends the run of the prompt under way; `false` when there is none.
+    fn end_run(&self, open: &Open) -> bool {
+        open.run().inspect(|run| drop(self.api.cancel_run(run))).is_some()
     }
 
     /// The editor has gone: nothing goes on behind its back, and what turns came to is kept.
@@ -208,6 +235,7 @@ impl Desk {
             }
             for open in busy {
                 open.cancel();
+                self.end_run(&open);
                 let _ = self.api.cancel(&open.id);
             }
             std::thread::sleep(AGAIN);
@@ -227,6 +255,23 @@ fn introduction() -> Value {
             "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
         },
         "authMethods": [],
+    })
+}
+
+/// What to say about servers for tools that the editor would have started: nothing is ignored without a word.
+fn unused_servers(params: &Value) -> Option<String> {
+    let names: Vec<&str> = params["mcpServers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|server| server["name"].as_str().unwrap_or("(no name)"))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Tool servers (MCP) of the editor are not used: {}. What may run beside the agent is said in your own \
+             configuration of Holon, and `holon run` starts it inside the walls.\n",
+            names.join(", ")
+        )
     })
 }
 

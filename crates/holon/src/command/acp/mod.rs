@@ -3,8 +3,10 @@
 mod base64;
 mod changes;
 mod desk;
+mod modes;
 mod person;
 mod prompt;
+mod run;
 mod session;
 mod turn;
 mod updates;
@@ -34,8 +36,8 @@ Sessions are the threads of `holon chat` and `holon serve`.";
 
 /// Be an agent for an editor that speaks the Agent Client Protocol
 ///
-/// Editors see two modes, plan and build, with the same walls as everywhere: plan cannot write, and what build changes
-/// stays in a snapshot until you agree to apply it.
+/// Editors see Holon's modes, with the same walls as everywhere. Plan and build are a conversation: plan cannot write, and
+/// what build changes stays in a snapshot until you agree to apply it. In the other modes every prompt is a run of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

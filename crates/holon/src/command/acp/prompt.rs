@@ -31,6 +31,11 @@ pub(super) fn read(blocks: &Value, folder: &str) -> Result<Said, Refusal> {
                 said.text.push_str(&format!("`{}`", place(uri, folder)));
             }
             "resource" => said.resource(&block["resource"], folder)?,
+            kind @ ("image" | "audio") => {
+                return Err(Refusal::params(format!(
+                    "`{kind}` is not taken: the agent reads text, so say in words what is to be seen or heard"
+                )));
+            }
             other => {
                 return Err(Refusal::params(format!("a prompt cannot hold `{other}` here")));
             }
@@ -126,6 +131,8 @@ mod tests {
         {
             assert!(read(&wrong, "/w").is_err(), "{wrong}");
         }
+        let image = read(&json!([{"type": "text", "text": "x"}, {"type": "image", "data": ""}]), "/w");
+        assert!(format!("{image:?}").contains("`image` is not taken"), "{image:?}");
     }
 
     proptest! {

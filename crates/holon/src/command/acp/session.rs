@@ -4,26 +4,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::changes::Change;
+use super::modes::{self, Modes};
 use super::wire::Refusal;
-
-/// The modes of a session, with what they mean.
-const MODES: [(&str, &str, &str); 2] = [
-    ("plan", "Plan", "Only looks: running, writing and editing are refused by the host"),
-    ("build", "Build", "Does the work in a snapshot; nothing reaches the folder before it is applied"),
-];
-
-/// The mode of a session that is new.
-pub(super) const FIRST_MODE: &str = "build";
 
 /// A thread that an editor has open.
 pub(super) struct Open {
     /// The thread's name is the session's.
     pub(super) id: String,
     pub(super) folder: String,
-    mode: Mutex<&'static str>,
+    modes: Arc<Modes>,
+    mode: Mutex<String>,
+    /// The run of the prompt under way.
+    run: Mutex<Option<String>>,
     busy: AtomicBool,
     cancelled: AtomicBool,
     pub(super) kept: Mutex<Kept>,
@@ -50,26 +45,45 @@ impl Drop for Busy<'_> {
 }
 
 impl Open {
-    pub(super) fn new(id: &str, folder: &str, mode: &str) -> Self {
+    pub(super) fn new(id: &str, folder: &str, mode: &str, modes: Arc<Modes>) -> Self {
+        let mode = if modes.has(mode) { mode } else { modes::FIRST };
         Self {
             id: id.to_owned(),
             folder: folder.to_owned(),
-            mode: Mutex::new(known(mode).unwrap_or(FIRST_MODE)),
+            mode: Mutex::new(mode.to_owned()),
+            modes,
+            run: Mutex::default(),
             busy: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
             kept: Mutex::default(),
         }
     }
 
-    pub(super) fn mode(&self) -> &'static str {
-        *lock(&self.mode)
+    pub(super) fn mode(&self) -> String {
+        lock(&self.mode).clone()
     }
 
     pub(super) fn set_mode(&self, mode: &str) -> Result<(), Refusal> {
-        let names = MODES.map(|(id, ..)| id).join(" and ");
-        let mode = known(mode).ok_or_else(|| Refusal::params(format!("the modes are {names}")))?;
-        *lock(&self.mode) = mode;
+        if !self.modes.has(mode) {
+            return Err(Refusal::params(format!("the modes are {}", self.modes.names())));
+        }
+        mode.clone_into(&mut lock(&self.mode));
         Ok(())
+    }
+
+    /// The mode, if a prompt in it is a run.
+    pub(super) fn run_mode(&self) -> Option<String> {
+        Some(self.mode()).filter(|mode| self.modes.is_run(mode))
+    }
+
+    /// Says which run the prompt under way is.
+    pub(super) fn set_run(&self, run: Option<&str>) {
+        *lock(&self.run) = run.map(str::to_owned);
+    }
+
+    /// The run of the prompt under way.
+    pub(super) fn run(&self) -> Option<String> {
+        lock(&self.run).clone()
     }
 
     /// Begins a turn.
@@ -100,18 +114,12 @@ impl Open {
 
     /// The modes, as the protocol had them first.
     pub(super) fn modes(&self) -> Value {
-        let available =
-            MODES.map(|(id, name, description)| json!({"id": id, "name": name, "description": description}));
-        json!({"currentModeId": self.mode(), "availableModes": available})
+        self.modes.state(&self.mode())
     }
 
     /// The same as an option, as the protocol will have them.
     pub(super) fn options(&self) -> Value {
-        let options = MODES.map(
-            |(value, name, description)| json!({"value": value, "name": name, "description": description}),
-        );
-        json!([{"id": "mode", "name": "Mode", "category": "mode", "type": "select", "currentValue": self.mode(),
-            "options": options}])
+        self.modes.options(&self.mode())
     }
 }
 
@@ -140,10 +148,6 @@ impl Sessions {
     pub(super) fn all(&self) -> Vec<Arc<Open>> {
         lock(&self.0).values().cloned().collect()
     }
-}
-
-fn known(mode: &str) -> Option<&'static str> {
-    MODES.iter().map(|(id, ..)| *id).find(|id| *id == mode)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -27,7 +27,7 @@ pub(super) fn carry(desk: &Desk, open: &Open, said: Said) -> Result<&'static str
             let answers = person::from_words(&said.text, questions);
             desk.api.resume(&open.id, &interrupt, &answers, &[])?
         }
-        None => desk.api.say(&open.id, &said.text, open.mode(), &files)?,
+        None => desk.api.say(&open.id, &said.text, &open.mode(), &files)?,
     };
     loop {
         follow(desk, open, events, &mut updates)?;
@@ -57,7 +57,7 @@ pub(super) fn carry(desk: &Desk, open: &Open, said: Said) -> Result<&'static str
 
 /// A question that waits for words, and how many it is made of.
 fn waiting(desk: &Desk, open: &Open) -> Result<Option<(String, usize)>, Trouble> {
-    let thread = desk.api.thread(&open.id)?;
+    let thread = desk.api.head(&open.id)?;
     let interrupt = &thread["interrupt"];
     let questions = interrupt["questions"].as_array().map_or(0, Vec::len);
     if text(&thread["state"]) != "waiting" || questions == 0 {
@@ -106,18 +106,12 @@ fn show_changes(desk: &Desk, open: &Open, updates: &Updates) {
     let files: Vec<String> =
         diff["files"].as_array().into_iter().flatten().map(|file| text(&file["path"]).to_owned()).collect();
     for (path, change) in &fresh {
-        let full = Path::new(&open.folder).join(path);
-        let content =
-            json!([{"type": "diff", "path": full, "oldText": change.before, "newText": change.after}]);
         let update = match updates.writers.get(path) {
             Some(call) => {
+                let content = changes::content(&Path::new(&open.folder).join(path), change);
                 json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "content": content})
             }
-            None => {
-                let call = updates.call(&format!("changed-{path}"));
-                json!({"sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Changed {path}"),
-                    "kind": "edit", "status": "completed", "content": content, "locations": [{"path": full}]})
-            }
+            None => changes::shown(&updates.call(&format!("changed-{path}")), path, change, &open.folder),
         };
         desk.wire.update(&open.id, update);
     }
@@ -189,7 +183,7 @@ pub(super) fn command(desk: &Desk, open: &Open, text_said: &str) -> Result<bool,
 
 /// Changes what a tool may do in this session, and says what holds now.
 fn tools(desk: &Desk, open: &Open, name: &str, verdict: &str) -> Result<String, Refusal> {
-    let thread = desk.api.thread(&open.id)?;
+    let thread = desk.api.head(&open.id)?;
     let mut table = thread["tools"].as_object().cloned().unwrap_or_default();
     match verdict {
         "-" => {

@@ -13,7 +13,8 @@ pub(super) struct Updates {
     folder: String,
     /// Whether former turns are told again.
     past: bool,
-    turn: u64,
+    /// The turn or the run that calls belong to.
+    scope: String,
     /// Calls that were told already, by their names there.
     told: HashMap<String, Value>,
     /// The last call that wrote a path in this turn.
@@ -29,7 +30,7 @@ impl Updates {
         Self {
             folder: folder.to_owned(),
             past,
-            turn: 0,
+            scope: "turn-0".to_owned(),
             told: HashMap::new(),
             writers: HashMap::new(),
             interrupt: None,
@@ -37,9 +38,14 @@ impl Updates {
         }
     }
 
+    /// For the events of a run.
+    pub(super) fn of_run(folder: &str, run: &str) -> Self {
+        Self { scope: run.to_owned(), ..Self::new(folder, false) }
+    }
+
     /// The name of a call in the whole session.
     pub(super) fn call(&self, call: &str) -> String {
-        format!("turn-{}-{call}", self.turn)
+        format!("{}-{call}", self.scope)
     }
 
     /// What an event is for the editor.
@@ -77,7 +83,9 @@ impl Updates {
 
     fn turn(&mut self, data: &Value) -> Vec<Value> {
         (self.interrupt, self.error) = (None, None);
-        self.turn = data["turn"].as_u64().unwrap_or(self.turn);
+        if let Some(turn) = data["turn"].as_u64() {
+            self.scope = format!("turn-{turn}");
+        }
         if data["resumed"] != true {
             self.writers.clear();
         }

@@ -1,6 +1,6 @@
 //! `holon agents check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holon_host::rehearsal::{self, Breach};
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Try every known way around a mode instead, with and without Holon
     #[arg(long)]
     breach: bool,
-    /// Try one read-only and one scoped mode only, and not without Holon
+    /// Try everything in one read-only and one scoped mode, a few things in the others, and nothing without Holon
     #[arg(long, requires = "breach")]
     quick: bool,
     /// Print what the agent answered to each attempt, too
@@ -50,9 +50,9 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
     let mut fine = true;
     let mut found = Vec::new();
     for name in &args.names {
-        let mut told = |text: &str| session.terminal.say(text);
+        let told = |text: &str| session.terminal.say(text);
         if args.breach {
-            let breach = rehearsal::breach(name, args.quick, &places, env, scratch.path(), &mut told)?;
+            let breach = rehearsal::breach(name, args.quick, &places, &env, scratch.path(), &told)?;
             fine &= report(&breach, session)?;
             for row in breach.rows.iter().filter(|_| args.verbose) {
                 for (place, said) in &row.said {
@@ -60,8 +60,11 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
                 }
             }
             found.push(breach);
+            // After each of them, so that nothing is lost when a later one cannot be tried.
+            write_page(args.markdown.as_deref(), &found)?;
         } else {
-            for scene in rehearsal::conform(name, &places, env, scratch.path(), &mut told)? {
+            for scene in rehearsal::conform(name, &places, env, scratch.path(), &mut |text: &str| told(text))?
+            {
                 let (word, why) = match &scene.wrong {
                     None => ("ok", String::new()),
                     Some(why) => ("FAILED", format!(": {why}")),
@@ -71,34 +74,28 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
             }
         }
     }
-    if let Some(file) = &args.markdown {
-        let today = holon_host::record::now();
-        let page = rehearsal::markdown(&found, today.get(..10).unwrap_or_default());
-        std::fs::write(file, page)
-            .map_err(|e| Failure::user(format!("cannot write {}: {e}", file.display()), "check the path"))?;
-    }
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn write_page(file: Option<&Path>, found: &[Breach]) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    let today = holon_host::record::now();
+    let page = rehearsal::markdown(found, today.get(..10).unwrap_or_default());
+    std::fs::write(file, page)
+        .map_err(|e| Failure::user(format!("cannot write {}: {e}", file.display()), "check the path"))
 }
 
 fn report(breach: &Breach, session: &Session) -> Result<bool, Failure> {
     let problems = breach.problems();
-    let wrote = |mark: Option<&rehearsal::Mark>| matches!(mark, Some(rehearsal::Mark::Wrote(_)));
-    let mut through: Vec<String> = breach
-        .alone
-        .iter()
-        .enumerate()
-        .map(|(index, name)| {
-            let count = breach.rows.iter().filter(|row| wrote(row.alone.get(index))).count();
-            format!("{count} alone ({name})")
-        })
-        .collect();
-    let under = breach.rows.iter().flat_map(|row| &row.modes).filter(|mark| wrote(Some(*mark))).count();
-    through.push(format!("{under} under Holon"));
+    let alone = breach.alone.iter().enumerate();
+    let alone = alone.map(|(index, name)| format!("{} alone ({name})", breach.through_alone(index)));
+    let through: Vec<String> = alone.chain([format!("{} under Holon", breach.through())]).collect();
     let text = format!(
-        "{} {}: {} ways tried; let through: {}\n",
+        "{} {}: {} ways tried in {} modes; let through: {}\n",
         breach.agent,
         breach.version,
         breach.counted(),
+        breach.modes.len(),
         through.join(", "),
     );
     session.terminal.print(text)?;

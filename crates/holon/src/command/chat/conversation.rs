@@ -198,8 +198,7 @@ impl Talk<'_> {
 
     /// A turn that changed something says where that is.
     fn mention_changes(&mut self, id: &str) {
-        let Ok(thread) = self.api.thread(id) else { return };
-        let last = thread["turns"].as_array().and_then(|turns| turns.last().cloned()).unwrap_or_default();
+        let Ok(last) = self.api.last_turn(id) else { return };
         if last["changed"] == true && last["applied"] != true {
             self.screen.styled(
                 Style::Dim,

@@ -22,7 +22,7 @@ const ENDED_BY_INTERRUPT: u8 = 130;
 pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session: &Session) -> Done {
     let signals = Signals::listen()?;
     let thread = match start.thread {
-        Some(id) => api.thread(&id)?,
+        Some(id) => api.head(&id)?,
         None => api.create(&start.workspace, start.model.as_deref())?,
     };
     let id = text(&thread["id"]).to_owned();

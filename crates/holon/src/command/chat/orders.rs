@@ -58,7 +58,7 @@ impl Talk<'_> {
     /// Shows what tools may do, or changes it.
     pub(super) fn tools(&mut self, change: Option<(String, String)>) -> Result<(), Trouble> {
         let Some(id) = self.begun() else { return Ok(()) };
-        let thread = self.api.thread(&id)?;
+        let thread = self.api.head(&id)?;
         let mut table: Map<String, Value> = thread["tools"].as_object().cloned().unwrap_or_default();
         if let Some((name, verdict)) = change {
             if verdict == "-" {

@@ -54,6 +54,7 @@ impl Stage {
             secrets: Vec::new(),
             person: None,
             script: None,
+            observer: None,
             words: None,
         };
         let cassettes = cassettes.map(Path::to_owned);

@@ -43,17 +43,26 @@ pub(super) fn refuse_override(args: &Args) -> Result<(), Failure> {
 
 /// The mode that flags or spec ask for.
 fn mode_of(args: &Args) -> Option<String> {
-    match (&args.mode, &args.spec) {
-        (Some(mode), _) => Some(mode.clone()),
-        // What is wrong with a spec is said by the run itself.
-        (None, Some(path)) => std::fs::metadata(path)
-            .ok()
-            .filter(|meta| meta.is_file() && meta.len() <= spec::MAX_BYTES as u64)
-            .and_then(|_| std::fs::read_to_string(path).ok())
-            .and_then(|text| spec::parse(&text, &path.to_string_lossy()).ok())
-            .and_then(|(spec, _)| spec.constraints.mode),
-        (None, None) => None,
-    }
+    args.mode.clone().or_else(|| spec_of(args)?.constraints.mode)
+}
+
+/// The folder that flags or spec name, or the current one.
+pub(super) fn workspace_of(args: &Args, base: &Path) -> PathBuf {
+    let named = || {
+        let folder = args.spec.as_deref()?.parent()?;
+        Some(folder.join(spec_of(args)?.context.workspace?))
+    };
+    let path = base.join(args.workspace.clone().or_else(named).unwrap_or_default());
+    path.canonicalize().unwrap_or(path)
+}
+
+/// The spec, if it can be read; what is wrong with it is said by the run itself.
+fn spec_of(args: &Args) -> Option<spec::Spec> {
+    let path = args.spec.as_deref()?;
+    let meta = std::fs::metadata(path).ok()?;
+    let text =
+        (meta.is_file() && meta.len() <= spec::MAX_BYTES as u64).then(|| std::fs::read_to_string(path).ok());
+    Some(spec::parse(&text??, &path.to_string_lossy()).ok()?.0)
 }
 
 /// The flow that flags or spec ask for, if it is one.
@@ -262,7 +271,12 @@ pub(super) fn current_folder() -> Result<PathBuf, Failure> {
 
 /// The command line as it was given, and where: enough to make the same request again.
 pub(super) fn saved(base: &Path) -> Value {
-    let words: Vec<Value> = std::env::args_os().map(|word| as_json(&word)).collect();
+    kept(std::env::args_os(), base)
+}
+
+/// The same with a command line that stands for the one that was given.
+pub(super) fn kept(words: impl IntoIterator<Item = OsString>, base: &Path) -> Value {
+    let words: Vec<Value> = words.into_iter().map(|word| as_json(&word)).collect();
     json!({ "args": words, "folder": as_json(base.as_os_str()) })
 }
 

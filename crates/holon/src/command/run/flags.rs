@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// What the agent may do: execute, plan, review, … (`holon modes list`) [default: execute]
     #[arg(long, value_name = "NAME", help_heading = "What to do")]
     pub(super) mode: Option<String>,
+    /// A goal that was given without a command: whether it is split is for the configuration to say
+    #[arg(long, hide = true)]
+    pub(super) goal_alone: bool,
     /// What is wanted, in words
     #[arg(long, value_name = "TEXT", help_heading = "What to do")]
     goal: Option<String>,

@@ -3,8 +3,9 @@
 mod composite;
 mod flags;
 mod gatekeeper;
-mod orchestrated;
+pub(crate) mod orchestrated;
 mod resumed;
+pub(crate) mod route;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(crate) fn host_in(places: Places) -> Host {
         secrets: session::secrets(),
         person: None,
         script: None,
+        observer: crate::observe::observer(),
         words: None,
     }
 }
@@ -55,6 +57,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             "put what the agent shall know into --goal",
         ));
     }
+    let args = route::routed(args, session)?;
     if composite::is_orchestration(&args) && !args.dry_run {
         return orchestrated::start(args, session);
     }

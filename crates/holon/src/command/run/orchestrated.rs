@@ -1,33 +1,57 @@
 //! `holon run --mode orchestrate`, which is what `holon "goal"` and `holon improve` become.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
+use holon_core::artifact::orchestration::Graph;
 use holon_core::manifest::EthicsOverride;
+use holon_flow::dispatch::Settings;
 use holon_flow::orchestrate::conscience::Conscience;
 use holon_flow::orchestrate::{Commission, Orchestrator};
 use holon_flow::{Dispatcher, FlowError};
 use holon_host::store::RunFolder;
-use holon_host::{Finished, RunRequest};
+use holon_host::{Finished, RunRequest, config};
 
-use super::composite::{current_folder, saved};
+use super::composite::{current_folder, kept, saved, workspace_of};
 use super::{Args, conclude, host_in, report};
 use crate::Done;
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Session, variable};
 use crate::show::tree::Tree;
 use crate::stop;
 
 /// Starts an orchestration.
 pub(super) fn start(args: Args, session: &Session) -> Done {
     let base = current_folder()?;
-    let kept = saved(&base);
+    let asked = saved(&base);
     let way = Way::of(&args)?;
     let publish = args.publish.clone();
-    let finished = way.go(RunRequest::from(args), base, session, |orchestrator, commission| {
-        orchestrator.start(kept, commission)
-    })?;
+    let workspace = workspace_of(&args, &base);
+    let finished =
+        way.go(RunRequest::from(args), (base, &workspace), session, |orchestrator, commission| {
+            orchestrator.start(asked, commission)
+        })?;
     report(&finished, way.json, session)?;
     conclude(&finished, publish, way.json, session)
+}
+
+/// Carries out a plan that a question led to; `words` is the command that asks for the same without one, for going on.
+pub(crate) fn carry_out(
+    request: RunRequest,
+    plan: Graph,
+    words: Vec<OsString>,
+    quiet: bool,
+    session: &Session,
+) -> Done {
+    let base = current_folder()?;
+    let asked = kept(words, &base);
+    let workspace = session.workspace(request.workspace.as_deref())?;
+    let way = Way { json: false, quiet, ethics_override: None };
+    let finished = way.go(request, (base, &workspace), session, |orchestrator, commission| {
+        orchestrator.carry_out(asked, plan, commission)
+    })?;
+    report(&finished, false, session)?;
+    conclude(&finished, None, false, session)
 }
 
 /// Goes on with one.
@@ -40,7 +64,8 @@ pub(super) fn resume(
 ) -> Done {
     let way = Way::of(args)?;
     let message = args.message.clone();
-    let finished = way.go(request, base, session, |orchestrator, commission| {
+    let workspace = folder.record()?.workspace;
+    let finished = way.go(request, (base, &workspace), session, |orchestrator, commission| {
         orchestrator.resume(folder, message, commission)
     })?;
     report(&finished, way.json, session)?;
@@ -66,15 +91,16 @@ impl Way {
     fn go(
         &self,
         request: RunRequest,
-        base: PathBuf,
+        (base, workspace): (PathBuf, &Path),
         session: &Session,
         work: impl FnOnce(&Orchestrator<'_>, Commission<'_>) -> Result<Finished, FlowError>,
     ) -> Result<Finished, Failure> {
         let places = session.places()?;
-        let dispatcher = Dispatcher::new(places.clone());
+        let config = config::read(&places, workspace, &variable)?;
+        let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, workspace)?);
         let cancel = stop::on_signals()?;
         let mut view = Tree::new(&session.terminal, self.json, self.quiet);
-        let conscience = Conscience { strict: true, home: places.home.clone() };
+        let conscience = Conscience::configured(&config, places.home.clone());
         let orchestrator =
             Orchestrator { places, host: &host_in, dispatcher: &dispatcher, conscience: &conscience };
         let commission = Commission {

@@ -12,12 +12,16 @@ use holon_host::Places;
 use holon_host::thread::Surroundings;
 use holon_sandbox::walls::Launcher;
 use holon_server::{Doors, Limits, Minds, Server, ServerError, Setup};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Done;
 use crate::command::run::host_in;
 use crate::failure::Failure;
 use crate::session::{self, Session};
 use crate::stop;
+
+/// Descriptors a server wants: enough for all the streams it allows.
+const DESCRIPTORS: u64 = 16_384;
 
 /// Chat with an agent in the browser: plan and build, live, on a snapshot
 ///
@@ -84,6 +88,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         page: holon_server::PAGE,
         places,
     };
+    allow_many_streams();
     let stop = stop::on_signals()?;
     let served = Server::run(setup, args.listen, &stop, |address| {
         let url = format!("http://{address}/");
@@ -134,6 +139,17 @@ fn failure(e: &ServerError) -> Failure {
         ServerError::Folder { .. } | ServerError::Store(_) => "check XDG_STATE_HOME and the space left there",
     };
     Failure::user(e.to_string(), hint)
+}
+
+/// Every stream is a descriptor, and shells often allow no more than 1,024 at first. What the system refuses stays as it is.
+fn allow_many_streams() {
+    let now = getrlimit(Resource::Nofile);
+    let (Some(current), most) = (now.current, now.maximum.unwrap_or(DESCRIPTORS).min(DESCRIPTORS)) else {
+        return;
+    };
+    if current < most {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });
+    }
 }
 
 /// Asks the desktop; where there is none, the address was printed.

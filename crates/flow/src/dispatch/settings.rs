@@ -1,0 +1,145 @@
+//! What the configuration says about everything that is dispatched.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use holon_core::config::Config;
+use holon_host::run::Environment;
+use holon_host::{HostError, Places, config};
+
+use super::breaker::{Rule, private_folder};
+
+/// What holds for one workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// When work that keeps failing is refused.
+    pub breaker: Rule,
+    /// Where logs and reports of modes go.
+    pub logs: Logs,
+}
+
+impl Settings {
+    /// Reads the layers of the configuration for a workspace.
+    pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Self, HostError> {
+        Self::of(&config::read(places, workspace, env)?, workspace)
+    }
+
+    /// From a configuration that was read for this workspace.
+    pub fn of(config: &Config, workspace: &Path) -> Result<Self, HostError> {
+        let usual = Rule::default();
+        let failures = config.number("breaker.failures").map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let cool_down = config.number("breaker.cool_down_seconds").map(Duration::from_secs);
+        let breaker = Rule {
+            failures: failures.unwrap_or(usual.failures),
+            cool_down: cool_down.unwrap_or(usual.cool_down),
+        };
+        let logs = match config.text("artifacts.logs_dir") {
+            Some(folder) => Logs::Workspace { workspace: workspace.to_owned(), folder },
+            None => Logs::State,
+        };
+        logs.check()?;
+        Ok(Self { breaker, logs })
+    }
+}
+
+/// Where logs and reports of modes go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Logs {
+    /// Below `logs` in the state folder.
+    #[default]
+    State,
+    /// Below a folder of the workspace, because the user wants them there.
+    Workspace {
+        /// The workspace.
+        workspace: PathBuf,
+        /// The folder, as the configuration names it.
+        folder: String,
+    },
+}
+
+impl Logs {
+    /// Finds out before anything starts whether a link would lead the logs elsewhere.
+    fn check(&self) -> Result<(), HostError> {
+        let Self::Workspace { workspace, folder } = self else { return Ok(()) };
+        let mut path = workspace.clone();
+        for name in folder.split('/') {
+            path.push(name);
+            match fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_dir() => {}
+                Ok(_) => return Err(no_folder(&path)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => break,
+                Err(e) => return Err(HostError::io("look at", &path)(e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder `parts` below it, made where it is not there. No link is followed inside a workspace: whoever wrote the
+    /// repository could have put one where the next log goes.
+    pub(crate) fn folder(&self, state: &Path, parts: &[&str]) -> Result<PathBuf, HostError> {
+        let Self::Workspace { workspace, folder } = self else {
+            let path = parts.iter().fold(state.join("logs"), |path, part| path.join(part));
+            private_folder(&path)?;
+            return Ok(path);
+        };
+        let mut path = workspace.clone();
+        for name in folder.split('/').chain(parts.iter().copied()) {
+            path.push(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(HostError::io("create", &path)(e));
+                }
+                _ => {}
+            }
+            let meta = fs::symlink_metadata(&path).map_err(HostError::io("look at", &path))?;
+            if !meta.is_dir() {
+                return Err(no_folder(&path));
+            }
+        }
+        Ok(path)
+    }
+}
+
+fn no_folder(path: &Path) -> HostError {
+    HostError::usage(
+        format!("artifacts.logs_dir: {} is no folder, and a link is not followed", path.display()),
+        "remove it, or name another folder",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn logs_stay_in_the_workspace() {
+        let temp = tempfile::tempdir().unwrap();
+        let (state, workspace) = (temp.path().join("state"), temp.path().join("work"));
+        fs::create_dir_all(workspace.join("logs")).unwrap();
+        let logs = |folder: &str| Logs::Workspace { workspace: workspace.clone(), folder: folder.into() };
+        let made = logs("logs").folder(&state, &["review", "t-1", "r"]).unwrap();
+        assert_eq!(made, workspace.join("logs/review/t-1/r"));
+        assert!(made.is_dir() && !state.exists());
+        assert_eq!(Logs::State.folder(&state, &["a"]).unwrap(), state.join("logs/a"));
+
+        // A link anywhere on the way ends it, and nothing is made behind it.
+        let outside = temp.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, workspace.join("logs/execute")).unwrap();
+        symlink(&outside, workspace.join("link")).unwrap();
+        logs("logs").check().unwrap();
+        assert!(logs("logs").folder(&state, &["execute", "t-1"]).is_err());
+        for folder in ["link", "link/deeper", "logs/execute"] {
+            let error = logs(folder).check().unwrap_err().to_string();
+            assert!(error.contains("a link is not followed"), "{error}");
+            assert!(logs(folder).folder(&state, &["a"]).is_err());
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! The host's checks on all changes together: patches that are each right alone can be wrong together.
+//!
+//! Checks that were asked for have to pass. One that only fits the repository's shape counts when the workspace passes it
+//! without the changes: what was broken before is nobody's fault here.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use holon_core::event::{Body, Event as RunEvent};
+use holon_core::manifest::{CheckOrigin, CheckRun};
+use holon_core::mode_run::Decision;
+use holon_core::outcome::{Outcome, Status};
+use holon_host::store::{RunFolder, write_atomic};
+use holon_host::{Finished, HostError, RunRequest};
+
+use super::child;
+use super::children::{attempt, relative};
+use super::drive::Drive;
+use super::graph::CHECK;
+use super::planner::{Event, apply};
+use super::state::{AttemptEnd, Purpose, State};
+use crate::dispatch::private_folder;
+use crate::error::FlowError;
+
+/// What whoever mends is told, among what the host made.
+pub(super) const FAILED_CHECKS: &str = "failed-checks.md";
+/// How much of what a check printed is told.
+const TOLD: usize = 16 << 10;
+
+impl Drive<'_, '_> {
+    /// Adds the task that stands for the checks, as soon as there is something to check and something to check it with.
+    pub(super) fn ensure_checked(&mut self, state: &mut State) -> Result<(), FlowError> {
+        if state.nodes.iter().any(|node| node.task.mode == CHECK) {
+            return Ok(());
+        }
+        let base = self.trunk.base(&state.merges)?;
+        let commands = self.commands(&self.check_request(state, &base)?)?;
+        if !commands.is_empty() {
+            apply(state, Event::ToCheck { commands });
+            self.tell_plan(state);
+        }
+        Ok(())
+    }
+
+    /// Runs the checks on everything that was joined, and says what that means.
+    pub(super) fn check(&mut self, state: &mut State, node: usize) -> Result<(), FlowError> {
+        let base = self.trunk.base(&state.merges)?;
+        let request = self.check_request(state, &base)?;
+        let commands = self.commands(&request)?;
+        let step = state.nodes[node].task.id.clone();
+        let number = state.nodes[node].attempts.len() as u32 + 1;
+        self.journal.emit(Body::StepStarted { step, mode: Some(CHECK.into()), attempt: number });
+        apply(state, Event::Begun { node, attempt: attempt(Purpose::Task, CHECK) });
+        self.save(state)?;
+        let (host, cancel) = ((self.host)(self.inside()), self.cancel);
+        let mut pass = |event: &RunEvent| self.heard(state, node, event, &base);
+        let finished = match host.check(&request, &mut pass, cancel) {
+            Ok(finished) => finished,
+            Err(error) => {
+                self.tell_refused(state, node, &error.to_string());
+                let (kind, reason) = (error.kind().to_owned(), error.to_string());
+                apply(state, Event::Refused { node, kind, reason });
+                return Ok(());
+            }
+        };
+        if let Some(last) = state.nodes[node].attempts.last_mut() {
+            last.run = Some(finished.manifest.run_id.clone());
+            last.folder = relative(self.held.path(), &finished.folder);
+        }
+        let end = self.checked(state, &finished, &request, &commands)?;
+        self.tell_end(state, node, &end);
+        if let Decision::Block { reason } = &end.decision {
+            let message = format!("{}: {reason}", state.nodes[node].task.id);
+            self.journal.emit(Body::Warning { message });
+        }
+        apply(state, Event::Ended { node, end: Box::new(end) });
+        Ok(())
+    }
+
+    /// What the checks came to.
+    fn checked(
+        &mut self,
+        state: &State,
+        finished: &Finished,
+        request: &RunRequest,
+        commands: &[String],
+    ) -> Result<AttemptEnd, FlowError> {
+        let manifest = &finished.manifest;
+        let error = manifest.error.as_ref().map(|error| (error.kind.clone(), error.message.clone()));
+        let mut end = AttemptEnd {
+            status: manifest.status,
+            outcome: Outcome::Success,
+            decision: Decision::Approve,
+            error: None,
+            manifest_sha256: None,
+            artifacts: Default::default(),
+            changed: false,
+            cost_usd: 0.0,
+            duration_ms: manifest.duration_ms,
+        };
+        if let Some((kind, message)) = error.filter(|(kind, _)| kind != "check_failed") {
+            (end.outcome, end.decision) = (Outcome::Failure, Decision::Escalate { reason: message.clone() });
+            end.error = Some((kind, message));
+            return Ok(end);
+        }
+        let ran = manifest.metadata.verification.clone().unwrap_or_default().checks;
+        let failed = self.that_count(state, request, ran)?;
+        if self.cancel.is_cancelled() {
+            end.status = Status::Cancelled;
+        }
+        if failed.is_empty() || end.status == Status::Cancelled {
+            return Ok(end);
+        }
+        let evidence = RunFolder::open(finished.folder.clone()).evidence();
+        let text = self.journal.redact(&told(&failed, commands, &evidence));
+        let folder = self.held.own("made");
+        private_folder(&folder)?;
+        write_atomic(&folder.join(FAILED_CHECKS), text.as_bytes())?;
+        let names: Vec<String> = failed.iter().map(how).collect();
+        let reason = format!("all changes together do not pass: {}", names.join(", "));
+        end.outcome = Outcome::Failure;
+        end.error = Some(("check_failed".to_owned(), reason.clone()));
+        end.decision = Decision::Block { reason };
+        Ok(end)
+    }
+
+    /// Failed checks without those that nobody asked for and that fail without the changes, too.
+    fn that_count(
+        &mut self,
+        state: &State,
+        request: &RunRequest,
+        ran: Vec<CheckRun>,
+    ) -> Result<Vec<CheckRun>, FlowError> {
+        let mut failed: Vec<CheckRun> = ran.into_iter().filter(|check| check.exit_code != Some(0)).collect();
+        let found: Vec<String> = failed
+            .iter()
+            .filter(|check| check.origin == CheckOrigin::Found)
+            .map(|check| check.command.clone())
+            .collect();
+        if found.is_empty() || self.cancel.is_cancelled() {
+            return Ok(failed);
+        }
+        let workspace = Some(self.workspace.clone());
+        let timeout = request.timeout.map(|most| most.min(self.time_left(state).into()));
+        let before = RunRequest { workspace, timeout, checks: found, ..request.clone() };
+        let (host, cancel) = ((self.host)(self.inside()), self.cancel);
+        let journal = &mut self.journal;
+        let finished = host.check(&before, &mut |event: &RunEvent| journal.pass(event), cancel)?;
+        let known = finished.manifest.metadata.verification.unwrap_or_default().checks;
+        // One that was ended says nothing about the workspace.
+        let fails = |check: &&CheckRun| check.exit_code.is_some_and(|code| code != 0);
+        for excused in known.iter().filter(fails) {
+            let message = format!("`{}` fails with the changes, and without them", excused.command);
+            self.journal.emit(Body::Warning { message });
+            failed.retain(|check| check.command != excused.command);
+        }
+        Ok(failed)
+    }
+
+    /// The request whose checks are meant; the walls are those in which code is written.
+    fn check_request(&self, state: &State, base: &Path) -> Result<RunRequest, FlowError> {
+        let mut request = child::checks(&self.nursery(), base)?;
+        let most = self.catalog.resolve("execute").map_err(HostError::from)?.limits.timeout;
+        request.timeout = Some(most.min(self.time_left(state).into()));
+        Ok(request)
+    }
+
+    fn commands(&self, request: &RunRequest) -> Result<Vec<String>, FlowError> {
+        let plan = (self.host)(self.inside()).plan(request)?;
+        Ok(plan.checking().into_iter().map(|(_, command)| command).collect())
+    }
+}
+
+fn how(check: &CheckRun) -> String {
+    match check.exit_code {
+        Some(code) => format!("`{}` exited with {code}", check.command),
+        None => format!("`{}` was ended", check.command),
+    }
+}
+
+/// What failed, and the end of what it printed; logs are numbered as the commands are.
+fn told(failed: &[CheckRun], commands: &[String], evidence: &Path) -> String {
+    let mut text = String::from("# Checks that fail on all changes together\n");
+    for check in failed {
+        let _ = write!(text, "\n## {}\n\n", how(check));
+        let number = commands.iter().position(|command| *command == check.command).unwrap_or(0) + 1;
+        let bytes = fs::read(evidence.join(format!("check-{number}.log"))).unwrap_or_default();
+        let said = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TOLD)..]).into_owned();
+        for line in said.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}

@@ -1,0 +1,55 @@
+//! Where a goal goes: split into tasks for modes or, where the user's configuration says so, as one run in mode code.
+
+use std::path::Path;
+
+use holon_core::config::{Found, Source};
+use holon_host::config;
+
+use super::Args;
+use crate::failure::Failure;
+use crate::session::{Session, variable};
+
+/// A goal that is to be split, or the single run it is here; that is told.
+pub(super) fn routed(mut args: Args, session: &Session) -> Result<Args, Failure> {
+    if args.goal_alone
+        && let Some(why) = why_single(args.workspace.as_deref(), session)?
+    {
+        tell(&why, "a single run in mode code, without review and assessment", session);
+        args.mode = Some("execute".into());
+    }
+    Ok(args)
+}
+
+/// Why a question is a single run in mode code instead of a look by the read-only mode, if it is.
+pub(crate) fn why_former(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, Failure> {
+    switched_off(&["modes.v2_enabled"], workspace, session)
+}
+
+/// Says what a command has become, and why.
+pub(crate) fn tell(why: &str, what: &str, session: &Session) {
+    session.terminal.say(&format!("{why}: this is {what}"));
+}
+
+/// Why nothing is split into tasks, if nothing is.
+pub(crate) fn why_single(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, Failure> {
+    switched_off(&["modes.v2_enabled", "modes.orchestrate.enabled"], workspace, session)
+}
+
+/// Which of these keys is off, and who says so. A workspace has no say: what it switches off is refused, because a goal of
+/// its user's must not lose its assessment by a file in the repository.
+fn switched_off(
+    keys: &[&str],
+    workspace: Option<&Path>,
+    session: &Session,
+) -> Result<Option<String>, Failure> {
+    let workspace = session.workspace(workspace)?;
+    let config = config::read(&session.places()?, &workspace, &variable)?;
+    let is_off = |found: &Found| {
+        found.value.as_bool() == Some(false) && !matches!(found.source, Source::Project { .. })
+    };
+    let said = |key: &&str| {
+        let found = config.get(key).filter(is_off)?;
+        Some(format!("{key} is off ({})", found.source))
+    };
+    Ok(keys.iter().find_map(said))
+}

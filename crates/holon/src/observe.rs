@@ -1,0 +1,87 @@
+//! Whoever watches this process: the log on standard error, and a collector where the user named one.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use holon_host::{Places, config};
+use holon_telemetry::{Counters, Exporter, Observer, Settings, Span};
+
+use crate::session;
+use crate::terminal::Terminal;
+
+/// How long the end of the process waits for a collector.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static WATCH: OnceLock<Option<Arc<Watch>>> = OnceLock::new();
+
+/// Counts, and passes on what is wanted.
+#[derive(Debug)]
+struct Watch {
+    /// Where the lines of requests' logs go, when they are wanted there.
+    log: Option<Terminal>,
+    counters: Counters,
+    exporter: Option<Exporter>,
+}
+
+/// Who hears of work in modes; nobody unless a log or a collector is wanted.
+pub(crate) fn observer() -> Option<Arc<dyn Observer>> {
+    WATCH.get_or_init(watch).clone().map(|watch| watch as Arc<dyn Observer>)
+}
+
+/// Sends what is left; a collector that is slow or away is not waited for.
+pub(crate) fn finish() {
+    if let Some(Some(Watch { exporter: Some(exporter), .. })) = WATCH.get().map(Option::as_deref) {
+        exporter.finish(PATIENCE);
+    }
+}
+
+fn watch() -> Option<Arc<Watch>> {
+    let terminal = Terminal::again();
+    let log = terminal.json.then(|| terminal.clone());
+    let exporter = settings(&terminal).map(|settings| {
+        Exporter::new(settings, Box::new(move |words| terminal.say(&format!("warning: telemetry: {words}"))))
+    });
+    (log.is_some() || exporter.is_some())
+        .then(|| Arc::new(Watch { log, counters: Counters::default(), exporter }))
+}
+
+/// Where to send, if anywhere. Only what the user says counts: a repository has no say in where anything is sent.
+fn settings(terminal: &Terminal) -> Option<Settings> {
+    let places = Places::from_env(&session::variable).ok()?;
+    // What is wrong with the configuration is told by whatever is done with it.
+    let own = config::of_user(&places, &session::variable).ok()?.text("telemetry.otlp_endpoint");
+    let variable = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
+    Settings::read(own.as_deref(), variable).unwrap_or_else(|error| {
+        terminal.say(&format!("warning: telemetry: {error}"));
+        None
+    })
+}
+
+impl Observer for Watch {
+    fn logged(&self, line: &str) {
+        if let Some(terminal) = &self.log {
+            terminal.line(line);
+        }
+    }
+
+    fn started(&self, mode: &str, attempt: u32) {
+        self.counters.started(mode, attempt);
+    }
+
+    fn ended(&self, mode: &str, ok: bool, duration_ms: u64) {
+        self.counters.ended(mode, ok, duration_ms);
+        if let Some(exporter) = &self.exporter {
+            exporter.counts(self.counters.all());
+        }
+    }
+
+    fn traces(&self) -> bool {
+        self.exporter.as_ref().is_some_and(Exporter::traces)
+    }
+
+    fn spans(&self, spans: Vec<Span>) {
+        if let Some(exporter) = &self.exporter {
+            exporter.spans(spans);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Real agents that speak the Agent Client Protocol, driven by one adapter for all of them.
+
+use holon_testkit::{assert_unchanged, tree_state};
+
+use crate::stage::{LAST_WORDS, PLAN, Part, Stage, is_installed};
+
+/// Agents with the command that makes them speak it; opencode must be there, goose is tried where it is.
+fn all() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let opencode: (_, &[_]) = ("opencode", &["--", "opencode", "acp"]);
+    let goose: (_, &[_]) = ("goose", &["--", "goose", "acp", "--with-builtin", "developer"]);
+    std::iter::once(opencode).chain(Some(goose).filter(|(agent, _)| is_installed(agent)))
+}
+
+fn staged(agent: &str, part: Part) -> Option<Stage> {
+    let mut stage = Stage::set(agent, part)?;
+    stage.agent = "acp".into();
+    Some(stage)
+}
+
+#[test]
+fn execute_gives_a_patch_and_tells_what_was_done() {
+    for (agent, command) in all() {
+        let Some(stage) = staged(agent, Part::new(&["echo two > b.txt"], LAST_WORDS)) else { continue };
+        let before = tree_state(stage.repo.path());
+        stage.run("execute", command).run().assert_code(0);
+        assert_unchanged(&before, stage.repo.path());
+        assert!(stage.out("diff.patch").contains("+two"), "{agent}");
+        assert_eq!(stage.out("summary.md").trim(), LAST_WORDS, "{agent}");
+        let events = stage.out("evidence/events.jsonl");
+        for kind in ["tool_proposed", "tool_finished", "message_delta", "round_started", "usage"] {
+            assert!(events.contains(&format!("\"type\":\"{kind}\"")), "{agent} tells no {kind}:\n{events}");
+        }
+        let manifest = stage.manifest();
+        assert_eq!(manifest["metadata"]["adapter"], "acp", "{agent}");
+        assert_eq!(manifest["metadata"]["sandbox"]["enforced"]["net_ns"], true, "{agent}");
+        stage.env.assert_nothing_left();
+    }
+}
+
+#[test]
+fn inv_01_plan_changes_nothing() {
+    for (agent, command) in all() {
+        let part = Part::new(&["echo two > b.txt; echo tried"], PLAN);
+        let Some(stage) = staged(agent, part) else { continue };
+        let before = tree_state(stage.repo.path());
+        stage.run("plan", command).run().assert_code(0);
+        assert_unchanged(&before, stage.repo.path());
+        assert!(stage.out("plan.md").contains("## Verification"), "{agent}");
+        assert!(stage.asked().to_lowercase().contains("read-only file system"), "{agent} did not try");
+        assert!(!stage.env.work().join("out/diff.patch").exists(), "{agent}");
+        stage.env.assert_nothing_left();
+    }
+}

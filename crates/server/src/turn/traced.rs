@@ -1,0 +1,105 @@
+//! What whoever watches the process hears of a turn: a line of the log, and spans where they are wanted.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use holon_agent::{Ended, Reason, Watcher};
+use holon_core::event::Body;
+use holon_core::manifest::ModelInfo;
+use holon_core::redact::Redactor;
+use holon_host::record;
+use holon_telemetry::{Attribute, Kind, Observer, Place, Span, SpanId, Trace, TraceId, now};
+use serde_json::json;
+
+/// Hears what another watcher is told.
+pub(crate) struct Traced<'a> {
+    to: &'a dyn Watcher,
+    observer: Option<Arc<dyn Observer>>,
+    began: Instant,
+    wanted: Option<Wanted>,
+}
+
+/// The span of a turn that is not over, and what it is made of.
+struct Wanted {
+    place: Place,
+    id: SpanId,
+    began_ns: u64,
+    trace: Mutex<Trace>,
+}
+
+/// What a turn is about.
+pub(crate) struct About<'a> {
+    pub(crate) mode: &'a str,
+    pub(crate) intent: &'a str,
+    pub(crate) thread: &'a str,
+    pub(crate) number: u64,
+    pub(crate) model: &'a ModelInfo,
+}
+
+impl<'a> Traced<'a> {
+    pub(crate) fn new(observer: Option<Arc<dyn Observer>>, to: &'a dyn Watcher) -> Self {
+        let wanted = observer.as_ref().filter(|observer| observer.traces()).map(|_| {
+            let (place, id) = (Place { trace: TraceId::random(), parent: None }, SpanId::random());
+            let trace = Mutex::new(Trace::new(Place { parent: Some(id), ..place }));
+            Wanted { place, id, began_ns: now(), trace }
+        });
+        Self { to, observer, began: Instant::now(), wanted }
+    }
+
+    /// The turn is over.
+    pub(crate) fn end(self, about: &About<'_>, ended: &Ended, redactor: &Redactor) {
+        let Some(observer) = self.observer else { return };
+        let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let error = sort(&ended.reason);
+        let line = json!({
+            "at": record::now(), "step": "turn", "mode": about.mode,
+            "request_id": format!("{}/{}", about.thread, about.number), "intent": about.intent,
+            "provider": about.model.provider, "model": about.model.id, "success": error.is_none(), "error": error,
+            "timings": { "duration_ms": took }, "child_tasks": [], "decision": null,
+        });
+        observer.logged(&redactor.redact_str(&line.to_string()));
+        let Some(Wanted { place, id, began_ns, trace }) = self.wanted else { return };
+        let mut trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
+        trace.at_server(about.model.server.as_deref());
+        let mut span = Span::new(place, format!("turn {}", about.mode), Kind::Internal, began_ns, now())
+            .with("holon.mode", about.mode)
+            .with("holon.turn", about.number)
+            .with("gen_ai.conversation.id", about.thread)
+            .with("gen_ai.provider.name", about.model.provider.as_str())
+            .with("gen_ai.request.model", about.model.id.as_str())
+            .failed(error);
+        span.id = id;
+        let mut spans = vec![span];
+        spans.extend(trace.end().0);
+        spans.iter_mut().for_each(|span| clean(span, redactor));
+        observer.spans(spans);
+    }
+}
+
+impl Watcher for Traced<'_> {
+    fn tell(&self, body: Body) {
+        if let Some(wanted) = &self.wanted {
+            wanted.trace.lock().unwrap_or_else(PoisonError::into_inner).hear(now(), &body);
+        }
+        self.to.tell(body);
+    }
+}
+
+fn sort(reason: &Reason) -> Option<&'static str> {
+    match reason {
+        Reason::ModelFailed(error) => Some(error.kind.name()),
+        Reason::HandsGone(_) => Some("hands_gone"),
+        Reason::Limit(limit) => Some(limit.name()),
+        _ => None,
+    }
+}
+
+/// A model can call a tool by any name, a secret's included.
+fn clean(span: &mut Span, redactor: &Redactor) {
+    span.name = redactor.redact_str(&span.name);
+    for (_, value) in &mut span.attributes {
+        if let Attribute::Text(text) = value {
+            *text = redactor.redact_str(text);
+        }
+    }
+}

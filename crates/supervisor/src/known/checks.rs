@@ -1,0 +1,150 @@
+//! The results of checks: which are fresh, which are luck, and which are nearer to green than the one before.
+
+use serde::{Deserialize, Serialize};
+
+use super::Known;
+use crate::event::CheckRan;
+use crate::key::{Hash, clip, push_bounded};
+use crate::ledger::EntryId;
+
+const CHECKS: usize = 8;
+const FAILING: usize = 10;
+const CASE: usize = 80;
+pub(crate) const COMMAND: usize = 160;
+/// A check that passed where it had just failed has to pass so often in a row.
+const STREAK: u32 = 3;
+/// Results of checks that were seen.
+const RESULTS: usize = 48;
+
+/// The last result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckState {
+    /// The command.
+    pub command: String,
+    /// The result's entry.
+    pub entry: EntryId,
+    /// The version it speaks of.
+    pub version: u64,
+    /// Whether it passed.
+    pub ok: bool,
+    /// The cases that failed, the first ones.
+    pub failing: Vec<String>,
+    /// How many failed.
+    pub failed: u32,
+    /// How bad it is: 0 when it passed.
+    score: u64,
+    /// How often in a row it passed, since it failed on this very version with nothing in between; 0 when it did not.
+    luck: u32,
+    doings: u64,
+}
+
+impl CheckState {
+    /// The failing cases, or the command when it names none.
+    pub(crate) fn cases(&self) -> Vec<String> {
+        if self.failing.is_empty() { vec![format!("`{}`", self.command)] } else { self.failing.clone() }
+    }
+
+    /// Whether it passed only after it had failed on the same state, and not often enough since.
+    pub const fn is_luck(&self) -> bool {
+        self.luck > 0 && self.luck < STREAK
+    }
+}
+
+impl Known {
+    pub(super) fn check(&mut self, check: &CheckRan, entry: EntryId) -> (bool, bool) {
+        if !check.could_run() {
+            return (false, false);
+        }
+        let command = clip(&check.command, COMMAND);
+        let ok = check.passed_whole();
+        let failed = check.failed.max(check.failing.len().try_into().unwrap_or(u32::MAX));
+        // A tree that does not build is worse than any number of failing cases.
+        let score = if ok { 0 } else { (u64::from(check.diagnostics) << 32 | u64::from(failed)).max(1) };
+        let before =
+            self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
+        // Without a change in between, another result is luck; one that was there before is going round in circles.
+        let novel = self.is_novel(&command, check, score);
+        let greener =
+            novel && before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
+        let luck = match &before {
+            Some(old) if ok && old.version == self.version && old.doings == self.doings => match old.ok {
+                true => old.luck + u32::from(old.luck > 0),
+                false => 1,
+            },
+            _ => 0,
+        };
+        let (version, doings) = (self.version, self.doings);
+        let failing = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
+        let state = CheckState { command, entry, version, ok, failing, failed, score, luck, doings };
+        let proven = ok && !state.is_luck();
+        let verified = proven && self.green_at != Some(self.version);
+        if proven {
+            self.green_at = Some(self.version);
+        }
+        if !ok {
+            self.failed_last = state.cases();
+        }
+        push_bounded(&mut self.checks, state, CHECKS);
+        self.round.greener |= greener;
+        self.round.verified |= verified;
+        self.outcome(ok);
+        (greener, verified)
+    }
+
+    /// Whether a result is one that was not there before, and remembers it.
+    fn is_novel(&mut self, command: &str, check: &CheckRan, score: u64) -> bool {
+        let mut cases: Vec<&str> = check.failing.iter().map(String::as_str).collect();
+        cases.sort_unstable();
+        let mut hash = Hash::new();
+        hash.add(command);
+        hash.number(score);
+        cases.into_iter().for_each(|case| hash.add(case));
+        let result = hash.end();
+        let novel = !self.results.contains(&result);
+        if novel {
+            push_bounded(&mut self.results, result, RESULTS);
+        }
+        novel
+    }
+
+    /// The last result of every check.
+    pub fn checks(&self) -> &[CheckState] {
+        &self.checks
+    }
+
+    /// Whether a check speaks of the workspace as it is.
+    pub fn is_fresh(&self, check: &CheckState) -> bool {
+        check.version == self.version
+    }
+
+    /// Whether a check of this command ran, and speaks of a workspace that is no longer as it was.
+    pub(crate) fn is_due(&self, command: &str) -> bool {
+        self.checks.iter().any(|check| check.command == command && !self.is_fresh(check))
+    }
+
+    /// A fresh passing check, if there is one and no fresh one fails.
+    pub fn fresh_green(&self) -> Option<&CheckState> {
+        if self.fresh_red().is_some() {
+            return None;
+        }
+        if self.fresh_luck().is_some() {
+            return None;
+        }
+        self.checks.iter().rev().find(|check| check.ok && self.is_fresh(check))
+    }
+
+    /// The cases that failed last in this run, whatever was since.
+    pub(crate) fn failed_last(&self) -> &[String] {
+        &self.failed_last
+    }
+
+    /// A fresh check that passed by luck.
+    pub(crate) fn fresh_luck(&self) -> Option<&CheckState> {
+        self.checks.iter().rev().find(|check| check.is_luck() && self.is_fresh(check))
+    }
+
+    /// A fresh failing check.
+    pub fn fresh_red(&self) -> Option<&CheckState> {
+        self.checks.iter().rev().find(|check| !check.ok && self.is_fresh(check))
+    }
+}

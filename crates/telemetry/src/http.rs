@@ -1,0 +1,93 @@
+//! One POST at a time, with the certificates this machine trusts.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::settings::{Settings, without_user};
+
+/// A collector is near, or it is not worth waiting for.
+const CONNECT: Duration = Duration::from_secs(2);
+const WHOLE: Duration = Duration::from_secs(5);
+
+/// Sends bodies; what goes wrong is told in words without any header.
+pub(crate) struct Client {
+    client: reqwest::Client,
+    headers: HeaderMap,
+}
+
+impl Client {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
+        let urls = || [&settings.traces, &settings.metrics].into_iter().flatten();
+        let encrypted = urls().any(|url| url.starts_with("https://"));
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(trusted(encrypted)?)
+            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .timeout(WHOLE)
+            // Whoever answers must not be able to send it, headers included, somewhere else.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false);
+        if urls().all(|url| is_here(url)) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| causes(&error))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in &settings.headers {
+            let bad = || format!("the header `{name}` holds characters no header can");
+            let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        Ok(Self { client, headers })
+    }
+
+    /// Delivers a body, or says why not.
+    pub(crate) async fn post(&self, url: &str, body: String) -> Result<(), String> {
+        let place = without_user(url);
+        let sent = self.client.post(url).headers(self.headers.clone()).body(body).send().await;
+        match sent {
+            Ok(answer) if answer.status().is_success() => Ok(()),
+            Ok(answer) => Err(format!("{place} answers with status {}", answer.status().as_u16())),
+            Err(error) => Err(format!("{place}: {}", causes(&error.without_url()))),
+        }
+    }
+}
+
+fn trusted(encrypted: bool) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    if encrypted {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            return Err("this machine trusts no certificates: install `ca-certificates`".to_owned());
+        }
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("encryption cannot be set up: {error}"))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Whether an address is on this machine.
+fn is_here(url: &str) -> bool {
+    let host =
+        reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The innermost cause, which says most.
+fn causes(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    let outer = if error.is_timeout() { "no answer in time" } else { "it cannot be reached" };
+    if error.source().is_some() { format!("{outer} ({inner})") } else { outer.to_owned() }
+}

@@ -1,0 +1,62 @@
+//! Whoever hears of work in modes.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::span::Span;
+
+/// Hears of work in modes while it goes on; it must neither fail nor wait.
+pub trait Observer: Debug + Send + Sync {
+    /// A line of a request's log: one JSON object, redacted, without a line break.
+    fn logged(&self, _line: &str) {}
+
+    /// A request in a mode starts; `attempt` counts from 1.
+    fn started(&self, _mode: &str, _attempt: u32) {}
+
+    /// It has ended.
+    fn ended(&self, _mode: &str, _ok: bool, _duration_ms: u64) {}
+
+    /// Whether spans are wanted; without that nobody makes any.
+    fn traces(&self) -> bool {
+        false
+    }
+
+    /// Spans that are over.
+    fn spans(&self, _spans: Vec<Span>) {}
+}
+
+/// Tells two.
+#[derive(Debug)]
+pub struct Both(pub Arc<dyn Observer>, pub Arc<dyn Observer>);
+
+impl Observer for Both {
+    fn logged(&self, line: &str) {
+        self.0.logged(line);
+        self.1.logged(line);
+    }
+
+    fn started(&self, mode: &str, attempt: u32) {
+        self.0.started(mode, attempt);
+        self.1.started(mode, attempt);
+    }
+
+    fn ended(&self, mode: &str, ok: bool, duration_ms: u64) {
+        self.0.ended(mode, ok, duration_ms);
+        self.1.ended(mode, ok, duration_ms);
+    }
+
+    fn traces(&self) -> bool {
+        self.0.traces() || self.1.traces()
+    }
+
+    fn spans(&self, spans: Vec<Span>) {
+        match (self.0.traces(), self.1.traces()) {
+            (true, true) => {
+                self.0.spans(spans.clone());
+                self.1.spans(spans);
+            }
+            (true, false) => self.0.spans(spans),
+            (false, _) => self.1.spans(spans),
+        }
+    }
+}
