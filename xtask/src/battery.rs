@@ -3,7 +3,7 @@
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, mutations, project, setup, test};
+use crate::{Failure, agents, breaks, mutations, project, setup, space, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -67,6 +67,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         report.step(MUTATIONS, || mutations::run(&metadata.target, &mut closing));
     }
     report.close_with(closing);
+    report.close_with(space::after(&metadata.target));
     skipped.close(&mut report);
     report.finish()
 }

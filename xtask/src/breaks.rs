@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::process::{self, Echo, Told};
 use crate::skipped::Skipped;
-use crate::{Failure, project};
+use crate::{Failure, project, space};
 
 /// Where the list of breaks is, relative to the root.
 pub(crate) const LIST: &str = "breaks/breaks.toml";
@@ -67,6 +67,7 @@ pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failur
         };
         rows.push((one.clone(), result));
     }
+    space::give_back(&copy.target);
     let (lines, failed) = table(&rows);
     closing.extend(lines);
     if failed == 0 { Ok(()) } else { Err(format!("{failed} breaks did not do what they should")) }
@@ -162,7 +163,7 @@ impl Copy {
         let build = process::tell(&mut self.cargo(one, &["--no-run"]), Echo::Silent)?;
         if !build.succeeded() {
             build.lines.iter().for_each(|line| eprintln!("{line}"));
-            return Ok(Verdict::Nothing("it does not build".into()));
+            return Ok(Verdict::Nothing(format!("it does not build: {}", build.complaint())));
         }
         let skipped = Skipped::collect()?;
         let mut command = process::with_deadline(TEST_SECONDS, &self.cargo(one, &["--", &one.test]));
@@ -184,7 +185,11 @@ pub(crate) fn judge(told: &Told, skipped: &[String]) -> Verdict {
         Some(0) => Verdict::Nothing("no test has that name".into()),
         Some(124 | 137) => Verdict::Nothing(format!("it did not end within {TEST_SECONDS} s")),
         _ if failed && ran > 0 => Verdict::Red,
-        code => Verdict::Nothing(format!("the test run ended with {code:?} and no result")),
+        code => Verdict::Nothing(format!(
+            "the test run ended with {} and no result: {}",
+            code.map_or_else(|| "a signal".into(), |code| format!("code {code}")),
+            told.complaint()
+        )),
     }
 }
 

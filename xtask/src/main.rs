@@ -16,6 +16,7 @@ mod report;
 mod runner;
 mod setup;
 mod skipped;
+mod space;
 mod test;
 mod tidy;
 

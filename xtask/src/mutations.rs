@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::breaks::{Verdict, copied_tree, judge};
 use crate::process::{self, Echo};
-use crate::{Failure, project};
+use crate::{Failure, project, space};
 
 /// Where the list of mutations is, relative to the root.
 const LIST: &str = "breaks/supervisor/rules.toml";
@@ -113,6 +113,7 @@ pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failur
         };
         threads.into_iter().filter_map(join).collect()
     });
+    space::give_back(&target.join("mutations"));
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
     }

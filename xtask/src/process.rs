@@ -7,6 +7,9 @@ use std::sync::mpsc;
 
 use crate::Failure;
 
+/// So much of a line is repeated in a report, in characters.
+const COMPLAINT: usize = 200;
+
 /// Runs a program with its output shown; an error when it does not succeed.
 pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot_start(command, &error))?;
@@ -35,6 +38,16 @@ impl Told {
     /// True when it ended with 0.
     pub(crate) fn succeeded(&self) -> bool {
         self.code == Some(0)
+    }
+
+    /// The line that tells best why it failed, shortened: a full disk, the first error, or the last words.
+    pub(crate) fn complaint(&self) -> String {
+        let said = |select: &dyn Fn(&str) -> bool| self.lines.iter().find(|line| select(line.trim()));
+        let last = || self.lines.iter().rfind(|line| !line.trim().is_empty());
+        let line = said(&|line| line.contains("No space left on device"))
+            .or_else(|| said(&|line| line.starts_with("error")))
+            .or_else(last);
+        line.map_or_else(|| "it said nothing".into(), |line| line.trim().chars().take(COMPLAINT).collect())
     }
 }
 
@@ -136,6 +149,18 @@ mod tests {
         let mut lines = told.lines;
         lines.sort();
         assert_eq!(lines, ["err", "out"]);
+    }
+
+    #[test]
+    fn the_best_line_of_a_failure_is_repeated() {
+        let told = |text: &str| Told { code: Some(101), lines: text.lines().map(str::to_owned).collect() };
+        let full =
+            "   Compiling a\nerror: could not write b\n  = note: No space left on device (os error 28)\n";
+        assert_eq!(told(full).complaint(), "= note: No space left on device (os error 28)");
+        assert_eq!(told("x\nerror[E0432]: no y\nerror: aborting\n").complaint(), "error[E0432]: no y");
+        assert_eq!(told("one\n two \n\n").complaint(), "two");
+        assert_eq!(told("").complaint(), "it said nothing");
+        assert_eq!(told(&format!("error {}", "x".repeat(900))).complaint().len(), COMPLAINT);
     }
 
     #[test]

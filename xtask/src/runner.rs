@@ -53,9 +53,9 @@ fn nextest_args(selection: &Selection) -> Vec<String> {
         // The default filter of .config/nextest.toml leaves the long ones out.
         Selection::Short => args.push("--workspace".into()),
         Selection::Long(names) => {
-            let names: Vec<_> = names.iter().map(|name| format!("binary(={name})")).collect();
-            args.extend(["--package", "holon", "--ignore-default-filter"].map(String::from));
-            args.extend(["--filterset".into(), names.join(" | ")]);
+            // All packages, so that the features are those of the other tests and nothing is built twice.
+            args.extend(["--workspace", "--ignore-default-filter"].map(String::from));
+            args.extend(names.iter().flat_map(|name| ["--test".into(), name.clone()]));
         }
     }
     args
@@ -69,7 +69,7 @@ fn cargo_args(selection: &Selection, tests: &[String]) -> Vec<String> {
             tests.iter().filter(|name| !name.starts_with(LONG)).collect()
         }
         Selection::Long(names) => {
-            args.extend(["--package", "holon"].map(String::from));
+            args.push("--workspace".into());
             names.iter().collect()
         }
     };
@@ -118,10 +118,12 @@ mod tests {
             "test --no-fail-fast --workspace --lib --bins --test run"
         });
         assert_eq!(cargo_args(&long, &tests).join(" "), {
-            "test --no-fail-fast --package holon --test battery_escape --test battery_many -- --test-threads=1"
+            "test --no-fail-fast --workspace --test battery_escape --test battery_many -- --test-threads=1"
         });
         assert_eq!(nextest_args(&Selection::Short).join(" "), "nextest run --profile ci --workspace");
-        assert!(nextest_args(&long).ends_with(&["binary(=battery_escape) | binary(=battery_many)".into()]));
+        assert_eq!(nextest_args(&long).join(" "), {
+            "nextest run --profile ci --workspace --ignore-default-filter --test battery_escape --test battery_many"
+        });
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use crate::report::Report;
 use crate::runner::{self, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, codegen, process, project, setup, tidy};
+use crate::{Failure, codegen, process, project, setup, space, tidy};
 
 /// `cargo xtask test`.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut report = Report::new("test");
     let skipped = Skipped::collect()?;
+    let target = project::metadata()?.target;
+    let room = space::before(&target);
+    if let Some(room) = &room {
+        eprintln!("{room}");
+    }
     setup(&mut report);
     component(&mut report, "format", "rustfmt", &["fmt", "--all", "--check"]);
     component(
@@ -23,6 +28,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     report.step("documentation tests", || judge(runner::run_documentation(&skipped)?, &mut closing));
     report.step("generated files", || codegen::run(codegen::Write::Nothing));
     report.close_with(closing);
+    report.close_with(room.into_iter().chain(space::after(&target)));
     if !runner::has_nextest() {
         report.close_with(["(cargo-nextest is not installed: `cargo test` was used instead)".to_owned()]);
     }
