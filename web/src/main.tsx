@@ -8,6 +8,7 @@ import "./styles/frame.css";
 import "./styles/chat.css";
 import "./styles/panel.css";
 import "./styles/pages.css";
+import "./styles/print.css";
 
 const root = document.getElementById("root");
 if (root) {

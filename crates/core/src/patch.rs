@@ -108,6 +108,14 @@ fn file_name(field: &[u8], side: &[u8]) -> Option<String> {
     (name != b"/dev/null").then(|| String::from_utf8_lossy(name).into_owned())
 }
 
+/// A name as git writes it, quoted where it has to be, as people read it.
+pub fn plain_name(name: &str) -> String {
+    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(quoted) => String::from_utf8_lossy(&unquote(quoted.as_bytes())).into_owned(),
+        None => name.to_owned(),
+    }
+}
+
 /// Undoes git's C-style quoting of odd file names.
 fn unquote(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());

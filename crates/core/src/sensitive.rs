@@ -42,10 +42,40 @@ pub fn matches(path: &[u8]) -> Option<&'static str> {
     hits.first().and_then(|number| table.groups.get(*number)).map(String::as_str)
 }
 
+/// Whether a path lies in a folder that git takes for a repository, whatever its name: one that holds `HEAD` with
+/// `objects` and `refs`, or with `commondir`. Its `config` and its hooks run commands for whoever enters it.
+///
+/// `holds` tells whether there will be something at a path, be it a file or a folder.
+pub fn in_git_folder(path: &[u8], mut holds: impl FnMut(&[u8]) -> bool) -> bool {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
+    std::iter::once(0).chain(slashes).any(|end| {
+        let mut beside = |name: &str| holds(&[&path[..end], name.as_bytes()].concat());
+        beside("HEAD") && (beside("commondir") || (beside("objects") && beside("refs")))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn inv_15_a_repository_under_any_name_is_known_by_what_it_holds() {
+        let check = |path: &str, there: &[&str], expect: bool| {
+            let holds = |asked: &[u8]| there.iter().any(|name| name.as_bytes() == asked);
+            assert_eq!(in_git_folder(path.as_bytes(), holds), expect, "{path} with {there:?}");
+        };
+        let fixture = ["tests/repo/HEAD", "tests/repo/objects", "tests/repo/refs"];
+        check("tests/repo/config", &fixture, true);
+        check("tests/repo/hooks/post-receive", &fixture, true);
+        check("tests/repo.rs", &fixture, false);
+        check("tests/HEAD", &fixture, false);
+        check("config", &["HEAD", "objects", "refs"], true);
+        check("a/b/config", &["HEAD", "objects", "refs"], true);
+        check("x/config", &["x/HEAD", "x/commondir"], true);
+        check("x/config", &["x/HEAD", "x/objects"], false);
+        check("src/main.rs", &[], false);
+    }
 
     #[test]
     fn the_table_is_sound() {

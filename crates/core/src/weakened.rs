@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::patch::{self, Step};
 
+/// How many lines a test may begin below what says that it is skipped.
+const REACH: u8 = 4;
+
 /// What became weaker in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Weakening {
@@ -134,9 +137,45 @@ struct Balance {
     removed_tests: i64,
     assertions: i64,
     skips: i64,
+    /// Skips that came together with a test, above or in it.
+    skips_of_added: i64,
+    /// What the added lines right before this one were about.
+    run: Run,
+}
+
+/// Added lines that follow each other without a gap.
+#[derive(Default)]
+struct Run {
+    last_line: u64,
+    in_added_test: bool,
+    /// Skips that wait for the test they stand above, and how many lines they may still wait.
+    above: (i64, u8),
 }
 
 impl Balance {
+    /// An added line, with its number.
+    fn added(&mut self, language: &Language, line: &[u8], number: u64) {
+        if number != self.run.last_line + 1 {
+            self.run = Run::default();
+        }
+        self.run.last_line = number;
+        let Some(marks) = language.marks().filter(|marks| !marks.comment.is_match(line)) else { return };
+        let (test, skip) = (marks.test.is_match(line), marks.skip.is_match(line));
+        let (waiting, lines) = self.run.above;
+        self.run.above = if lines == 0 { (0, 0) } else { (waiting, lines - 1) };
+        if test {
+            self.skips_of_added += self.run.above.0;
+            self.run.above = (0, 0);
+            self.run.in_added_test = true;
+        }
+        match (skip, self.run.in_added_test) {
+            (true, true) => self.skips_of_added += 1,
+            (true, false) => self.run.above = (self.run.above.0 + 1, REACH),
+            _ => {}
+        }
+        self.count(language, line, 1);
+    }
+
     fn count(&mut self, language: &Language, line: &[u8], sign: i64) {
         let Some(marks) = language.marks() else { return };
         // An assertion that was commented out is gone.
@@ -158,8 +197,10 @@ impl Balance {
         if self.tests < 0 {
             return Some((WeakeningKind::TestsRemoved, -self.tests));
         }
-        if self.skips > 0 {
-            return Some((WeakeningKind::TestsSkipped, self.skips));
+        // A new test that is skipped takes nothing away from those that were there; one that was written anew does.
+        let skips = self.skips - self.skips_of_added.min(self.tests).max(0);
+        if skips > 0 {
+            return Some((WeakeningKind::TestsSkipped, skips));
         }
         (self.assertions < 0 && self.tests == 0)
             .then_some((WeakeningKind::AssertionsRemoved, -self.assertions))
@@ -176,9 +217,9 @@ pub fn weakened(patch: &[u8]) -> Vec<Weakening> {
             let balance = files.entry(current.clone()).or_default();
             balance.deleted = old.is_some() && new.is_none();
         }
-        Step::Added { path, text, .. } => {
+        Step::Added { path, text, line } => {
             if let (Some(language), Some(balance)) = (language_of(path), files.get_mut(&current)) {
-                balance.count(language, text, 1);
+                balance.added(language, text, line);
             }
         }
         Step::Removed { path, text } => {
@@ -256,6 +297,24 @@ mod tests {
     }
 
     #[test]
+    fn a_new_test_does_not_excuse_the_skipping_of_another() {
+        // In another place of the file …
+        let apart = "diff --git a/a_test.go b/a_test.go\n--- a/a_test.go\n+++ b/a_test.go\n\
+            @@ -1,1 +1,2 @@\n func TestOld(t *testing.T) {\n+\tt.Skip()\n\
+            @@ -9,0 +11,3 @@\n+func TestNew(t *testing.T) {\n+\tt.Fatal()\n+}\n";
+        check(apart, &["a_test.go: a test is now skipped"]);
+        // … and written anew with a mark above it.
+        check(
+            &file(
+                "test_a.py",
+                &["def test_a():", "    assert f()"],
+                &["@pytest.mark.skip", "def test_a():", "    assert f()"],
+            ),
+            &["test_a.py: a test is now skipped"],
+        );
+    }
+
+    #[test]
     fn what_does_not() {
         // Rewritten, more, moved, and code that only looks like a test elsewhere.
         check(&file("src/a.rs", &["assert_eq!(a, 1);"], &["assert_eq!(a, 2);"]), &[]);
@@ -266,6 +325,23 @@ mod tests {
             &[],
         );
         check(&file("src/app.py", &["assert x"], &[]), &[]);
+        // New tests that are skipped here and there.
+        check(
+            &file("tests/a.rs", &[], &["#[test]", "#[ignore = \"slow\"]", "fn a() {", "assert!(x);", "}"]),
+            &[],
+        );
+        check(
+            &file("a_test.go", &[], &["func TestA(t *testing.T) {", "if testing.Short() {", "t.Skip(\"x\")"]),
+            &[],
+        );
+        check(
+            &file(
+                "test_a.py",
+                &[],
+                &["@pytest.mark.skipif(win, reason='x')", "def test_a():", "    assert f()"],
+            ),
+            &[],
+        );
         check(&file("README.md", &["#[test]"], &[]), &[]);
         check("", &[]);
     }

@@ -100,6 +100,7 @@ pub(crate) fn holds(algorithm: &str, text: &str) -> Option<bool> {
         }
         "baltic" => d.len() == 11 && baltic(d) && date(d, 1, 3, 5),
         "iban" => iban(text),
+        "mrz" => passport(text),
         _ => return None,
     })
 }
@@ -329,6 +330,20 @@ fn irish(text: &str) -> bool {
     "WABCDEFGHIJKLMNOPQRSTUV".chars().nth(sum % 23) == Some(*check)
 }
 
+/// The second line of a passport: three fields with a check digit each, and one over all of them.
+fn passport(text: &str) -> bool {
+    let value = |c: char| if c == '<' { Some(0) } else { c.to_digit(36) };
+    let Some(v) = text.chars().map(value).collect::<Option<Vec<u32>>>().filter(|v| v.len() == 44) else {
+        return false;
+    };
+    let holds = |fields: &[u32], check: u32| {
+        let sum: u32 = fields.iter().zip([7, 3, 1].into_iter().cycle()).map(|(v, weight)| v * weight).sum();
+        sum % 10 == check
+    };
+    let all: Vec<u32> = [&v[..10], &v[13..20], &v[21..43]].concat();
+    holds(&v[..9], v[9]) && holds(&v[13..19], v[19]) && holds(&v[21..27], v[27]) && holds(&all, v[43])
+}
+
 fn baltic(d: &[u32]) -> bool {
     let check = match weighted(d, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11 {
         10 => weighted(d, &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10,
@@ -377,6 +392,7 @@ mod tests {
             ("be", "85073003328"),
             ("luhn-date", "8001015009087"),
             ("baltic", "37605030299"),
+            ("mrz", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"),
             ("us-ssn", "536904399"),
         ] {
             assert_eq!(holds(algorithm, good), Some(true), "{algorithm} {good}");
@@ -395,7 +411,7 @@ mod tests {
     #[test]
     fn odd_texts_are_refused() {
         for algorithm in
-            ["luhn", "iban", "es", "it", "fr", "cn", "tw", "mx", "cl", "ie", "sg", "fi", "us-ssn"]
+            ["luhn", "iban", "es", "it", "fr", "cn", "tw", "mx", "cl", "ie", "sg", "fi", "us-ssn", "mrz"]
         {
             for text in ["", "A", "é", "0", "ÄÖÜ1234", "1234567890123456789012345678901234567890"] {
                 let _ = holds(algorithm, text);

@@ -1,5 +1,6 @@
 //! Dependencies a project declares, from the manifests of five ecosystems.
 
+pub(crate) mod lock;
 pub(crate) mod maven;
 mod python;
 
@@ -234,7 +235,7 @@ fn go(text: &str) -> Vec<Dependency> {
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default().trim();
         let entry = match line {
-            "require (" => {
+            "require (" | "replace (" => {
                 inside = true;
                 continue;
             }
@@ -242,11 +243,16 @@ fn go(text: &str) -> Vec<Dependency> {
                 inside = false;
                 continue;
             }
-            _ => line.strip_prefix("require ").or(inside.then_some(line)),
+            // What stands behind the arrow is what is built, whatever name it is asked for by.
+            _ => match line.split_once("=>") {
+                Some((_, instead)) => Some(instead.trim()),
+                None => line.strip_prefix("require ").or(inside.then_some(line)),
+            },
         };
         let mut words = entry.unwrap_or_default().split_whitespace();
         if let (Some(name), Some(version)) = (words.next(), words.next())
             && name.contains('.')
+            && !name.starts_with(['.', '/'])
             && version.starts_with('v')
         {
             found.push(Dependency::new(Ecosystem::Go, name, Some(version)));

@@ -274,18 +274,16 @@ fn apply_if_asked(
     manifest: &Manifest,
     wanted: bool,
     journal: &mut Journal<'_>,
-) -> Option<Applied> {
+) -> Option<Result<Applied, HostError>> {
     let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
     if !wanted || manifest.outcome != Outcome::Success || !has_patch {
         return None;
     }
-    match apply(folder.run()) {
-        Ok(applied) => Some(applied),
-        Err(e) => {
-            journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
-            None
-        }
+    let applied = apply(folder.run());
+    if let Err(e) = &applied {
+        journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
     }
+    Some(applied)
 }
 
 fn not_a_flow(folder: &RunFolder) -> FlowError {

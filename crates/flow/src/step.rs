@@ -39,7 +39,7 @@ impl Asked {
             request.workspace.get_or_insert_with(|| base.to_owned());
             return Ok(Self { request, spec: None, warnings: Vec::new() });
         };
-        let text = read_spec(&path)?;
+        let text = holon_host::modes::read_named(&path, "--spec")?;
         let (mut spec, warnings) = spec::parse(&text, &path.to_string_lossy()).map_err(HostError::from)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let below = |folder: &Path, text: &String| folder.join(text).to_string_lossy().into_owned();
@@ -196,17 +196,6 @@ pub(crate) fn profile(catalog: &Catalog, work: &RunWork) -> Result<Profile, Flow
 
 fn last_run(definition: &Definition) -> Option<usize> {
     definition.steps.iter().rposition(|step| matches!(step.work, Work::Run(_)))
-}
-
-/// A spec is a small plain file; anything else could keep us waiting.
-fn read_spec(path: &Path) -> Result<String, FlowError> {
-    let meta = fs::metadata(path).map_err(HostError::io("read", path))?;
-    if !meta.is_file() || meta.len() > spec::MAX_BYTES as u64 {
-        let message =
-            format!("{} is not a regular file of at most {} bytes", path.display(), spec::MAX_BYTES);
-        return Err(HostError::usage(message, "give a spec with --spec FILE").into());
-    }
-    Ok(fs::read_to_string(path).map_err(HostError::io("read", path))?)
 }
 
 fn goal(goal: &str, work: &RunWork, message: bool) -> String {

@@ -1,7 +1,9 @@
 //! Applying a patch: exactly its bytes, all of it or nothing, and never through a repository's attributes.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::merge;
 use crate::objects::{ObjectFormat, Scratch};
@@ -97,6 +99,27 @@ pub enum Why {
     Changed,
     /// Both sides changed the same lines.
     Overlap,
+    /// It could not be written, and what was written before it is put back.
+    Unwritten,
+}
+
+/// How long one delivery waits for another to the same folder.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until nobody else delivers to this folder: two at once could take each other's changes back. A folder that cannot
+/// be locked is used as it is.
+fn turn(dir: &Path) -> Option<File> {
+    let folder = File::open(dir).ok()?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Some(folder),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(_) => return None,
+        }
+    }
 }
 
 /// Brings a patch into the user's tree, or leaves the tree exactly as it is and says why.
@@ -105,6 +128,7 @@ pub fn deliver(git: &Git, delivery: Delivery<'_>) -> Result<Outcome, Error> {
     if patch.is_empty() {
         return Ok(Outcome::NothingToDo);
     }
+    let _turn = turn(dir);
     let format = repository.map(|r| r.format).unwrap_or_default();
     let mut now = Vec::with_capacity(touched.len());
     for entry in touched {
@@ -118,8 +142,8 @@ pub fn deliver(git: &Git, delivery: Delivery<'_>) -> Result<Outcome, Error> {
     let moved: Vec<&Touched> = touched.iter().zip(&now).filter(differs).map(|(entry, _)| entry).collect();
     let paths = touched.iter().map(|entry| entry.path.clone()).collect();
     if moved.is_empty() {
-        guarded(git, patch, touched, dir, format, temp)?;
-        return Ok(Outcome::Applied { paths });
+        let written = guarded(git, patch, touched, dir, format, temp)?;
+        return Ok(written.map_or_else(refused, |()| Outcome::Applied { paths }));
     }
     let refuse =
         |entry: &&Touched| Conflict { path: entry.path.clone(), why: Why::Changed, detail: String::new() };
@@ -129,10 +153,15 @@ pub fn deliver(git: &Git, delivery: Delivery<'_>) -> Result<Outcome, Error> {
     match merge::with_current(git, patch, touched, &moved, dir, repository, temp)? {
         Err(conflicts) => Ok(Outcome::Refused { conflicts }),
         Ok(patch) => {
-            guarded(git, &patch, touched, dir, format, temp)?;
-            Ok(Outcome::Merged { paths, merged: moved.iter().map(|entry| entry.path.clone()).collect() })
+            let merged = moved.iter().map(|entry| entry.path.clone()).collect();
+            let written = guarded(git, &patch, touched, dir, format, temp)?;
+            Ok(written.map_or_else(refused, |()| Outcome::Merged { paths, merged }))
         }
     }
+}
+
+fn refused(conflict: Conflict) -> Outcome {
+    Outcome::Refused { conflicts: vec![conflict] }
 }
 
 fn is_there(dir: &Path, entry: &Touched, now: &Option<Digest>) -> bool {
@@ -151,10 +180,37 @@ fn guarded(
     dir: &Path,
     format: ObjectFormat,
     temp: &Path,
-) -> Result<(), Error> {
+) -> Result<Result<(), Conflict>, Error> {
     check(git, patch, dir, format)?;
+    if let Some(conflict) = unwritable(touched, dir) {
+        return Ok(Err(conflict));
+    }
     let saved = Saved::keep(touched, dir, temp)?;
-    plain(git, patch, dir, format).or_else(|e| saved.put_back(dir).and(Err(e)))
+    let Err(said) = plain(git, patch, dir, format) else { return Ok(Ok(())) };
+    saved.put_back(dir)?;
+    let detail = match said {
+        Error::Failed { stderr, .. } => stderr.trim_start_matches("error: ").to_owned(),
+        other => other.to_string(),
+    };
+    Ok(Err(Conflict { path: PathBuf::new(), why: Why::Unwritten, detail }))
+}
+
+/// The first path whose folder does not let it be written; found by trying, before anything is touched.
+fn unwritable(touched: &[Touched], dir: &Path) -> Option<Conflict> {
+    // A file that goes away may make room for a folder.
+    let gone = touched.iter().filter(|entry| entry.result.is_none());
+    let gone: BTreeSet<PathBuf> = gone.map(|entry| dir.join(&entry.path)).collect();
+    let mut tried = BTreeSet::new();
+    touched.iter().find_map(|entry| {
+        let path = dir.join(&entry.path);
+        let stays = |above: &&Path| above.symlink_metadata().is_ok() && !gone.contains(*above);
+        let above = path.ancestors().skip(1).find(stays)?;
+        if !tried.insert(above.to_owned()) {
+            return None;
+        }
+        let error = tempfile::tempfile_in(above).err()?;
+        Some(Conflict { path: entry.path.clone(), why: Why::Unwritten, detail: error.kind().to_string() })
+    })
 }
 
 struct Saved<'t> {

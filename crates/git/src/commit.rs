@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::command::{Call, tail};
-use crate::{Error, Git, Repository, Scratch};
+use crate::convert::{Conversion, Way};
+use crate::{Error, Git, Repository, Scratch, Touched};
 
 /// Objects of a commit that somebody will rely on are written like git's own.
 const DURABLE: [&str; 2] = ["-c", "core.fsync=committed"];
@@ -16,6 +17,8 @@ const DURABLE: [&str; 2] = ["-c", "core.fsync=committed"];
 pub struct Wanted<'a> {
     /// The change, with paths relative to the workspace.
     pub patch: &'a [u8],
+    /// What it touches, as recorded when it was made.
+    pub touched: &'a [Touched],
     /// The repository the workspace belongs to.
     pub repository: &'a Repository,
     /// The commit the change was made on, when it is known; else the one that is checked out.
@@ -59,11 +62,27 @@ pub enum CommitError {
         /// What git says.
         detail: String,
     },
+    /// Somebody's program stands between a file and what is committed of it.
+    #[error("{} goes through git's filter `{filter}` when it is committed, and no filter is run here", path.display())]
+    Filtered {
+        /// The file.
+        path: PathBuf,
+        /// The filter.
+        filter: String,
+    },
     /// Files that root would make there could not be changed by their owner.
     #[error("{} belongs to another user", path.display())]
     Foreign {
         /// The repository.
         path: PathBuf,
+    },
+    /// Nothing can be added to the repository.
+    #[error("{} cannot be written: {why}", path.display())]
+    Closed {
+        /// Where its objects are.
+        path: PathBuf,
+        /// The reason given by the system.
+        why: String,
     },
     /// Git failed.
     #[error(transparent)]
@@ -74,6 +93,7 @@ pub enum CommitError {
 pub fn commit(git: &Git, wanted: Wanted<'_>) -> Result<Committed, CommitError> {
     let repository = wanted.repository;
     not_foreign(repository)?;
+    not_closed(repository)?;
     let bench = Bench { git, wanted, scratch: Scratch::new(wanted.temp, repository.format)? };
     let taken = bench.at(&format!("refs/heads/{}", wanted.branch))?;
     let mut trouble = None;
@@ -106,6 +126,13 @@ fn not_foreign(repository: &Repository) -> Result<(), CommitError> {
         true => Err(CommitError::Foreign { path: path.clone() }),
         false => Ok(()),
     }
+}
+
+/// Found out by trying: git would say it in words that sound as if the change were wrong.
+fn not_closed(repository: &Repository) -> Result<(), CommitError> {
+    let path = repository.common_dir.join("objects");
+    let tried = tempfile::tempfile_in(&path).map(drop);
+    tried.map_err(|error| CommitError::Closed { path, why: error.kind().to_string() })
 }
 
 struct Bench<'a> {
@@ -158,10 +185,14 @@ impl Bench<'_> {
         }
         args.push("-".into());
         let done = self.call(&args).run(|stdin| stdin.write_all(self.wanted.patch))?;
-        if done.exit != Some(0) {
-            return Err(CommitError::DoesNotFit { detail: tail(&done.stderr) });
+        let raw = done.exit == Some(0);
+        // Bytes of files are not always what is committed of them.
+        let conversion = Conversion::new(self.git, self.wanted)?;
+        match (conversion.way(&self.scratch.path().join("index"))?, raw) {
+            (Way::Raw, true) => Ok(text(&self.call(&["write-tree"]).output()?)),
+            (Way::Raw, false) => Err(CommitError::DoesNotFit { detail: tail(&done.stderr) }),
+            (Way::Converted, raw) => conversion.tree(parent, raw),
         }
-        Ok(text(&self.call(&["write-tree"]).output()?))
     }
 
     /// Whether a commit has this tree and this one parent.

@@ -78,6 +78,17 @@ fn exit_text(exit: Option<i32>) -> String {
 }
 
 impl Error {
+    /// Whether there was no space left on the disk.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } | Self::Run { source, .. } | Self::Import { source, .. } => {
+                source.kind() == io::ErrorKind::StorageFull
+            }
+            Self::Failed { stderr, .. } => stderr.contains("No space left on device"),
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

@@ -2,12 +2,13 @@
 //!
 //! Nothing here trusts a repository. Facts are read by hand from bounded regular files, patches are made in a
 //! throw-away repository of the host's own. What runs inside the user's repository is `ls-files`, which reads the index and
-//! nothing else, and for a commit that was asked for, `rev-parse`, `var` and `update-ref`, without hooks.
+//! nothing else, and for a commit that was asked for, `rev-parse`, `var`, `config` and `update-ref`, without hooks.
 
 pub mod apply;
 pub mod command;
 pub mod commit;
 pub mod config;
+mod convert;
 mod error;
 pub mod merge;
 pub mod objects;

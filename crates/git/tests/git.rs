@@ -400,7 +400,55 @@ fn a_failed_delivery_leaves_everything_as_it_was() {
     let delivery =
         Delivery { patch: &patch, touched: &list, dir: dir.path(), repository: None, temp: temp.path() };
     let outcome = apply::deliver(&git, delivery);
-    assert!(outcome.is_err(), "{outcome:?}");
+    let Ok(Outcome::Refused { conflicts }) = &outcome else { panic!("{outcome:?}") };
+    assert_eq!(
+        (conflicts[0].path.to_str(), conflicts[0].why),
+        (Some("x/new"), Why::Unwritten),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read_to_string(dir.path().join("a")).unwrap(), "a\n");
     assert_eq!(fs::read_to_string(dir.path().join("x")).unwrap(), "in the way\n");
+}
+
+#[test]
+fn several_deliveries_at_once_take_turns() {
+    let git = Git::find().unwrap();
+    let names: Vec<String> = (0..40).map(|number| format!("d{number}/new")).collect();
+    let rows: Vec<Row<'_>> = names.iter().map(|n| (n.as_bytes(), None, Some((false, &b"n\n"[..])))).collect();
+    let patch = patch_of(ObjectFormat::Sha1, &rows, true).patch;
+    let list: Vec<Touched> = names.iter().map(|name| touched(name, None, Some("n\n"))).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let deliver = || {
+            let temp = tempfile::tempdir().unwrap();
+            let delivery = Delivery {
+                patch: &patch,
+                touched: &list,
+                dir: dir.path(),
+                repository: None,
+                temp: temp.path(),
+            };
+            apply::deliver(&git, delivery).unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(deliver)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let count = |wanted: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    assert_eq!(count(&|outcome| matches!(outcome, Outcome::Applied { .. })), 1, "{outcomes:?}");
+    assert_eq!(count(&|outcome| *outcome == Outcome::AlreadyThere), 7, "{outcomes:?}");
+}
+
+#[test]
+fn a_file_makes_room_for_a_folder() {
+    let git = Git::find().unwrap();
+    let (dir, temp) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(dir.path(), "x", "x\n");
+    let rows: &[Row<'_>] = &[(b"x", Some((false, b"x\n")), None), (b"x/new", None, Some((false, b"n\n")))];
+    let patch = patch_of(ObjectFormat::Sha1, rows, false).patch;
+    let list = [touched("x", Some("x\n"), None), touched("x/new", None, Some("n\n"))];
+    let delivery =
+        Delivery { patch: &patch, touched: &list, dir: dir.path(), repository: None, temp: temp.path() };
+    let outcome = apply::deliver(&git, delivery).unwrap();
+    assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
+    assert_eq!(fs::read_to_string(dir.path().join("x/new")).unwrap(), "n\n");
 }

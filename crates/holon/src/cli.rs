@@ -36,6 +36,9 @@ Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong
 /// Run any AI coding agent in a mode that the host enforces, and get back artifacts that the host has checked.
 #[derive(Debug, Parser)]
 #[command(name = "holon", version, styles = STYLES, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    override_usage = "holon [OPTIONS] <COMMAND>\n       holon [OPTIONS] \"GOAL\" [OPTIONS OF holon run]"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -107,9 +107,6 @@ impl From<FlowError> for Failure {
     }
 }
 
-/// Flags of the design that belong to parts which do not exist yet, so that asking for one is never ignored.
-const LATER: &[(&str, &str)] = &[];
-
 impl Failure {
     /// What clap found wrong with these arguments, in our words.
     pub(crate) fn usage(error: &clap::Error, args: &[OsString], definition: &clap::Command) -> Self {
@@ -125,11 +122,12 @@ impl Failure {
         match error.kind() {
             ErrorKind::UnknownArgument => {
                 let name = argument.split('=').next().unwrap_or_default();
-                if let Some((flag, part)) = LATER.iter().find(|(flag, _)| *flag == name) {
-                    return Self::user(
-                        format!("`{flag}` is not supported yet"),
-                        format!("it comes with {part}"),
-                    );
+                // What is named may be the beginning alone, `-0` of `-0.5`.
+                let words = args.iter().filter_map(|arg| arg.to_str());
+                let below =
+                    |word: &&str| word.starts_with(name) && word.parse::<f64>().is_ok_and(|n| n < 0.0);
+                if let Some(number) = words.filter(|_| name.starts_with('-')).find(below) {
+                    return Self::user(format!("`{number}` is below zero, which no flag takes"), help);
                 }
                 let what = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
                 let meant = suggest::hint(name, known.flags.iter().map(String::as_str));
@@ -137,8 +135,23 @@ impl Failure {
             }
             ErrorKind::InvalidSubcommand => {
                 let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+                if name.trim().is_empty() {
+                    return Self::user(
+                        "the goal is empty",
+                        "say what is to be done: holon \"Mend the date parser\"",
+                    );
+                }
                 let meant = suggest::hint(&name, known.commands.iter().map(String::as_str));
-                Self::user(format!("unknown command `{name}`{meant}"), "`holon --help` lists the commands")
+                // Several words without quotes are most likely a goal.
+                let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+                let goal =
+                    words.len() > 1 && words[0] == name && words.iter().all(|word| !word.starts_with('-'));
+                let hint = match goal && meant.is_empty() {
+                    true => format!("for a goal, put it in quotes: holon \"{}\"", words.join(" ")),
+                    false => "`holon --help` lists the commands; a goal is several words, or follows `holon run --goal`"
+                        .to_owned(),
+                };
+                Self::user(format!("unknown command `{name}`{meant}"), hint)
             }
             ErrorKind::InvalidValue if value.is_empty() => {
                 Self::user(format!("`{argument}` needs a value"), help)
@@ -220,7 +233,26 @@ pub(crate) fn plain_panics() {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
     use super::*;
+
+    #[test]
+    fn what_was_meant_is_guessed_from_the_words() {
+        let check = |line: &str, message: &str, hint: &str| {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let definition = crate::cli::definition();
+            let error = definition.clone().try_get_matches_from(&args).expect_err(line);
+            let told = Failure::usage(&error, &args, &definition);
+            assert!(told.message.contains(message), "{line}: {}", told.message);
+            assert!(told.hint.as_deref().unwrap_or_default().contains(hint), "{line}: {:?}", told.hint);
+        };
+        check("holon mend it", "unknown command `mend`", "in quotes: holon \"mend it\"");
+        check("holon mend", "unknown command `mend`", "lists the commands");
+        check("holon rum --goal x", "did you mean `run`?", "lists the commands");
+        check("holon run --timeout -5", "`-5` is below zero", "--help");
+        check("holon run --max-cost -0.5", "`-0.5` is below zero", "--help");
+        check("holon run --gaol x", "did you mean `--goal`?", "--help");
+    }
 
     #[test]
     fn usage_is_told_apart_by_its_exit_code() {

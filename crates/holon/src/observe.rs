@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use holon_host::{Places, config};
-use holon_telemetry::{Counters, Exporter, Observer, Settings, Span};
+use holon_telemetry::{Caller, Counters, Exporter, Observer, Settings, Span};
 
 use crate::session;
 use crate::terminal::Terminal;
@@ -21,6 +21,8 @@ struct Watch {
     log: Option<Terminal>,
     counters: Counters,
     exporter: Option<Exporter>,
+    /// Who started this process, when they have a trace of their own.
+    caller: Option<Caller>,
 }
 
 /// Who hears of work in modes; nobody unless a log or a collector is wanted.
@@ -42,7 +44,13 @@ fn watch() -> Option<Arc<Watch>> {
         Exporter::new(settings, Box::new(move |words| terminal.say(&format!("warning: telemetry: {words}"))))
     });
     (log.is_some() || exporter.is_some())
-        .then(|| Arc::new(Watch { log, counters: Counters::default(), exporter }))
+        .then(|| Arc::new(Watch { log, counters: Counters::default(), exporter, caller: caller() }))
+}
+
+/// Who started this process, as the variables tell that carry a trace from one program to the next.
+fn caller() -> Option<Caller> {
+    let said = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
+    Caller::read(&said("TRACEPARENT")?, said("TRACESTATE").as_deref())
 }
 
 /// Where to send, if anywhere. Only what the user says counts: a repository has no say in where anything is sent.
@@ -77,6 +85,10 @@ impl Observer for Watch {
 
     fn traces(&self) -> bool {
         self.exporter.as_ref().is_some_and(Exporter::traces)
+    }
+
+    fn caller(&self) -> Option<&Caller> {
+        self.caller.as_ref()
     }
 
     fn spans(&self, spans: Vec<Span>) {

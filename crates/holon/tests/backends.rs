@@ -4,11 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use holon_testkit::{
     Identity, Output, TestEnv, Workspace, apply_patch_plain, assert_unchanged, copy_tree, current_test,
-    for_each_identity, skip_security, tree_state, wait_until,
+    for_each_identity, skip_security, tree_state,
 };
 use serde_json::Value;
 
@@ -281,15 +280,7 @@ impl<'a> Store<'a> {
 
 impl Drop for Store<'_> {
     fn drop(&mut self) {
-        // Rootless podman keeps a process to hold its namespace; this store is a user of its own.
-        wait_until(Duration::from_secs(20), || {
-            let pid =
-                fs::read_to_string(self.dir.join("t/pause.pid")).ok().and_then(|pid| pid.trim().parse().ok());
-            if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-            self.env.leftover_processes().is_empty()
-        });
+        self.env.end_podman(&self.dir.join("t"));
     }
 }
 

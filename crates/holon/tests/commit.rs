@@ -219,3 +219,85 @@ fn where_nothing_was_committed_or_nothing_changed_it_says_so() {
     run.assert_code(0);
     commit(&env, quiet.path()).assert_code(0).assert_stdout("nothing to commit");
 }
+
+/// Changes a file, adds one, and makes one executable, all with the line ends of the other world.
+const WINDOWS: &str = r##"#!/bin/sh
+sed -i 's/^two\r$/zwei\r/' a.txt
+mkdir -p 'ä dir'; printf 'new\r\nfile\r\n' > 'ä dir/n.txt'
+printf 'plain\n' > c.dat
+rm old.txt
+echo "# Done" > "$HOLON_OUTPUT_DIR/summary.md"
+"##;
+
+fn make_with(env: &TestEnv, folder: &Path, script: &str) {
+    let agent = env.agent("other.sh", script);
+    let run = env.holon(["run", "--goal", "Say it in German", "--quiet", "--agent"]).arg(agent);
+    run.cwd(folder).run().assert_code(0);
+}
+
+#[test]
+fn files_whose_line_ends_git_converts_are_committed_as_git_would() {
+    let attributes = ["*.txt text eol=crlf\n", "* text=auto\n", ""];
+    // By what the repository says, by what the user says, and below a folder.
+    for (number, (attributes, crlf, below)) in [
+        (attributes[0], "false", ""),
+        (attributes[1], "true", ""),
+        (attributes[2], "true", "s p/"),
+        (attributes[0], "false", "s p/"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let env = TestEnv::new(BIN);
+        env.write("home/.gitconfig", ME);
+        let repo = env.repo_named(&format!("repo{number}")).file(".gitattributes", attributes);
+        repo.git(["config", "core.autocrlf", crlf]);
+        let repo = repo
+            .file(format!("{below}a.txt"), "one\r\ntwo\r\nthree\r\n")
+            .file(format!("{below}old.txt"), "old\r\n")
+            .commit("first");
+        let shown = |name: &str, path: &str| repo.git(["show", &format!("{name}:{below}{path}")]);
+        assert_eq!(shown("main", "a.txt"), "one\ntwo\nthree\n", "git converts here: {number}");
+        make_with(&env, &repo.join(below), WINDOWS);
+        let before = standing(&repo);
+        let branch = told(&commit(&env, &repo.join(below)));
+        assert_eq!(standing(&repo), before);
+        assert_eq!(shown(&branch, "a.txt"), "one\nzwei\nthree\n", "{number}");
+        assert_eq!(shown(&branch, "ä dir/n.txt"), "new\nfile\n", "{number}");
+        assert_eq!(shown(&branch, "c.dat"), "plain\n", "{number}");
+        assert!(repo.try_git(["show", &format!("{branch}:{below}old.txt")]).is_err(), "{number}");
+        commit(&env, &repo.join(below)).assert_code(0).assert_stdout("already there: branch holon/");
+        // Merged and checked out it is what the agent made, and git sees nothing to convert.
+        repo.git(["merge", "--quiet", "--ff-only", &branch]);
+        assert_eq!(
+            fs::read_to_string(repo.join(format!("{below}a.txt"))).unwrap(),
+            "one\r\nzwei\r\nthree\r\n"
+        );
+        assert_eq!(repo.status(), "", "{number}");
+        repo.git(["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn a_file_that_goes_through_a_filter_is_refused_and_no_filter_runs() {
+    let env = TestEnv::new(BIN);
+    env.write("home/.gitconfig", ME);
+    let repo = repo(&env, "repo").file(".gitattributes", "*.bin filter=large\n").commit("second");
+    let ran = env.work().join("ran");
+    repo.git(["config", "filter.large.clean", &format!("sh -c 'echo x >> {}; cat'", ran.display())]);
+    make_with(
+        &env,
+        repo.path(),
+        "#!/bin/sh\nprintf big > big.bin\necho '# Done' > \"$HOLON_OUTPUT_DIR/summary.md\"\n",
+    );
+    let before = standing(&repo);
+    let refused = commit(&env, repo.path());
+    refused.assert_code(1).assert_stderr("big.bin goes through git's filter `large`");
+    refused.assert_stderr("apply it without --commit");
+    assert_eq!(standing(&repo), before);
+    assert!(repo.try_git(["rev-parse", "--verify", &branch(&env)]).is_err(), "no branch");
+    assert!(!ran.exists(), "no filter ran");
+    // Files beside it are none of the filter's business.
+    make(&env, repo.path());
+    commit(&env, repo.path()).assert_code(0);
+}

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use holon_model::cassette::{Call, Step, Turn};
 use holon_testkit::model::{ModelServer, Scripted, Seen};
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, current_test, skip_security, tree_state};
+use holon_testkit::{
+    Output, TestEnv, Workspace, assert_unchanged, current_test, for_each_identity, skip_security, tree_state,
+};
 use serde_json::{Value, json};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -94,19 +96,23 @@ impl<'a> Store<'a> {
     }
 }
 
+impl Drop for Store<'_> {
+    fn drop(&mut self) {
+        self.env.end_podman(&self.dir.join("t"));
+    }
+}
+
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 #[test]
 fn the_contract_is_kept_from_inside_a_container() {
-    let Some(env) = TestEnv::as_root(BIN) else {
-        return skip_security(
-            &current_test(),
-            "needs root: a store of its own for rootless podman is left to others",
-        );
-    };
-    let Some(store) = Store::new(&env) else { return };
+    for_each_identity(BIN, the_contract_is_kept_by);
+}
+
+fn the_contract_is_kept_by(env: &TestEnv) {
+    let Some(store) = Store::new(env) else { return };
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let before = tree_state(repo.path());
     store.run(&repo, "execute", EXECUTE).assert_code(0);
@@ -134,6 +140,7 @@ fn the_contract_is_kept_from_inside_a_container() {
     let text = store.manifest().to_string();
     assert!(text.contains("says that it failed") || text.contains("exited with code 1"), "{text}");
     assert_unchanged(&before, repo.path());
+    drop(store);
     env.assert_nothing_left();
 }
 
@@ -156,10 +163,11 @@ fn model(command: String) -> (ModelServer, Arc<Mutex<Vec<Seen>>>) {
 
 #[test]
 fn inv_06_a_container_reaches_the_gateway_and_nothing_else() {
-    let Some(env) = TestEnv::as_root(BIN) else {
-        return skip_security(&current_test(), "needs root: only root can make a network for a container");
-    };
-    let Some(store) = Store::new(&env) else { return };
+    for_each_identity(BIN, only_the_gateway_is_reached_by);
+}
+
+fn only_the_gateway_is_reached_by(env: &TestEnv) {
+    let Some(store) = Store::new(env) else { return };
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     // Something of the host's own, which is not to be reached.
     let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -189,5 +197,32 @@ fn inv_06_a_container_reaches_the_gateway_and_nothing_else() {
     }
     own.set_nonblocking(true).unwrap();
     assert!(own.accept().is_err(), "the container reached the host");
+    drop(store);
+    env.assert_nothing_left();
+}
+
+/// Stands for podman on a machine where an ordinary user may make no user namespaces.
+const LOCKED: &str = r#"#!/bin/sh
+case " $* " in
+  *" unshare "*) echo 'Error: cannot set up namespace using "/usr/bin/newuidmap": should have setuid or have filecaps setuid' >&2; exit 125 ;;
+  *" --version "*) echo podman version 4.3.1 ;;
+  *" run "*) exit 127 ;;
+esac
+"#;
+
+#[test]
+fn a_container_that_can_have_no_door_is_refused_with_what_to_do() {
+    let env = TestEnv::as_ordinary(BIN);
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let podman = env.write("fakes/podman", LOCKED);
+    fs::set_permissions(&podman, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", podman.parent().unwrap().display());
+    let tape = env.write("work/tape.yaml", "- text: never asked for\n");
+    let call = env.holon(["run", "--goal", "x", "--image", IMAGE, "--out", "../out", "--replay"]).arg(&tape);
+    let output = call.cwd(repo.path()).env("PATH", path).run();
+    output.assert_code(1).assert_stderr("newuidmap").assert_stderr("--network host");
+    let manifest: Value = serde_json::from_str(&read(&env.work().join("out/manifest.json"))).unwrap();
+    assert_eq!(manifest["error"]["kind"], "sandbox", "{manifest:#}");
+    assert!(!read(&env.work().join("out/evidence/events.jsonl")).contains("agent_started"));
     env.assert_nothing_left();
 }

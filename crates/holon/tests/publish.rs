@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_testkit::github::{Fault, Faults, GitHub, Hosted};
-use holon_testkit::{Invocation, TestEnv, Workspace, assert_unchanged, run_git, tree_state};
+use holon_testkit::{
+    Invocation, TestEnv, Workspace, assert_unchanged, files_containing, run_git, tree_state,
+};
 
 /// A token that must never be seen anywhere.
 const TOKEN: &str = "CANARY-token-0123456789abcdef";
@@ -46,21 +48,13 @@ impl Scene {
         self.env.holon(run).arg("--agent").arg(agent).cwd(self.clone.path()).run().assert_code(0);
         out
     }
-}
 
-/// Files below a folder that contain the token.
-fn leaks(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.is_symlink() {
-            found.extend(leaks(&path));
-        } else if fs::read(&path).is_ok_and(|bytes| bytes.windows(TOKEN.len()).any(|w| w == TOKEN.as_bytes()))
-        {
-            found.push(path);
-        }
+    /// A run in mode execute that ends with this code.
+    fn run_ending(&self, script: &str, code: i32) {
+        let agent = self.env.agent("agent", script);
+        let run = self.env.holon(["run", "--goal", "x", "--quiet", "--agent"]).arg(agent);
+        run.cwd(self.clone.path()).run().assert_code(code);
     }
-    found
 }
 
 #[test]
@@ -96,8 +90,8 @@ fn a_run_becomes_a_pull_request_and_a_second_time_changes_nothing() {
     for output in [&planned, &done, &again] {
         assert!(!output.stdout.contains(TOKEN) && !output.stderr.contains(TOKEN));
     }
-    assert_eq!(leaks(scene.env.root()), [""; 0].map(PathBuf::from));
-    assert_eq!(leaks(scene.hub.root()), [""; 0].map(PathBuf::from));
+    assert_eq!(files_containing(scene.env.root(), TOKEN), [""; 0].map(PathBuf::from));
+    assert_eq!(files_containing(scene.hub.root(), TOKEN), [""; 0].map(PathBuf::from));
 }
 
 /// What a model says to plan and to make a change.
@@ -245,28 +239,12 @@ fn what_may_not_go_out_does_not() {
     let scene = Scene::new();
     let issue = scene.repo.issue("someone", "x", "y");
     let target = format!("{REPO}#{issue}");
-    let agent = scene.env.agent("fails", "#!/bin/sh\nexit 1\n");
-    scene
-        .env
-        .holon(["run", "--goal", "x", "--quiet"])
-        .arg("--agent")
-        .arg(&agent)
-        .cwd(scene.clone.path())
-        .run()
-        .assert_code(1);
+    scene.run_ending("#!/bin/sh\nexit 1\n", 1);
     let failed = scene.holon(&["publish", "github", &target]).run();
     failed.assert_code(1).assert_stderr("ended as failure").assert_stderr("hint:");
     // Touching CI files needs a person.
     let script = "#!/bin/sh\nmkdir -p .github/workflows\necho 'on: push' > .github/workflows/x.yml\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n";
-    let agent = scene.env.agent("sensitive", script);
-    scene
-        .env
-        .holon(["run", "--goal", "x", "--quiet"])
-        .arg("--agent")
-        .arg(&agent)
-        .cwd(scene.clone.path())
-        .run()
-        .assert_code(2);
+    scene.run_ending(script, 2);
     let refused = scene.holon(&["publish", "github", &target]).run();
     refused.assert_code(2).assert_stderr("--draft-needs-human");
     assert_eq!(scene.hub.count(), 0, "nothing was asked of GitHub");
@@ -362,7 +340,7 @@ fn context_is_collected_and_read_by_a_run() {
         .run()
         .assert_code(64)
         .assert_stderr("holds other files");
-    assert_eq!(leaks(scene.env.root()), [""; 0].map(PathBuf::from));
+    assert_eq!(files_containing(scene.env.root(), TOKEN), [""; 0].map(PathBuf::from));
 }
 
 #[test]
@@ -390,5 +368,5 @@ fn inv_06_the_publishing_token_is_on_no_command_line_and_in_no_file() {
         !calls.contains(TOKEN) && !calls.contains(encoded) && !calls.contains("Authorization"),
         "{calls}"
     );
-    assert_eq!(leaks(scene.env.root()), [""; 0].map(PathBuf::from));
+    assert_eq!(files_containing(scene.env.root(), TOKEN), [""; 0].map(PathBuf::from));
 }

@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 
 use holon_core::config::{Config, Layer, Source, known, merge};
+use holon_core::mode;
 use toml::{Table, Value};
 
 use crate::error::HostError;
-use crate::modes::read_bounded;
+use crate::modes::read_of;
 use crate::places::Places;
 use crate::run::Environment;
 
@@ -62,9 +63,10 @@ fn variables() -> impl Iterator<Item = String> {
     })
 }
 
-/// A section of a file that has its own rules; nothing when there is no such file or section.
-pub(crate) fn section(path: &Path, name: &str) -> Result<Option<Table>, HostError> {
-    let source = |path: String| Source::User { path };
+/// A section of the user's own file, `config.toml`, or else of a workspace's `holon.toml`, that has its own rules;
+/// nothing when there is no such file or section.
+pub(crate) fn section(path: &Path, own: bool, name: &str) -> Result<Option<Table>, HostError> {
+    let source = |path: String| if own { Source::User { path } } else { Source::Project { path } };
     match file(path, source)?.and_then(|mut layer| layer.table.remove(name)) {
         None => Ok(None),
         Some(Value::Table(section)) => Ok(Some(section)),
@@ -76,16 +78,19 @@ pub(crate) fn section(path: &Path, name: &str) -> Result<Option<Table>, HostErro
 }
 
 fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Layer>, HostError> {
-    let text = match read_bounded(path) {
+    let source = source(path.display().to_string());
+    let whose =
+        if matches!(source, Source::User { .. }) { mode::Source::User } else { mode::Source::Project };
+    let text = match read_of(whose, path) {
         Ok(text) => text,
-        Err(HostError::Io { source, .. })
-            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        Err(HostError::Io { source: answer, .. })
+            if matches!(answer.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    Layer::parse(source(path.display().to_string()), &text).map(Some).map_err(wrong)
+    Layer::parse(source, &text).map(Some).map_err(wrong)
 }
 
 fn wrong(error: holon_core::config::ConfigError) -> HostError {

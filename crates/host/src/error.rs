@@ -64,6 +64,9 @@ pub enum HostError {
     },
 }
 
+/// The remedy for a full disk.
+const FULL: &str = "free some space (`holon runs gc` removes old runs) and run again; nothing was lost";
+
 impl HostError {
     /// A request that cannot be carried out as it is.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -93,6 +96,7 @@ impl HostError {
             Self::Spec(_) => "spec",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::Snapshot(holon_sandbox::snapshot::Error::DiskFull { .. }) => "disk_full",
+            Self::Git(git) if git.is_full() => "disk_full",
             Self::Io { .. } => "io",
             Self::Git(_) => "git",
             Self::Snapshot(_) => "snapshot",
@@ -111,12 +115,18 @@ impl HostError {
         match self {
             Self::Usage { hint, .. } | Self::Walls { hint, .. } | Self::Run { hint, .. } => hint.clone(),
             Self::Model(error) => crate::model::hint(error),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(
-                "free some space (`holon runs gc` removes old runs) and run again; nothing was lost".into(),
-            ),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
+            Self::Git(git) if git.is_full() => Some(FULL.into()),
+            Self::Io { path, .. } if *path == std::env::temp_dir() => {
+                Some("set TMPDIR to a folder that is there and can be written".into())
+            }
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some(format!("check the permissions of {}", path.display()))
             }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => Some(
+                "it is on a file system that cannot be written; XDG_STATE_HOME chooses where runs are kept"
+                    .into(),
+            ),
             _ => None,
         }
     }

@@ -17,6 +17,7 @@ pub mod request;
 pub mod run;
 mod servers;
 mod shape;
+mod steering;
 pub mod store;
 mod supervision;
 pub mod thread;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holon_core::config::ModeSettings;
+use holon_core::config::{Config, ModeSettings};
 use holon_core::manifest::ModelInfo;
 use holon_core::mode::ModelPolicy;
 use holon_core::redact::Redactor;
@@ -15,8 +15,8 @@ use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
 use holon_model::select::Preference;
 use holon_model::{
-    Cassette, Chosen, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider, Recorder,
-    Replay, Timeouts, Wish, resolve_endpoint,
+    Cassette, Chosen, Configured, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider,
+    Recorder, Replay, Timeouts, Wish, resolve_endpoint,
 };
 
 use crate::error::HostError;
@@ -59,6 +59,7 @@ pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelErro
         model: named.or(model.as_deref()),
         intent,
         constraints: constraints(settings),
+        configured: Some(&plan.server),
         ..Wish::default()
     };
     if !plan.selection && wish.model.is_none() && !said("HOLON_MODEL") {
@@ -66,6 +67,13 @@ pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelErro
         return Err(ModelError::new(ErrorKind::Setup, message));
     }
     resolve_endpoint(&wish, &ThisMachine::new(&variable))
+}
+
+/// The server that a configuration names.
+pub(crate) fn configured(config: &Config) -> Configured {
+    let text =
+        |key: &str| config.text(key).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    Configured { base_url: text("models.base_url"), wire: text("models.wire"), tools: text("models.tools") }
 }
 
 /// What the mode's settings ask of a model that is chosen.
@@ -98,7 +106,7 @@ pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
         Err(_) if text.trim().is_empty() => Ok(usual),
         Err(_) => {
             let message = format!("{RETRIES} is `{text}`: it must be a number, such as 0 or 5");
-            Err(ModelError::new(ErrorKind::BadRequest, message))
+            Err(ModelError::new(ErrorKind::Setup, message))
         }
     }
 }

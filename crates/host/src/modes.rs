@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holon_core::mode::{Catalog, Profile, PromptRef, Source, builtin};
+use rustix::fs::{Mode, OFlags};
 
 use crate::error::HostError;
 use crate::places::Places;
@@ -16,8 +17,8 @@ const MAX_FILE: u64 = 256 * 1024;
 pub fn catalog(places: &Places, workspace: Option<&Path>) -> Result<Catalog, HostError> {
     let mut catalog = Catalog::builtin()?;
     for (source, folder) in folders(places, workspace) {
-        for path in toml_files(&folder)? {
-            let added = read_bounded(&path)
+        for path in toml_files(&folder, source)? {
+            let added = read_of(source, &path)
                 .and_then(|text| Ok(catalog.add(source, &path.to_string_lossy(), &text)?));
             // A broken or greedy file of the project is left out and remembered; the user's own must be right.
             if source == Source::User {
@@ -47,11 +48,12 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
         });
     }
     let path = Path::new(named_by).parent().unwrap_or(Path::new(".")).join(file);
-    read_bounded(&path)
+    read_of(*source, &path)
 }
 
-/// Regular `*.toml` files of a folder in name order; links are not followed, a missing folder is empty.
-pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
+/// Regular `*.toml` files of a folder in name order; a missing folder is empty. Links count in the user's own folder
+/// alone, where they are how many people keep their configuration.
+pub(crate) fn toml_files(folder: &Path, source: Source) -> Result<Vec<PathBuf>, HostError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -62,7 +64,8 @@ pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry.map_err(HostError::io("read", folder))?;
-        let regular = entry.file_type().is_ok_and(|t| t.is_file());
+        let linked = source == Source::User && entry.path().is_file();
+        let regular = linked || entry.file_type().is_ok_and(|t| t.is_file());
         if regular && entry.path().extension().is_some_and(|e| e == "toml") {
             files.push(entry.path());
         }
@@ -71,17 +74,41 @@ pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     Ok(files)
 }
 
-/// A small regular file as text; never follows a link, never waits on a FIFO.
+/// A small regular file of a workspace as text; never follows a link, never waits on a FIFO.
 pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    read_with(path, OFlags::NOFOLLOW)
+}
+
+/// A file by whose it is: links are the user's to use, and nobody else's.
+pub(crate) fn read_of(source: Source, path: &Path) -> Result<String, HostError> {
+    read_with(path, if source == Source::User { OFlags::empty() } else { OFlags::NOFOLLOW })
+}
+
+/// A small file the user named with this flag; whatever is wrong with it is a mistake in the request.
+pub fn read_named(path: &Path, flag: &str) -> Result<String, HostError> {
+    read_with(path, OFlags::empty()).map_err(|error| match error {
+        HostError::Io { .. } => {
+            HostError::usage(error.to_string(), format!("check the path given with {flag}"))
+        }
+        other => other,
+    })
+}
+
+fn read_with(path: &Path, links: OFlags) -> Result<String, HostError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | links;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|e| HostError::io("read", path)(e.into()))?;
     let file = fs::File::from(file);
     let meta = file.metadata().map_err(HostError::io("read", path))?;
     if !meta.is_file() || meta.len() > MAX_FILE {
-        let message = format!("{} is not a regular file of at most {MAX_FILE} bytes", path.display());
+        let most = MAX_FILE >> 10;
+        let message = format!("{} is not a regular file of at most {most} KiB", path.display());
         return Err(HostError::usage(message, "replace it with a small plain file"));
     }
-    io::read_to_string(file).map_err(HostError::io("read", path))
+    io::read_to_string(file).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => {
+            HostError::usage(format!("{} is not text in UTF-8", path.display()), "save it as UTF-8")
+        }
+        _ => HostError::io("read", path)(e),
+    })
 }

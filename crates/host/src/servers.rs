@@ -20,7 +20,7 @@ pub(crate) struct Wanted {
 pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Result<Wanted, HostError> {
     let mut servers = BTreeMap::new();
     let user = config.join("config.toml");
-    for (name, value) in section(&user, "mcp")?.unwrap_or_default() {
+    for (name, value) in section(&user, true, "mcp")?.unwrap_or_default() {
         let server = described(&name, value)
             .map_err(|why| wrong(&format!("{}: [mcp.{name}]: {why}", user.display())))?;
         servers.insert(name, server);
@@ -33,7 +33,7 @@ pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Resul
     }
     let mut warnings = Vec::new();
     let project = workspace.join("holon.toml");
-    if section(&project, "mcp")?.is_some_and(|section| !section.is_empty()) {
+    if section(&project, false, "mcp")?.is_some_and(|section| !section.is_empty()) {
         warnings.push(format!("holon.toml cannot start tool servers; write [mcp] into {}", user.display()));
     }
     Ok(Wanted { servers: servers.into_values().collect(), warnings })

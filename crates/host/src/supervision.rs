@@ -38,14 +38,14 @@ pub(crate) struct Settled {
 pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
     let mut settled = Settled { level_from: "default".into(), ..Settled::default() };
     let user = wishes.places.config.join("config.toml");
-    if let Some(section) = section(&user, "supervisor")? {
+    if let Some(section) = section(&user, true, "supervisor")? {
         settled.config = Config::from_table(&section).map_err(|e| wrong(&user, &e))?;
         if section.contains_key("level") || section.contains_key("preset") {
             settled.level_from = user.display().to_string();
         }
     }
     let project = wishes.workspace.join("holon.toml");
-    if let Some(section) = section(&project, "supervisor")? {
+    if let Some(section) = section(&project, false, "supervisor")? {
         let before = settled.config.level;
         let loose = settled.config.tighten(&section).map_err(|e| wrong(&project, &e))?;
         if settled.config.level != before {

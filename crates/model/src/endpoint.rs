@@ -90,7 +90,7 @@ impl Endpoint {
             _ => {
                 let Some(base) = base else {
                     return Err(ModelError::new(
-                        ErrorKind::BadRequest,
+                        ErrorKind::Setup,
                         format!(
                             "unknown provider `{name}`: use openrouter, anthropic, openai, or give a base URL"
                         ),
@@ -109,11 +109,11 @@ impl Endpoint {
 
     /// Refuses what is no URL, and a key on its way over an open network.
     pub fn check(&self) -> Result<(), ModelError> {
-        let refuse = |message: String| Err(ModelError::new(ErrorKind::BadRequest, message));
+        let refuse = |message: String| Err(ModelError::new(ErrorKind::Setup, message));
         let encrypted = self.base.starts_with("https://");
         if !encrypted && !self.base.starts_with("http://") {
             return refuse(format!(
-                "`{}` is no base URL: write it like http://localhost:11434/v1",
+                "`{}` is no base URL: write HOLON_BASE_URL (or models.base_url) like http://localhost:11434/v1",
                 self.base
             ));
         }

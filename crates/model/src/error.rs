@@ -93,7 +93,7 @@ impl ErrorKind {
 
     fn words(self) -> &'static str {
         match self {
-            Self::Auth => "the provider does not accept the credentials",
+            Self::Auth => "the credentials are missing or not accepted",
             Self::Billing => "the provider's account has no credit left",
             Self::RateLimit => "the provider limits the rate",
             Self::Overloaded => "the provider has a problem",
@@ -168,8 +168,11 @@ impl ModelError {
 /// The beginning of a text, for a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const MOST: usize = 200;
-    let mut short: String = text.trim().chars().take(MOST).collect();
-    if text.trim().chars().nth(MOST).is_some() {
+    let begun: String = text.trim().chars().take(2 * MOST).collect();
+    // An error is one line.
+    let line = begun.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = line.chars().take(MOST).collect();
+    if short.len() < line.len() || begun.len() < text.trim().len() {
         short.push('…');
     }
     short
@@ -178,6 +181,14 @@ pub(crate) fn excerpt(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_excerpt_is_one_short_line() {
+        assert_eq!(excerpt("\n # Goal\n\n\tx  y\n"), "# Goal x y");
+        assert_eq!(excerpt(&"é ".repeat(150)), format!("{}…", "é ".repeat(100)));
+        assert_eq!(excerpt(&"a".repeat(200)), "a".repeat(200));
+        assert!(excerpt(&" a\n".repeat(5000)).ends_with('…'));
+    }
 
     #[test]
     fn a_message_says_what_where_and_what_to_do() {

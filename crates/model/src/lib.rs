@@ -29,7 +29,7 @@ pub mod wire;
 pub use cancel::Cancel;
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
 pub use catalogue::{Catalogue, CatalogueCache, ModelRow};
-pub use choose::{Chosen, Wish, resolve_endpoint};
+pub use choose::{Chosen, Configured, Wish, resolve_endpoint};
 pub use endpoint::Endpoint;
 pub use error::{ErrorKind, ModelError};
 pub use fallback::TextTools;

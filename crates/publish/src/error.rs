@@ -199,6 +199,9 @@ impl Error {
             Self::Refused { status: 404, .. } => {
                 "either it does not exist, or the token may not see it; check the name and the token's repositories".into()
             }
+            Self::Unclear { call, .. } if call.starts_with("GET ") => {
+                "check the network (and --api-url, if it is given), then run the same command again".into()
+            }
             Self::Unclear { .. } => "run the same command again: what is already there is found and not repeated".into(),
             Self::RateLimited { .. } => "allow it with --max-wait, or run the same command later: it goes on where it stopped".into(),
             Self::Conflicts { .. } => "run again on the branch as it is now".into(),

@@ -6,5 +6,6 @@ pub mod disk;
 pub mod expose;
 pub mod fallback;
 pub mod mount;
+mod ready;
 pub mod snapshot;
 pub mod walls;

@@ -1,7 +1,7 @@
 //! Everything that lives as long as the server.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use holon_host::record::now;
 use holon_host::thread::{ChatMind, Room, ThreadFolder, from_cassette, over_network};
 use holon_host::{Host, HostError, Places, modes};
 use holon_store::{AuditNote, Store, Thread, Write};
-use holon_telemetry::{Both, Observer};
+use holon_telemetry::{Both, Caller, Observer, Under};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::problem::{Answer, Problem};
 use crate::runs::Runs;
 use crate::setup::{Minds, Setup};
+use crate::uploads::Uploads;
 
 /// How often a demonstration's story can be told in one thread.
 const DEMO_TIMES: usize = 100;
@@ -40,8 +41,7 @@ pub(crate) struct App {
     pub(crate) rates: Rates,
     pub(crate) streams: Seats,
     pub(crate) turns: Seats,
-    /// Uploads that are in memory at the same time; others wait.
-    pub(crate) uploads: Semaphore,
+    pub(crate) uploads: Uploads,
     /// Held while the whole audit log is read: once at a time, so that others can read meanwhile.
     pub(crate) verifying: tokio::sync::Mutex<()>,
     /// Turns that may have hands at the same time.
@@ -69,7 +69,7 @@ impl App {
             rates: Rates::new(limits.rate, limits.burst),
             streams: Seats::new(limits.streams, several),
             turns: Seats::new(limits.turns, several),
-            uploads: Semaphore::new(limits.uploads),
+            uploads: Uploads::new(setup.places.state.join("server/uploads"), limits, several),
             verifying: tokio::sync::Mutex::default(),
             room: Arc::new(Semaphore::new(limits.hands)),
             runs: Runs::new(Seats::new(limits.runs, several)),
@@ -81,14 +81,15 @@ impl App {
         }
     }
 
-    /// The host of a run, whose modes are counted here.
-    pub(crate) fn host(&self, places: Places) -> Host {
+    /// The host of a run, whose modes are counted here, and whose spans belong to whoever asked for it.
+    pub(crate) fn host(&self, places: Places, caller: Option<&Caller>) -> Host {
         let mut host = (self.setup.host)(places);
         let counters: Arc<dyn Observer> = self.metrics.modes();
-        host.observer = Some(match host.observer.take() {
+        let to = match host.observer.take() {
             Some(other) => Arc::new(Both(counters, other)),
             None => counters,
-        });
+        };
+        host.observer = Some(Arc::new(Under { caller: caller.cloned(), to }));
         host
     }
 
@@ -136,7 +137,8 @@ impl App {
             Minds::Cassette { file, demo } => from_cassette(file, if *demo { DEMO_TIMES } else { 1 })?,
             Minds::Network { provider, model, .. } => {
                 let wished = thread.model.as_deref().or(model.as_deref());
-                over_network(&*self.setup.around.env, provider.as_deref(), wished, profile)?
+                let (env, places) = (&*self.setup.around.env, &self.setup.places);
+                over_network(env, places, provider.as_deref(), wished, profile)?
             }
         };
         // Anyone may wish for any model; what is dropped here is simply made again.
@@ -207,11 +209,6 @@ impl App {
         let _ = waited.await;
         let store = Arc::clone(&self.store);
         let _ = tokio::task::spawn_blocking(move || store.close()).await;
-    }
-
-    /// Where an upload's bytes are.
-    pub(crate) fn upload_path(&self, id: &str) -> PathBuf {
-        self.setup.places.state.join("server/uploads").join(id)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod api;
 mod app;
+mod caller;
 mod feed;
 mod guard;
 mod indoors;
@@ -118,8 +119,8 @@ impl Server {
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
         setup.doors.address = address;
         let store = Store::open(&folder)?;
-        uploads::tidy(&folder.join("uploads"), std::time::SystemTime::now());
         let app = Arc::new(App::new(setup, store));
+        app.uploads.tidy(&app.store).await?;
         turn::recover(&app).await?;
         let indoors = indoors::listen(&folder).map_err(unusable)?;
         Ok(Self { app, listener, indoors, address, _lock: lock })

@@ -13,13 +13,15 @@ use holon_flow::dispatch::Settings;
 use holon_flow::orchestrate::conscience::Conscience;
 use holon_flow::orchestrate::{Commission, Orchestrator};
 use holon_flow::{
-    Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, Order, Question,
+    Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, MakeHost, Order, Question,
 };
 use holon_host::{Cancel, Places, RunRequest, config};
+use holon_telemetry::Caller;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::app::App;
+use crate::caller;
 use crate::guard::{Seat, Seats};
 use crate::problem::{Answer, Problem};
 
@@ -98,11 +100,12 @@ pub(crate) async fn start(app: &Arc<App>, user: &str, request: RunRequest, gates
     let seat =
         app.runs.seats.take(user).ok_or_else(|| Problem::too_many("too many runs are under way", 10))?;
     let (known, first) = oneshot::channel();
-    let (app, user) = (Arc::clone(app), user.to_owned());
+    let (app, user, caller) = (Arc::clone(app), user.to_owned(), caller::present());
     std::thread::Builder::new()
         .name("run".into())
         .spawn(move || {
-            carry_out(&app, user, request, gates, known, seat);
+            let by = By { user, caller };
+            carry_out(&app, by, request, gates, known, seat);
             drop(work);
         })
         .map_err(|e| Problem::internal(format!("no thread for a run: {e}")))?;
@@ -111,7 +114,14 @@ pub(crate) async fn start(app: &Arc<App>, user: &str, request: RunRequest, gates
 
 type Known = oneshot::Sender<Answer<RunId>>;
 
-fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode, known: Known, seat: Seat) {
+/// Who wants a run.
+struct By {
+    user: String,
+    caller: Option<Caller>,
+}
+
+fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known: Known, seat: Seat) {
+    let By { user, caller } = by;
     let workspace = request.workspace.clone().unwrap_or_default();
     let cancel = Cancel::default();
     let going = Arc::new(Going {
@@ -121,11 +131,11 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
         gate: Mutex::default(),
     });
     let mut sink = Listing { app, going: &going, known: Some(known), id: None };
-    let make = |places: Places| app.host(places);
+    let make = |places: Places| app.host(places, caller.as_ref());
     let flow = request.mode.as_deref().map(holon_flow::builtin::find).transpose();
     let failed = match flow {
         Ok(_) if request.mode.as_deref() == Some("orchestrate") => {
-            orchestrate(app, request, workspace, &mut sink, &cancel).err()
+            orchestrate(app, &make, request, workspace, &mut sink, &cancel).err()
         }
         Ok(Some(Some(definition))) => {
             let conductor = Conductor { places: app.setup.places.clone(), host: &make };
@@ -163,18 +173,18 @@ fn carry_out(app: &Arc<App>, user: String, request: RunRequest, gates: GateMode,
 /// from here.
 fn orchestrate(
     app: &App,
+    make: &MakeHost<'_>,
     request: RunRequest,
     workspace: PathBuf,
     sink: &mut dyn Sink,
     cancel: &Cancel,
 ) -> Answer<()> {
     let places = app.setup.places.clone();
-    let make = |places: Places| (app.setup.host)(places);
     let config = config::read(&places, &workspace, &*make(places.clone()).env)?;
     let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, &workspace)?);
     let conscience = Conscience::configured(&config, places.home.clone());
     let asked = as_command(&request, &workspace);
-    let orchestrator = Orchestrator { places, host: &make, dispatcher: &dispatcher, conscience: &conscience };
+    let orchestrator = Orchestrator { places, host: make, dispatcher: &dispatcher, conscience: &conscience };
     let commission = Commission { request, base: workspace, ethics_override: None, sink, cancel };
     orchestrator.start(asked, commission).map(drop).map_err(refused)
 }

@@ -74,6 +74,8 @@ pub struct Limits {
     pub upload: usize,
     /// Uploads that are taken in at the same time; others wait.
     pub uploads: usize,
+    /// Bytes of uploads that are kept in all; a thread has a quarter of them at most, and a user among several a half.
+    pub kept: u64,
     /// Open event streams.
     pub streams: usize,
     /// Turns under way.
@@ -97,6 +99,7 @@ impl Default for Limits {
             message: 256 << 10,
             upload: 32 << 20,
             uploads: 8,
+            kept: 4 << 30,
             streams: 4096,
             turns: 2048,
             hands: 64,

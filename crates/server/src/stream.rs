@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use holon_store::{EventRow, Store};
+use holon_store::{Backend, EventRow, Store};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -113,7 +113,8 @@ impl Going {
             return Ok(());
         }
         let thread = self.reader.thread.clone();
-        let rows = self.reader.store.read(move |backend| backend.events(&thread, after, PAGE)).await?;
+        let read = move |backend: &dyn Backend| backend.events(&thread, after, PAGE, MOST_HELD);
+        let rows = self.reader.store.read(read).await?;
         self.ready = at_hand(rows.into_iter().map(Arc::new));
         if self.ready.is_empty() {
             // Gone meanwhile, with the whole thread.

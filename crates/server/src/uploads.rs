@@ -1,37 +1,278 @@
-//! Uploads that were sent long ago: each was copied into its thread with its message, so what is left is nobody's.
+//! Files that people sent: kept until a message brings them into its thread, and only so much of them.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use holon_core::ids::ThreadId;
+use holon_host::HostError;
+use holon_store::{Store, StoreError, Upload, UploadsOf, Write};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+
+use crate::problem::{Answer, Problem};
+use crate::setup::Limits;
 
 /// How long an upload waits for its message.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const KEPT_DAYS: i64 = 30;
 
-/// Takes old ones away; says how many. What cannot be removed now is tried again at the next start.
-pub(crate) fn tidy(folder: &Path, now: SystemTime) -> usize {
-    let old = |path: &Path| {
-        let modified = fs::symlink_metadata(path).and_then(|meta| meta.modified());
-        modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > KEPT))
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| old(&entry.path()) && fs::remove_file(entry.path()).is_ok()).count()
+/// All uploads of a server.
+pub(crate) struct Uploads {
+    folder: PathBuf,
+    /// Places for those that are in memory; others wait.
+    places: Semaphore,
+    /// Held from the look at how much there is to the moment when more is there.
+    counting: Mutex<()>,
+    all: u64,
+    user: u64,
+    thread: u64,
+}
+
+impl Uploads {
+    /// Those below a folder; among several users, nobody has more than half of the room.
+    pub(crate) fn new(folder: PathBuf, limits: Limits, several: bool) -> Self {
+        let all = limits.kept;
+        Self {
+            folder,
+            places: Semaphore::new(limits.uploads),
+            counting: Mutex::default(),
+            all,
+            user: if several { all / 2 } else { all },
+            thread: all / 4,
+        }
+    }
+
+    /// A place in memory.
+    pub(crate) async fn place(&self) -> Answer<SemaphorePermit<'_>> {
+        self.places.acquire().await.map_err(|_| Problem::ending())
+    }
+
+    /// Whether the bytes of one wait for a message.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.path(id).is_file()
+    }
+
+    fn path(&self, id: &str) -> PathBuf {
+        self.folder.join(id)
+    }
+
+    /// Whether a user may send so many bytes.
+    pub(crate) async fn room(&self, store: &Store, user: &str, bytes: u64) -> Answer<()> {
+        let _counting = self.counting.lock().await;
+        self.has_room(store, user, bytes).await
+    }
+
+    /// Keeps one, or says that there is no room for it.
+    pub(crate) async fn keep(&self, store: &Store, row: Upload, bytes: Bytes, audit: Write) -> Answer<()> {
+        let _counting = self.counting.lock().await;
+        self.has_room(store, &row.user, row.bytes).await?;
+        let path = self.path(&row.id);
+        let written = tokio::task::spawn_blocking(move || {
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(&path, &bytes)
+        });
+        written
+            .await
+            .map_err(|e| Problem::internal(e.to_string()))?
+            .map_err(|e| Problem::internal(format!("the file could not be kept: {e}")))?;
+        Ok(store.write(vec![Write::Upload(row), audit]).await?)
+    }
+
+    async fn has_room(&self, store: &Store, user: &str, bytes: u64) -> Answer<()> {
+        if self.fits(store, user, bytes).await? {
+            return Ok(());
+        }
+        // What nobody used for long makes room.
+        self.tidy_now(store).await?;
+        if self.fits(store, user, bytes).await? {
+            return Ok(());
+        }
+        Err(full(format!("uploads may take {} together, and there is no room for this one", size(self.user))))
+    }
+
+    async fn fits(&self, store: &Store, user: &str, bytes: u64) -> Result<bool, StoreError> {
+        let name = UploadsOf::User(user.to_owned());
+        let (all, own) = store
+            .read(move |backend| Ok((backend.upload_bytes(&UploadsOf::All)?, backend.upload_bytes(&name)?)))
+            .await?;
+        Ok(all.saturating_add(bytes) <= self.all && own.saturating_add(bytes) <= self.user)
+    }
+
+    /// Whether a thread may have these, too.
+    pub(crate) async fn fit(&self, store: &Store, thread: &ThreadId, files: &[Upload]) -> Answer<()> {
+        let new: u64 = files.iter().filter(|file| file.thread.is_none()).map(|file| file.bytes).sum();
+        if new == 0 {
+            return Ok(());
+        }
+        let of = UploadsOf::Thread(thread.clone());
+        let there = store.read(move |backend| backend.upload_bytes(&of)).await?;
+        if there.saturating_add(new) <= self.thread {
+            return Ok(());
+        }
+        Err(full(format!("the files of one thread may take {} together", size(self.thread))))
+    }
+
+    /// Moves one to where its thread sees it; one that is there already stays.
+    pub(crate) fn bring(&self, id: &str, to: &Path) -> Result<(), HostError> {
+        let from = self.path(id);
+        match fs::rename(&from, to) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && to.is_file() => Ok(()),
+            moved => moved.map_err(HostError::io("move", &from)),
+        }
+    }
+
+    /// Takes away what waited too long for a message, and bytes that belong to nothing: a thread that is gone, or an
+    /// upload that a killed server was taking in.
+    pub(crate) async fn tidy(&self, store: &Store) -> Result<(), StoreError> {
+        let _counting = self.counting.lock().await;
+        self.tidy_now(store).await
+    }
+
+    async fn tidy_now(&self, store: &Store) -> Result<(), StoreError> {
+        let oldest = jiff::Timestamp::now().as_second() - KEPT_DAYS * 24 * 60 * 60;
+        let oldest = jiff::Timestamp::from_second(oldest).map(|at| at.to_string()).unwrap_or_default();
+        store.write(vec![Write::ForgetUploads(oldest)]).await?;
+        let known: HashSet<String> = store.read(|backend| backend.upload_ids()).await?.into_iter().collect();
+        let folder = self.folder.clone();
+        let _ = tokio::task::spawn_blocking(move || sweep(&folder, &known)).await;
+        Ok(())
+    }
+}
+
+/// Removes what is not known; what cannot be removed now is tried again.
+fn sweep(folder: &Path, known: &HashSet<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_str().is_some_and(|name| known.contains(name)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn full(message: String) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "quota", message).with_hint(
+        "delete a thread whose files are not needed, or start the server with a larger --uploads-mb",
+    )
+}
+
+/// A size in words.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..=1_048_575 => format!("{bytes} bytes"),
+        _ => format!("{} MB", bytes >> 20),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use holon_store::Thread;
+
     use super::*;
 
-    #[test]
-    fn what_waited_too_long_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let now = SystemTime::now();
-        for (name, age) in [("f-old", KEPT * 2), ("f-new", Duration::ZERO)] {
-            let file = fs::File::create(folder.path().join(name)).unwrap();
-            file.set_modified(now - age).unwrap();
+    struct Stage {
+        folder: tempfile::TempDir,
+        store: Store,
+        uploads: Uploads,
+    }
+
+    impl Stage {
+        fn new(kept: u64, several: bool) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(folder.path()).unwrap();
+            let limits = Limits { kept, ..Limits::default() };
+            let uploads = Uploads::new(folder.path().join("uploads"), limits, several);
+            Self { folder, store, uploads }
         }
-        assert_eq!(tidy(folder.path(), now), 1);
-        assert!(folder.path().join("f-new").exists() && !folder.path().join("f-old").exists());
-        assert_eq!(tidy(&folder.path().join("none"), now), 0);
+
+        async fn send(&self, id: &str, user: &str, bytes: usize, at: &str) -> Answer<()> {
+            let row = Upload {
+                id: id.into(),
+                user: user.into(),
+                name: "x".into(),
+                bytes: bytes as u64,
+                sha256: String::new(),
+                at: at.into(),
+                thread: None,
+            };
+            let audit = Write::ForgetUploads(String::new());
+            self.uploads.keep(&self.store, row, Bytes::from(vec![0; bytes]), audit).await
+        }
+
+        async fn thread(&self, id: &str) -> ThreadId {
+            let thread: Thread = serde_json::from_value(serde_json::json!({
+                "id": id, "user": "a", "workspace": "/w", "agent": "native", "model": null, "title": null, "mode": null,
+                "tools": {}, "state": "idle", "created_at": "", "updated_at": "", "last_seq": 0, "turns": 0,
+                "usage": holon_core::manifest::Usage::default(),
+            }))
+            .unwrap();
+            let id = thread.id.clone();
+            self.store.write(vec![Write::NewThread(Box::new(thread))]).await.unwrap();
+            id
+        }
+
+        fn there(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.folder.path().join("uploads")).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    const NOW: &str = "9999";
+
+    #[tokio::test]
+    async fn there_is_only_so_much_room_and_a_deleted_thread_gives_its_own_back() {
+        let stage = Stage::new(1000, false);
+        stage.send("f-1", "a", 200, NOW).await.unwrap();
+        stage.send("f-2", "a", 700, NOW).await.unwrap();
+        let refused = stage.send("f-3", "a", 101, NOW).await.unwrap_err();
+        assert_eq!(
+            (refused.code.as_str(), stage.there()),
+            ("quota", vec!["f-1".to_owned(), "f-2".to_owned()])
+        );
+        stage.uploads.room(&stage.store, "a", 101).await.unwrap_err();
+        let thread = stage.thread("t-1").await;
+        stage.store.write(vec![Write::Bring(thread.clone(), "f-1".into())]).await.unwrap();
+        let to = stage.folder.path().join("brought");
+        stage.uploads.bring("f-1", &to).unwrap();
+        stage.uploads.bring("f-1", &to).unwrap();
+        assert_eq!((stage.there(), to.metadata().unwrap().len()), (vec!["f-2".to_owned()], 200));
+        stage.send("f-3", "a", 101, NOW).await.unwrap_err();
+        stage.store.write(vec![Write::DeleteThread(thread)]).await.unwrap();
+        stage.send("f-3", "a", 101, NOW).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_thread_has_a_quarter_and_a_user_among_several_a_half() {
+        let stage = Stage::new(1000, true);
+        let thread = stage.thread("t-1").await;
+        let file = async |id: &str, bytes: usize| {
+            stage.send(id, "a", bytes, NOW).await.unwrap();
+            let id = id.to_owned();
+            stage.store.read(move |backend| backend.upload("a", &id)).await.unwrap().unwrap()
+        };
+        let (one, two) = (file("f-1", 200).await, file("f-2", 51).await);
+        stage.uploads.fit(&stage.store, &thread, std::slice::from_ref(&one)).await.unwrap();
+        stage.uploads.fit(&stage.store, &thread, &[one.clone(), two.clone()]).await.unwrap_err();
+        stage.store.write(vec![Write::Bring(thread.clone(), "f-1".into())]).await.unwrap();
+        let refused = stage.uploads.fit(&stage.store, &thread, &[two]).await.unwrap_err();
+        assert_eq!(refused.code, "quota");
+        stage.send("f-3", "a", 250, NOW).await.unwrap_err();
+        stage.send("f-4", "b", 500, NOW).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_waited_too_long_or_belongs_to_nothing_is_gone() {
+        let stage = Stage::new(1000, false);
+        stage.send("f-old", "a", 900, "2020-01-01T00:00:00Z").await.unwrap();
+        // Room is made before anything is refused.
+        stage.send("f-new", "a", 900, NOW).await.unwrap();
+        assert_eq!(stage.there(), ["f-new"]);
+        fs::write(stage.folder.path().join("uploads/f-half"), "x").unwrap();
+        stage.uploads.tidy(&stage.store).await.unwrap();
+        assert_eq!(stage.there(), ["f-new"]);
     }
 }

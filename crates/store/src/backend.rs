@@ -4,7 +4,7 @@ use holon_core::ids::ThreadId;
 
 use crate::chain::{Head, Verified};
 use crate::error::StoreError;
-use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload};
+use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload, UploadsOf};
 use crate::write::Write;
 
 /// Opens connections to one database.
@@ -32,8 +32,15 @@ pub trait Backend: Send {
     fn busy_threads(&self) -> Result<Vec<Thread>, StoreError>;
     /// The turns of a thread from this number on, in order; they count from 1.
     fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<Turn>, StoreError>;
-    /// Events of a thread after a number, in order.
-    fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError>;
+    /// Events of a thread after a number, in order: not more than `limit`, and no more than have `bytes` of data together,
+    /// but for a first one that is larger by itself.
+    fn events(
+        &self,
+        thread: &ThreadId,
+        after: u64,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<Vec<EventRow>, StoreError>;
     /// Latest events of one kind, newest first, of one thread or of all threads of a user.
     fn events_of_kind(
         &self,
@@ -45,6 +52,8 @@ pub trait Backend: Send {
     ) -> Result<Vec<EventRow>, StoreError>;
     /// A kept text.
     fn kept(&self, thread: &ThreadId, name: &str) -> Result<Option<String>, StoreError>;
+    /// A kept list of texts, in order; an empty one where there is none.
+    fn kept_list(&self, thread: &ThreadId, name: &str) -> Result<Vec<String>, StoreError>;
     /// What waits for a person and was not answered.
     fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError>;
     /// All mode switches of a thread, in order.
@@ -57,6 +66,10 @@ pub trait Backend: Send {
     fn verify_audit(&self) -> Result<Verified, StoreError>;
     /// An upload.
     fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError>;
+    /// Bytes of uploads together.
+    fn upload_bytes(&self, of: &UploadsOf) -> Result<u64, StoreError>;
+    /// Ids of all uploads.
+    fn upload_ids(&self) -> Result<Vec<String>, StoreError>;
     /// How many threads there are, and how many events.
     fn counts(&self) -> Result<(u64, u64), StoreError>;
 }

@@ -18,5 +18,6 @@ pub use error::StoreError;
 pub use front::Store;
 pub use record::{
     AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, ThreadState, Turn, TurnState, Upload,
+    UploadsOf,
 };
-pub use write::{ThreadChange, TurnEnd, Write};
+pub use write::{NewEnd, ThreadChange, TurnEnd, Write};

@@ -195,4 +195,17 @@ pub struct Upload {
     pub sha256: String,
     /// RFC 3339.
     pub at: String,
+    /// The thread whose message named it first; none while it waits for one.
+    pub thread: Option<ThreadId>,
+}
+
+/// Whose uploads are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UploadsOf {
+    /// Everybody's.
+    All,
+    /// A user's.
+    User(String),
+    /// A thread's.
+    Thread(ThreadId),
 }

@@ -29,6 +29,8 @@ pub enum Write {
     Event(EventRow),
     /// Keeps a text of a thread under a name, in place of the one before.
     Keep(ThreadId, &'static str, String),
+    /// Gives a list of texts of a thread, kept under a name, another end.
+    KeepFrom(Box<NewEnd>),
     /// Something waits for a person.
     Interrupt(InterruptRow),
     /// A person answered: thread, interrupt, when.
@@ -39,6 +41,23 @@ pub enum Write {
     Audit(Box<AuditNote>),
     /// A file somebody sent.
     Upload(Upload),
+    /// An upload belongs to this thread from now on; one of another thread does not.
+    Bring(ThreadId, String),
+    /// Forgets uploads that no thread has and that came before this time.
+    ForgetUploads(String),
+}
+
+/// Another end of a kept list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEnd {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The list.
+    pub name: &'static str,
+    /// How many texts stay; there must be so many.
+    pub stay: u64,
+    /// What comes after them.
+    pub then: Vec<String>,
 }
 
 /// Changes of a thread; what is `None` stays.

@@ -3,10 +3,14 @@
 
 #[path = "conformance/audit.rs"]
 mod audit;
+#[path = "conformance/lists.rs"]
+mod lists;
 #[path = "conformance/stage.rs"]
 mod stage;
 #[path = "conformance/threads.rs"]
 mod threads;
+#[path = "conformance/uploads.rs"]
+mod uploads;
 
 use holon_store::sqlite::Sqlite;
 use stage::Stage;

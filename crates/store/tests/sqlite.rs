@@ -78,6 +78,51 @@ fn an_older_database_is_brought_up_to_date() {
 }
 
 #[test]
+fn conversations_of_before_become_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+    for step in [
+        include_str!("../src/sqlite/migrations/0001_threads.sql"),
+        include_str!("../src/sqlite/migrations/0002_open_interrupts.sql"),
+    ] {
+        raw.execute_batch(step).unwrap();
+    }
+    raw.pragma_update(None, "user_version", 2).unwrap();
+    let said = json!({"goal": "g", "messages": [
+        {"role": "user", "parts": [{"text": "说 \u{0} \"hi\"\n"}], "n": 0.1},
+        {"role": "assistant", "parts": []},
+    ], "rounds": 7});
+    for (id, body) in [("t-1", said.to_string()), ("t-2", "{".to_owned()), ("t-3", "{}".to_owned())] {
+        raw.execute(
+            "INSERT INTO threads (id, user, workspace, agent, tools, state, created_at, updated_at, last_seq, turns, usage)
+             VALUES (?1, 'local', '/w', 'native', '{}', 'idle', '', '', 0, 0, '{}')",
+            [id],
+        )
+        .unwrap();
+        raw.execute("INSERT INTO kept (thread, name, body) VALUES (?1, 'conversation', ?2)", [id, &body])
+            .unwrap();
+        raw.execute("INSERT INTO kept (thread, name, body) VALUES (?1, 'supervisor', ?2)", [id, &body])
+            .unwrap();
+    }
+    raw.execute("INSERT INTO uploads VALUES ('f-1', 'local', 'x', 5, '00', 'at')", []).unwrap();
+    let backend = Sqlite::open(folder.path()).unwrap().connect().unwrap();
+    let read = |id: &str| {
+        let id = id.parse().unwrap();
+        let list = backend.kept_list(&id, "conversation").unwrap();
+        (backend.kept(&id, "conversation").unwrap().unwrap(), list)
+    };
+    let (rest, list) = read("t-1");
+    let parsed: Vec<serde_json::Value> =
+        list.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(json!(parsed), said["messages"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&rest).unwrap(), json!({"goal": "g", "rounds": 7}));
+    assert_eq!(read("t-2"), ("{".to_owned(), Vec::new()), "what is damaged stays as it is");
+    assert_eq!(read("t-3"), ("{}".to_owned(), Vec::new()));
+    assert_eq!(backend.kept(&"t-1".parse().unwrap(), "supervisor").unwrap(), Some(said.to_string()));
+    assert_eq!(backend.upload("local", "f-1").unwrap().unwrap().thread, None);
+}
+
+#[test]
 fn many_writers_and_readers_get_along() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let folder = tempfile::tempdir().unwrap();

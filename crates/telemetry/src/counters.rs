@@ -34,6 +34,19 @@ impl Counts {
     pub fn ended(&self) -> u64 {
         self.latency.iter().sum()
     }
+
+    /// What came since others were taken.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let mut latency = self.latency;
+        latency.iter_mut().zip(before.latency).for_each(|(now, before)| *now = now.saturating_sub(before));
+        Self {
+            invocations: self.invocations.saturating_sub(before.invocations),
+            failures: self.failures.saturating_sub(before.failures),
+            retries: self.retries.saturating_sub(before.retries),
+            latency,
+            latency_sum: self.latency_sum.saturating_sub(before.latency_sum),
+        }
+    }
 }
 
 impl Counters {

@@ -4,15 +4,28 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
+use crate::retry;
 use crate::settings::{Settings, without_user};
 
 /// A collector is near, or it is not worth waiting for.
 const CONNECT: Duration = Duration::from_secs(2);
 const WHOLE: Duration = Duration::from_secs(5);
+/// The most that is read of an answer.
+const ANSWER: usize = 64 * 1024;
+
+/// Why something was not taken.
+pub(crate) struct Refused {
+    /// In words without any header.
+    pub(crate) words: String,
+    /// Whether the same may be taken another time.
+    pub(crate) passing: bool,
+    /// When, if the other side said so.
+    pub(crate) after: Option<Duration>,
+}
 
 /// Sends bodies; what goes wrong is told in words without any header.
 pub(crate) struct Client {
@@ -48,16 +61,48 @@ impl Client {
         Ok(Self { client, headers })
     }
 
-    /// Delivers a body, or says why not.
-    pub(crate) async fn post(&self, url: &str, body: String) -> Result<(), String> {
+    /// Delivers a body once; gives back how many spans or numbers of it were not taken, or why none was.
+    pub(crate) async fn post(&self, url: &str, body: String) -> Result<u64, Refused> {
         let place = without_user(url);
         let sent = self.client.post(url).headers(self.headers.clone()).body(body).send().await;
         match sent {
-            Ok(answer) if answer.status().is_success() => Ok(()),
-            Ok(answer) => Err(format!("{place} answers with status {}", answer.status().as_u16())),
-            Err(error) => Err(format!("{place}: {}", causes(&error.without_url()))),
+            Ok(answer) if answer.status().is_success() => Ok(rejected(&beginning(answer).await)),
+            Ok(answer) => {
+                let status = answer.status().as_u16();
+                let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+                let after = header.and_then(|text| retry::asked(text, jiff::Timestamp::now().as_second()));
+                let words = format!("{place} answers with status {status}");
+                Err(Refused { words, passing: retry::is_passing(status), after })
+            }
+            Err(error) => {
+                let words = format!("{place}: {}", causes(&error.without_url()));
+                Err(Refused { words, passing: true, after: None })
+            }
         }
     }
+}
+
+/// As much of an answer as is read; what does not come is not there.
+async fn beginning(mut answer: reqwest::Response) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > ANSWER {
+            return Vec::new();
+        }
+    }
+    bytes
+}
+
+/// What a collector says it did not take of what it took; a 64-bit number is a text in this form.
+fn rejected(answer: &[u8]) -> u64 {
+    let Ok(answer) = serde_json::from_slice::<serde_json::Value>(answer) else { return 0 };
+    let partial = &answer["partialSuccess"];
+    let number = |key: &str| {
+        let value = &partial[key];
+        value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    };
+    number("rejectedSpans").or_else(|| number("rejectedDataPoints")).unwrap_or(0)
 }
 
 fn trusted(encrypted: bool) -> Result<ClientConfig, String> {
@@ -90,4 +135,24 @@ fn causes(error: &reqwest::Error) -> String {
     }
     let outer = if error.is_timeout() { "no answer in time" } else { "it cannot be reached" };
     if error.source().is_some() { format!("{outer} ({inner})") } else { outer.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_collector_left_out_is_heard() {
+        for (answer, left_out) in [
+            ("", 0),
+            ("{}", 0),
+            ("not json", 0),
+            (r#"{"partialSuccess":{}}"#, 0),
+            (r#"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}"#, 3),
+            (r#"{"partialSuccess":{"rejectedSpans":3}}"#, 3),
+            (r#"{"partialSuccess":{"rejectedDataPoints":"2"}}"#, 2),
+        ] {
+            assert_eq!(rejected(answer.as_bytes()), left_out, "{answer}");
+        }
+    }
 }

@@ -4,18 +4,22 @@
 //! to a network, on a thread of its own, and nothing ever waits for it but the end of the process, and that not for long.
 //! No span holds a word of a conversation: names, numbers, times and sorts of failure are all there is.
 
+mod caller;
 mod counters;
 mod exporter;
 mod http;
 mod observer;
 pub mod otlp;
+mod retry;
+mod sending;
 mod settings;
 mod span;
 mod trace;
 
+pub use caller::Caller;
 pub use counters::{BOUNDS, Counters, Counts};
 pub use exporter::{Exporter, Tell};
-pub use observer::{Both, Observer};
+pub use observer::{Both, Observer, Under, wanted};
 pub use settings::{Settings, SettingsError, header_values};
 pub use span::{Attribute, Kind, Place, Span, SpanId, TraceId};
 pub use trace::{Trace, moment, now};

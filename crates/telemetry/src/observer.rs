@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::caller::Caller;
 use crate::span::Span;
 
 /// Hears of work in modes while it goes on; it must neither fail nor wait.
@@ -21,8 +22,53 @@ pub trait Observer: Debug + Send + Sync {
         false
     }
 
+    /// On whose behalf everything is done, when they said so.
+    fn caller(&self) -> Option<&Caller> {
+        None
+    }
+
     /// Spans that are over.
     fn spans(&self, _spans: Vec<Span>) {}
+}
+
+/// Whether spans shall be made: somebody takes them, and whoever asked wants its trace to be seen.
+pub fn wanted(observer: &dyn Observer) -> bool {
+    observer.traces() && observer.caller().is_none_or(Caller::is_sampled)
+}
+
+/// Tells another one of work that is done on somebody's behalf, or on nobody's.
+#[derive(Debug)]
+pub struct Under {
+    /// On whose.
+    pub caller: Option<Caller>,
+    /// Who is told.
+    pub to: Arc<dyn Observer>,
+}
+
+impl Observer for Under {
+    fn logged(&self, line: &str) {
+        self.to.logged(line);
+    }
+
+    fn started(&self, mode: &str, attempt: u32) {
+        self.to.started(mode, attempt);
+    }
+
+    fn ended(&self, mode: &str, ok: bool, duration_ms: u64) {
+        self.to.ended(mode, ok, duration_ms);
+    }
+
+    fn traces(&self) -> bool {
+        self.to.traces()
+    }
+
+    fn caller(&self) -> Option<&Caller> {
+        self.caller.as_ref()
+    }
+
+    fn spans(&self, spans: Vec<Span>) {
+        self.to.spans(spans);
+    }
 }
 
 /// Tells two.
@@ -47,6 +93,10 @@ impl Observer for Both {
 
     fn traces(&self) -> bool {
         self.0.traces() || self.1.traces()
+    }
+
+    fn caller(&self) -> Option<&Caller> {
+        self.0.caller().or_else(|| self.1.caller())
     }
 
     fn spans(&self, spans: Vec<Span>) {

@@ -9,8 +9,15 @@ use crate::span::{Attribute, Kind, Span};
 
 /// What the numbers and spans of this process are told under.
 pub const SCOPE: &str = "holon";
-/// Values count from the start of the process.
-const CUMULATIVE: u8 = 2;
+
+/// From when on values count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Temporality {
+    /// From the last time they were delivered, so that those of many short processes can be added up.
+    Delta = 1,
+    /// From the start of the process.
+    Cumulative = 2,
+}
 
 /// The body for `/v1/traces`.
 pub fn traces(resource: &[(String, String)], spans: &[Span]) -> Value {
@@ -21,13 +28,14 @@ pub fn traces(resource: &[(String, String)], spans: &[Span]) -> Value {
     }]})
 }
 
-/// The body for `/v1/metrics`: all counts since `start_ns`.
+/// The body for `/v1/metrics`: all counts between two moments, in nanoseconds since 1970.
 pub fn metrics(
     resource: &[(String, String)],
     counts: &BTreeMap<String, Counts>,
-    start_ns: u64,
-    now_ns: u64,
+    (start_ns, now_ns): (u64, u64),
+    temporality: Temporality,
 ) -> Value {
+    let temporality = temporality as u8;
     let point = |mode: &str| {
         json!({
             "attributes": [{"key": "mode", "value": {"stringValue": mode}}],
@@ -44,7 +52,7 @@ pub fn metrics(
             })
             .collect();
         json!({"name": name, "description": description, "sum": {
-            "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points,
+            "aggregationTemporality": temporality, "isMonotonic": true, "dataPoints": points,
         }})
     };
     let latency: Vec<Value> = counts
@@ -66,7 +74,7 @@ pub fn metrics(
             sum("mode_failures_total", "Requests that failed.", |c| c.failures),
             sum("mode_retries_total", "Requests that were started again.", |c| c.retries),
             {"name": "mode_latency_ms", "description": "Wall time of a request.", "histogram": {
-                "aggregationTemporality": CUMULATIVE, "dataPoints": latency,
+                "aggregationTemporality": temporality, "dataPoints": latency,
             }},
         ]}],
     }]})
@@ -98,6 +106,9 @@ fn span(span: &Span) -> Value {
             None => json!({}),
         },
     });
+    if let Some(state) = &span.state {
+        told["traceState"] = json!(state);
+    }
     if let Some(parent) = span.place.parent {
         told["parentSpanId"] = json!(parent.to_string());
     }
@@ -137,6 +148,7 @@ mod tests {
             .with("c", true)
             .with("d", Attribute::List(vec!["x".into(), "y".into()]))
             .failed(Some("timeout"));
+        let part = Span { state: Some("a=1".into()), ..part };
         let resource = [("service.name".to_owned(), "holon".to_owned())];
         let spans = decode_traces(&traces(&resource, &[whole.clone(), part.clone()]));
         assert_eq!(spans.len(), 2);
@@ -149,6 +161,7 @@ mod tests {
         assert_eq!((&second.attributes["a"], &second.attributes["b"]), (&json!("text"), &json!(7)));
         assert_eq!((&second.attributes["c"], &second.attributes["d"]), (&json!(true), &json!(["x", "y"])));
         assert_eq!(second.attributes["error.type"], json!("timeout"));
+        assert_eq!((first.state.as_deref(), second.state.as_deref()), (None, Some("a=1")));
         assert_ne!(SpanId::random(), part.id);
     }
 
@@ -157,7 +170,7 @@ mod tests {
         let counters = Counters::default();
         counters.started("code", 2);
         counters.ended("code", false, 300);
-        let told = decode_metrics(&metrics(&[], &counters.all(), 10, 20));
+        let told = decode_metrics(&metrics(&[], &counters.all(), (10, 20), Temporality::Cumulative));
         let of = |name: &str| {
             &told
                 .iter()

@@ -2,6 +2,9 @@
 
 use std::net::IpAddr;
 
+use crate::otlp::Temporality;
+use crate::span::TraceId;
+
 /// Where to send, and under which name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -13,6 +16,8 @@ pub struct Settings {
     pub headers: Vec<(String, String)>,
     /// What is said about this process.
     pub resource: Vec<(String, String)>,
+    /// From when on counts count.
+    pub temporality: Temporality,
 }
 
 impl std::fmt::Debug for Settings {
@@ -80,7 +85,12 @@ impl Settings {
         }
         let resource =
             resource(said("OTEL_SERVICE_NAME"), &said("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
-        Ok(Some(Self { traces, metrics, headers, resource }))
+        let preferred = said("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE").unwrap_or_default();
+        let temporality = match preferred.to_ascii_lowercase().as_str() {
+            "delta" | "lowmemory" => Temporality::Delta,
+            _ => Temporality::Cumulative,
+        };
+        Ok(Some(Self { traces, metrics, headers, resource, temporality }))
     }
 }
 
@@ -157,8 +167,18 @@ fn resource(name: Option<String>, more: &str) -> Vec<(String, String)> {
     if !said("service.version") {
         all.push(("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
     }
+    // Without it the numbers of two processes are taken for those of one that jump to and fro.
+    if !said("service.instance.id") {
+        all.push(("service.instance.id".to_owned(), uuid()));
+    }
     all.extend(more.into_iter().filter(|(key, _)| key != "service.name" || name.is_none()));
     all
+}
+
+/// A random UUID.
+fn uuid() -> String {
+    let hex = TraceId::random().to_string();
+    format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
 }
 
 #[cfg(test)]
@@ -243,6 +263,30 @@ mod tests {
         assert_eq!(resource.iter().filter(|(key, _)| key == "service.name").count(), 1);
         assert!(resource.contains(&("service.name".into(), "ci".into())), "{resource:?}");
         assert!(resource.contains(&("team".into(), "a,b".into())), "{resource:?}");
+        let instance = |resource: &[(String, String)]| {
+            let found = resource.iter().filter(|(key, _)| key == "service.instance.id");
+            found.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        let (one, other) = (instance(&resource), instance(&named(&[])));
+        assert_eq!((one.len(), one[0].len(), &one[0][14..15]), (1, 36, "4"), "{one:?}");
+        assert_ne!(one, other);
+        assert_eq!(instance(&named(&[("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=me")])), ["me"]);
+    }
+
+    #[test]
+    fn counts_can_be_told_so_that_they_add_up() {
+        let temporality = |value: &str| {
+            let env = [("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", value)];
+            read(Some("http://c"), &env).unwrap().unwrap().temporality
+        };
+        assert_eq!(
+            (temporality("Delta"), temporality("lowmemory")),
+            (Temporality::Delta, Temporality::Delta)
+        );
+        assert_eq!(
+            (temporality(""), temporality("cumulative")),
+            (Temporality::Cumulative, Temporality::Cumulative)
+        );
     }
 
     proptest! {

@@ -11,6 +11,11 @@ pub struct TraceId([u8; 16]);
 pub struct SpanId([u8; 8]);
 
 impl TraceId {
+    /// Reads one as it is shown; all zeros name nothing.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        hexadecimal(text).map(Self)
+    }
+
     /// A new one.
     pub fn random() -> Self {
         Self(random())
@@ -18,10 +23,35 @@ impl TraceId {
 }
 
 impl SpanId {
+    /// Reads one as it is shown; all zeros name nothing.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        hexadecimal(text).map(Self)
+    }
+
     /// A new one.
     pub fn random() -> Self {
         Self(random())
     }
+}
+
+impl SpanId {
+    /// A number that differs from process to process, for whatever should not happen everywhere at once.
+    pub(crate) fn chance(self) -> u8 {
+        self.0[0]
+    }
+}
+
+/// Bytes in small hexadecimal digits, not all zero.
+fn hexadecimal<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let digits = text.as_bytes();
+    if digits.len() != N * 2 || !digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    bytes.iter().any(|byte| *byte != 0).then_some(bytes)
 }
 
 /// Random bytes that are never all zero, which would name nothing.
@@ -121,6 +151,8 @@ pub struct Span {
     pub attributes: Vec<(&'static str, Attribute)>,
     /// The sort of failure it ended with.
     pub error: Option<String>,
+    /// What whoever asked wants to be carried along with the trace.
+    pub state: Option<String>,
 }
 
 impl Span {
@@ -135,6 +167,7 @@ impl Span {
             end_ns,
             attributes: Vec::new(),
             error: None,
+            state: None,
         }
     }
 

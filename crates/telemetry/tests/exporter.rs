@@ -21,6 +21,15 @@ fn exporter(url: &str) -> (Exporter, Arc<Mutex<Vec<String>>>) {
     (Exporter::new(settings, Box::new(move |words| heard.lock().unwrap().push(words.to_owned()))), told)
 }
 
+/// The same, whose counts are told so that they add up.
+fn adding_up(url: &str) -> Exporter {
+    let variable = |name: &str| {
+        (name == "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE").then(|| "delta".to_owned())
+    };
+    let settings = Settings::read(Some(url), variable).unwrap().unwrap();
+    Exporter::new(settings, Box::new(|words| panic!("{words}")))
+}
+
 fn span(name: &str) -> Span {
     Span::new(Place { trace: TraceId::random(), parent: None }, name, Kind::Internal, now() - 5, now())
 }
@@ -64,8 +73,9 @@ fn a_refusal_is_told_once_and_without_the_key() {
         }
         exporter.finish(LONG);
         let told = told.lock().unwrap();
-        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].contains(words) && told[0].contains(&url), "{told:?}");
+        assert_eq!(told[1], "not delivered: 3 spans and the last counts");
         assert!(!told[0].contains("c0ffee"), "{told:?}");
     }
 }
@@ -80,8 +90,91 @@ fn nobody_waits_for_a_collector_that_does_not_answer() {
     (0..2_000).for_each(|_| exporter.spans(vec![span("more")]));
     exporter.finish(Duration::from_millis(1));
     let told = told.lock().unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("not delivered"), "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("too slow"), "{told:?}");
+    assert_eq!(told[1], "not delivered: 2001 spans");
+}
+
+#[test]
+fn a_collector_that_is_busy_is_asked_again() {
+    for busy in ["429 Too Many Requests\nretry-after: 0", "503 Service Unavailable", "502 Bad Gateway"] {
+        let collector = Collector::answering_in_turn(&[busy, busy, "200 OK"]);
+        let (exporter, told) = exporter(&collector.url());
+        exporter.spans(vec![span("one")]);
+        exporter.finish(LONG);
+        let bodies: Vec<_> = collector.posts().into_iter().map(|post| post.body).collect();
+        assert_eq!(bodies.len(), 3, "{busy}");
+        assert!(bodies.iter().all(|body| *body == bodies[0]), "the same again");
+        assert!(told.lock().unwrap().is_empty(), "{told:?}");
+    }
+}
+
+#[test]
+fn a_collector_that_hangs_up_is_called_again() {
+    let collector = Collector::answering_in_turn(&["", "", "200 OK"]);
+    let (exporter, told) = exporter(&collector.url());
+    exporter.spans(vec![span("one")]);
+    exporter.finish(LONG);
+    assert_eq!(collector.posts().len(), 3);
+    assert!(told.lock().unwrap().is_empty(), "{told:?}");
+}
+
+#[test]
+fn who_wants_to_be_asked_later_than_the_process_lives_is_not_waited_for() {
+    let collector = Collector::answering("503 Service Unavailable\nretry-after: 50");
+    let (exporter, told) = exporter(&collector.url());
+    exporter.spans(vec![span("one"), span("two")]);
+    // Were it waited for, it would be asked a second time.
+    exporter.finish(Duration::from_secs(40));
+    assert_eq!(collector.posts().len(), 1);
+    let told = told.lock().unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("status 503"), "{told:?}");
+    assert_eq!(told[1], "not delivered: 2 spans");
+}
+
+#[test]
+fn a_collector_that_stays_away_is_tried_again_only_at_first() {
+    let collector = Collector::answering("503 Service Unavailable");
+    let (exporter, told) = exporter(&collector.url());
+    exporter.spans((0..1024 * 3).map(|n| span(&n.to_string())).collect());
+    exporter.finish(LONG);
+    assert_eq!(collector.posts().len(), 4 + 1 + 1, "the first batch four times, the others once");
+    assert_eq!(told.lock().unwrap()[1], "not delivered: 3072 spans");
+}
+
+#[test]
+fn what_a_collector_took_and_threw_away_is_counted() {
+    let answer = "200 OK\n\n{\"partialSuccess\":{\"rejectedSpans\":\"2\",\"errorMessage\":\"too old\"}}";
+    let collector = Collector::answering(answer);
+    let (exporter, told) = exporter(&collector.url());
+    exporter.spans(vec![span("one"), span("two"), span("three")]);
+    exporter.finish(LONG);
+    assert_eq!(collector.posts().len(), 1, "it is not sent again");
+    let told = told.lock().unwrap();
+    assert_eq!(told[1], "not delivered: 2 spans", "{told:?}");
+}
+
+#[test]
+fn counts_of_short_processes_add_up() {
+    let collector = Collector::start();
+    let mut sum = 0;
+    for _ in 0..3 {
+        let (exporter, counters) = (adding_up(&collector.url()), Counters::default());
+        for _ in 0..2 {
+            let before = collector.posts().len();
+            counters.started("code", 1);
+            exporter.counts(counters.all());
+            assert!(holon_testkit::wait_until(LONG, || collector.posts().len() > before));
+            let counts = collector.counts();
+            let started = counts.iter().find(|count| count.name == "mode_invocations_total").unwrap();
+            let Number::Sum(number) = started.number else { panic!("{started:?}") };
+            assert!(started.delta);
+            sum += number;
+        }
+        exporter.finish(LONG);
+    }
+    assert_eq!(sum, 6);
 }
 
 #[test]

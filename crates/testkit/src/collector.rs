@@ -53,6 +53,8 @@ pub struct Received {
     pub attributes: BTreeMap<String, Value>,
     /// The status message, when it failed.
     pub error: Option<String>,
+    /// What is carried along with the trace.
+    pub state: Option<String>,
     /// What is said about the process.
     pub resource: BTreeMap<String, Value>,
 }
@@ -66,6 +68,8 @@ pub struct Counted {
     pub mode: String,
     /// Its value.
     pub number: Number,
+    /// Whether it counts from the last time, not from the start.
+    pub delta: bool,
 }
 
 /// A sum or a histogram.
@@ -94,14 +98,21 @@ impl Collector {
 
     /// A collector that answers with this status line.
     pub fn answering(status: &'static str) -> Self {
+        Self::answering_in_turn(&[status])
+    }
+
+    /// A collector that answers with these one after the other, and with the last from then on: a status line, further
+    /// headers behind line breaks, and a body behind an empty line. An empty one hangs up.
+    pub fn answering_in_turn(answers: &[&'static str]) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
+        let answers = answers.to_vec();
         let port = listener.local_addr().expect("an address").port();
         let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
         let kept = Arc::clone(&posts);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let kept = Arc::clone(&kept);
-                std::thread::spawn(move || while converse(&stream, status, &kept).is_some() {});
+                let (kept, answers) = (Arc::clone(&kept), answers.clone());
+                std::thread::spawn(move || converse(&stream, &answers, &kept));
             }
         });
         Self { port, posts }
@@ -139,7 +150,7 @@ impl Collector {
 }
 
 /// One request and its answer; nothing when the client is gone.
-fn converse(stream: &TcpStream, status: &str, kept: &Mutex<Vec<Post>>) -> Option<()> {
+fn converse(stream: &TcpStream, answers: &[&str], kept: &Mutex<Vec<Post>>) -> Option<()> {
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let mut reader = BufReader::new(stream);
     let first = line(&mut reader)?;
@@ -151,13 +162,20 @@ fn converse(stream: &TcpStream, status: &str, kept: &Mutex<Vec<Post>>) -> Option
     }
     let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
-    kept.lock().unwrap_or_else(PoisonError::into_inner).push(Post { path, headers, body });
+    let number = {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Post { path, headers, body });
+        kept.len()
+    };
+    let answer = answers.get(number - 1).or_else(|| answers.last()).filter(|answer| !answer.is_empty())?;
+    let (head, body) = answer.split_once("\n\n").unwrap_or((answer, "{}"));
+    let (head, length) = (head.replace('\n', "\r\n"), body.len());
     let answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}"
+        "HTTP/1.1 {head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
     );
     (&*stream).write_all(answer.as_bytes()).ok()?;
     let _ = stream.shutdown(Shutdown::Write);
-    None
+    Some(())
 }
 
 fn line(reader: &mut impl BufRead) -> Option<String> {
@@ -177,6 +195,7 @@ pub fn decode_traces(body: &Value) -> Vec<Received> {
                     "traceId",
                     "spanId",
                     "parentSpanId",
+                    "traceState",
                     "name",
                     "kind",
                     "startTimeUnixNano",
@@ -206,6 +225,7 @@ pub fn decode_traces(body: &Value) -> Vec<Received> {
                 end_ns,
                 attributes: attributes(field(span, "attributes")),
                 error,
+                state: span.get("traceState").map(text),
                 resource: resource.clone(),
             });
         }
@@ -228,11 +248,15 @@ pub fn decode_metrics(body: &Value) -> Vec<Counted> {
                 (None, Some(data)) => (object(data, &["aggregationTemporality", "dataPoints"]), true),
                 _ => panic!("{name} is neither a sum nor a histogram, or both"),
             };
-            assert_eq!(field(data, "aggregationTemporality"), &json!(2), "{name} is cumulative");
+            let delta = match field(data, "aggregationTemporality").as_u64() {
+                Some(1) => true,
+                Some(2) => false,
+                other => panic!("{name}: {other:?} is no temporality"),
+            };
             assert!(histogram || field(data, "isMonotonic") == &json!(true), "{name} only grows");
             for point in list(field(data, "dataPoints")) {
                 let (mode, number) = point_of(point, histogram);
-                found.push(Counted { name: name.clone(), mode, number });
+                found.push(Counted { name: name.clone(), mode, number, delta });
             }
         }
     }

@@ -239,6 +239,19 @@ impl TestEnv {
         }
     }
 
+    /// Ends what rootless podman leaves running to hold its namespace, for a store whose `--tmpdir` is this folder.
+    pub fn end_podman(&self, tmpdir: &Path) {
+        wait_until(TEARDOWN, || {
+            let pid = std::fs::read_to_string(tmpdir.join("pause.pid"));
+            let pid =
+                pid.ok().and_then(|pid| pid.trim().parse().ok()).and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            self.leftover_processes().is_empty()
+        });
+    }
+
     /// Processes of the host that belong to this environment: they name it in arguments, variables or mounts.
     pub fn leftover_processes(&self) -> Vec<Process> {
         processes_with_markers(&[&self.marker()])

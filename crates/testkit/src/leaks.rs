@@ -103,6 +103,27 @@ fn command_of(folder: &Path) -> String {
     format!("[{}]", fs::read_to_string(folder.join("comm")).unwrap_or_default().trim_end())
 }
 
+/// Regular files below a folder that hold these bytes, in name order; links are not followed, and huge files not read.
+pub fn files_containing(top: &Path, needle: impl AsRef<[u8]>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![top.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                todo.push(entry.path());
+            } else if kind.is_file()
+                && entry.metadata().is_ok_and(|meta| meta.len() < 64 << 20)
+                && fs::read(entry.path()).is_ok_and(|bytes| contains(&bytes, needle.as_ref()))
+            {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     !needle.is_empty() && bytes.windows(needle.len()).any(|window| window == needle)
 }

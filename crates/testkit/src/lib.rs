@@ -42,7 +42,8 @@ pub use git::{apply_patch_plain, git_command, run_git};
 pub use identity::{Identity, ORDINARY_UID, for_each_identity};
 pub use invocation::{Invocation, Running};
 pub use leaks::{
-    Process, mounts, mounts_mentioning, open_fds, open_fds_of, processes_with_marker, processes_with_markers,
+    Process, files_containing, mounts, mounts_mentioning, open_fds, open_fds_of, processes_with_marker,
+    processes_with_markers,
 };
 pub use output::Output;
 pub use skip::{SKIPPED_TESTS, current_test, skip_security};

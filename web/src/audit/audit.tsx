@@ -119,7 +119,7 @@ function Value({ value }: { value: unknown }) {
 
 function AuditRow({ entry }: { entry: AuditEntry }) {
   const { language } = useSpeech();
-  const detail = Object.entries(entry.detail ?? {});
+  const detail = Object.entries(entry.detail ?? {}).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0));
   return (
     <tr>
       <td className="numeric">{entry.seq}</td>

@@ -1,14 +1,14 @@
 /** Says what happens to people who do not see it: the end of an answer, a question, trouble. Never every token. */
 
 import { useEffect, useRef, useState } from "react";
-import type { View } from "../conversation/view";
+import { inOwnWords, type View } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
 
 /** Longer answers are announced by their beginning. */
 const LONGEST = 280;
 
 export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; loaded: boolean }) {
-  const { t } = useSpeech();
+  const { t, named } = useSpeech();
   const [words, setWords] = useState("");
   const seen = useRef<{ count: number; busy: boolean } | null>(null);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
     const asked = fresh.findLast((entry) => entry.kind === "asked");
     const trouble = fresh.findLast((entry) => entry.kind === "trouble");
     if (asked) setWords(t("announce.asked"));
-    else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: trouble.text }));
+    else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: inOwnWords(trouble.code) ? named("trouble", trouble.code) : trouble.text }));
     else if (!before.busy && busy) setWords(t("announce.working"));
     else if (before.busy && !busy) {
       const last = view.entries.findLast((entry) => ["answer", "said", "asked", "trouble"].includes(entry.kind));
@@ -29,7 +29,7 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
       if (last?.kind === "asked" || last?.kind === "trouble") return;
       setWords(last?.kind === "answer" ? t("announce.answer", { text: last.text.slice(0, LONGEST) }) : t("announce.done"));
     }
-  }, [view, busy, loaded, t]);
+  }, [view, busy, loaded, t, named]);
   return (
     <div className="sr-only" role="status" aria-live="polite" data-testid="announcer">
       {words}

@@ -123,7 +123,6 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
           ref={area}
           rows={2}
           value={text}
-          maxLength={info?.limits.message_bytes}
           aria-label={t("say")}
           aria-describedby={hint}
           placeholder={waiting ? t("say.waiting") : mode === "plan" ? t("say.plan") : t("say.build")}

@@ -2,11 +2,13 @@
 
 import { memo } from "react";
 import type { Decision, Mode, Turn, Upload } from "../api/contract";
-import type { Entry, Thought } from "../conversation/view";
+import { inOwnWords, type Entry, type Thought } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
+import { CopyButton } from "../ui/copy";
 import { bytes, moment } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
+import { Words } from "../ui/words";
 import { AskedCard } from "./asked-card";
 import { useExpanded } from "./expanded";
 import { ToolCard } from "./tool-card";
@@ -31,6 +33,7 @@ export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, 
         return (
           <article className="answer" data-live={entry.live} aria-label={t("answer")}>
             <Markdown text={entry.text} scope={`m${entry.key}`} />
+            {!entry.live && <CopyButton text={() => entry.text} label={t("answer.copy")} />}
           </article>
         );
       case "thought":
@@ -107,12 +110,17 @@ function TroubleRow({ code, text, onBuild }: { code: string; text: string; onBui
   const { t, named } = useSpeech();
   const remedy = code ? named("trouble", code) : "";
   const known = remedy !== code.replaceAll("_", " ");
+  const told = inOwnWords(code);
   return (
     <div className="trouble" data-code={code}>
       <Icon name={code === "plan_mode" ? "shield" : "warn"} />
       <div>
-        <p className="problem-what">{text}</p>
-        {known && <p className="problem-remedy">{remedy}</p>}
+        {!told && <p className="problem-what">{text}</p>}
+        {known && (
+          <p className={told ? "problem-what" : "problem-remedy"}>
+            <Words text={remedy} />
+          </p>
+        )}
       </div>
       {code === "plan_mode" && (
         <button type="button" onClick={onBuild}>

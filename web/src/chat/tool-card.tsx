@@ -7,6 +7,7 @@ import { CopyButton } from "../ui/copy";
 import { duration } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { visible } from "../ui/visible";
+import { Words } from "../ui/words";
 import { useExpanded } from "./expanded";
 
 export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; scope: string }) {
@@ -43,7 +44,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
               <dt>{t("tool.decision")}</dt>
               <dd>
                 <span className={`badge badge-${use.decision === "allow" ? "good" : use.decision === "ask" ? "warn" : "bad"}`}>{named("word", use.decision)}</span>{" "}
-                {use.reason}
+                <Words text={use.reason} />
                 {use.rule && <code className="rule">{use.rule}</code>}
               </dd>
               {use.exitCode !== null && (

@@ -8,8 +8,8 @@ import type { Session, Snapshot } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { Dialog } from "../ui/dialog";
 import { Icon } from "../ui/icon";
+import { Path } from "../ui/path";
 import { Problem } from "../ui/problem";
-import { visible } from "../ui/visible";
 
 const PatchView = lazy(() => import("../ui/patch-view"));
 
@@ -83,7 +83,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
                     {file.status.charAt(0).toUpperCase()}
                     <span className="sr-only">{named("file", file.status)}</span>
                   </span>
-                  <span className="file-path">{visible(file.path)}</span>
+                  <Path path={file.path} />
                   <Count patch={patches.get(file.path)} />
                 </button>
               </li>

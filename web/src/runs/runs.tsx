@@ -13,6 +13,7 @@ import { Problem } from "../ui/problem";
 import { RunPage } from "./run-page";
 import { StartRun } from "./start-run";
 import { Outcome } from "./outcome";
+import { Words } from "../ui/words";
 
 export default function Runs({ id, menu, info }: { id: string | undefined; menu: ReactNode; info: Info | null }) {
   return id === undefined ? <RunList menu={menu} info={info} /> : <RunPage key={id} id={id} menu={menu} />;
@@ -36,7 +37,7 @@ function RunList({ menu, info }: { menu: ReactNode; info: Info | null }) {
     <Page title={t("page.runs")} menu={menu} actions={actions} lead={t("runs.what")}>
       {error !== null && <Problem error={error} onRetry={again} />}
       {value === null && loading && <p className="loading">{t("loading")}</p>}
-      {value?.runs.length === 0 && <p className="empty">{t("runs.none")}</p>}
+      {value?.runs.length === 0 && <p className="empty"><Words text={t("runs.none")} /></p>}
       {value && value.runs.length > 0 && (
         <ul className="cards">
           {value.runs.map((run) => (

@@ -3,7 +3,7 @@ import { useSpeech } from "../i18n/language";
 import { Icon } from "./icon";
 
 /** Copies a text that is only made when it is asked for. */
-export function CopyButton({ text }: { text: () => string }) {
+export function CopyButton({ text, label }: { text: () => string; label?: string }) {
   const { t } = useSpeech();
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -15,8 +15,9 @@ export function CopyButton({ text }: { text: () => string }) {
       // Without permission there is nothing to say: the text can still be selected.
     }
   };
+  const name = copied ? t("copied") : (label ?? t("copy"));
   return (
-    <button type="button" className="plain copy" aria-label={copied ? t("copied") : t("copy")} title={copied ? t("copied") : t("copy")} onClick={copy}>
+    <button type="button" className="plain copy" aria-label={name} title={name} onClick={copy}>
       <Icon name={copied ? "check" : "copy"} size={16} />
     </button>
   );

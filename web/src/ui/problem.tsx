@@ -3,6 +3,7 @@
 import { Failure } from "../api/client";
 import { useSpeech } from "../i18n/language";
 import { Icon } from "./icon";
+import { Words } from "./words";
 
 interface Props {
   error: unknown;
@@ -11,16 +12,24 @@ interface Props {
 }
 
 export function Problem({ error, onRetry, onClose }: Props) {
-  const { t, named } = useSpeech();
+  const { t, named, language } = useSpeech();
   const failure = error instanceof Failure ? error : null;
   const code = failure?.code ?? "page";
-  const remedy = failure?.problem.hint ?? named("remedy", code);
+  const own = named("remedy", code);
+  const known = own !== code.replaceAll("_", " ");
+  // The server's hint knows more, in English; whoever reads another language is better served by the page's own words.
+  const hint = failure?.problem.hint;
+  const remedy = hint && !(known && language !== "en") ? hint : known ? own : null;
   return (
     <div className="problem" role="alert">
       <Icon name="warn" />
       <div className="problem-words">
         <p className="problem-what">{failure?.offline ? t("problem.offline") : error instanceof Error ? error.message : String(error)}</p>
-        {remedy !== code.replaceAll("_", " ") && <p className="problem-remedy">{remedy}</p>}
+        {remedy !== null && (
+          <p className="problem-remedy">
+            <Words text={remedy} />
+          </p>
+        )}
         {failure?.retryAfter != null && <p className="problem-remedy">{t("problem.retryAfter", { seconds: failure.retryAfter })}</p>}
         {failure?.problem.paths && failure.problem.paths.length > 0 && (
           <ul className="paths">

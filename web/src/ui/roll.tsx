@@ -1,6 +1,7 @@
 /** A long list of which only the part in view exists: thousands of rows of any height, sticking to the end while it grows. */
 
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { flushSync } from "react-dom";
 
 interface Props<T> {
   items: readonly T[];
@@ -53,8 +54,9 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
   const tops = useMemo(() => offsets(items, (item) => heights.current.get(keyOf(item)) ?? guess(item)), [items, measured, keyOf, guess]);
   const total = tops[items.length] ?? 0;
   const top = Math.min(view.top, Math.max(0, total - view.height));
-  const start = rowAt(tops, top - MARGIN);
-  const end = items.length === 0 ? 0 : rowAt(tops, top + view.height + MARGIN) + 1;
+  const paper = usePaper();
+  const start = paper ? 0 : rowAt(tops, top - MARGIN);
+  const end = items.length === 0 ? 0 : paper ? items.length : rowAt(tops, top + view.height + MARGIN) + 1;
 
   const look = useCallback(() => {
     const element = box.current;
@@ -154,6 +156,23 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
       )}
     </div>
   );
+}
+
+/** Whether the page is being put on paper, which shows everything. */
+function usePaper(): boolean {
+  const [paper, setPaper] = useState(false);
+  useEffect(() => {
+    // At once: the browser lays the pages out right after this.
+    const begin = () => flushSync(() => setPaper(true));
+    const end = () => setPaper(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return paper;
 }
 
 interface RowProps<T> {

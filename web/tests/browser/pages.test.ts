@@ -1,4 +1,4 @@
-import { barriers, expect, inert, over, RUN, SAY, say, test } from "./stage";
+import { barriers, expect, inert, over, RUN, SAY, say, test, THREADS } from "./stage";
 
 test("language and theme are chosen, at once and for later", async ({ page }) => {
   await page.goto("/");
@@ -10,6 +10,22 @@ test("language and theme are chosen, at once and for later", async ({ page }) =>
   await page.reload();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("要做些什么？");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});
+
+test("what the server stored in another language is told in the page's own", async ({ page }) => {
+  const event = (id: number, name: string, data: object) => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  await page.route(`**/api/chat/${THREADS.small}/events**`, (route) =>
+    route.fulfill({
+      contentType: "text/event-stream",
+      body:
+        event(1, "turn", { turn: 1, mode: "build", message: "go", files: [], at: "2026-11-15T08:00:00Z" }) +
+        event(2, "error", { message: "服务器在本轮进行中停止", code: "interrupted" }) +
+        "event: done\ndata: {}\n\n",
+    }),
+  );
+  await page.goto(`/#/t/${THREADS.small}`);
+  await expect(page.locator(".trouble")).toContainText("The server stopped during this turn");
+  await expect(page.locator(".trouble")).not.toContainText("服务器");
 });
 
 test("the address is enough to come back", async ({ page }) => {

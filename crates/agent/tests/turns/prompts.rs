@@ -127,6 +127,19 @@ fn prompts_and_tools_are_as_committed() {
     }
 }
 
+/// The native agent is no process: it has no exit code to give, and nobody reads files it writes to the output.
+#[test]
+fn nothing_in_a_prompt_is_for_other_agents() {
+    for mode in MODES {
+        let request = first_request(mode, EditFormat::Replace);
+        let all = format!("{}{}", request.system, request.messages[0].text());
+        for word in ["Exit with", "exit code", "/holon/output", "repair.md"] {
+            assert!(!all.contains(word), "{mode}: {word}");
+        }
+        assert!(all.contains("needs_person"), "{mode}: how to end");
+    }
+}
+
 #[test]
 fn the_contract_names_tools_and_no_goal_can_forge_it() {
     let profile = profile("review");

@@ -165,8 +165,8 @@ pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
     for layer in layers {
         let source = layer.source.to_string();
         let (table, moved) = legacy::translate(&layer.table, &said);
-        for moved in moved {
-            let message = moved.to_string();
+        for moved in &moved {
+            let message = moved.told(&layer.source);
             config.warnings.insert(Warning { source: source.clone(), message });
             config
                 .values
@@ -174,7 +174,8 @@ pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
                 .or_insert(Found { value: Value::String(source.clone()), source: layer.source.clone() });
         }
         for (name, value) in flatten(&table) {
-            take(&mut config, layer, &name, value)?;
+            let written = moved.iter().find(|moved| moved.new == name).map_or(&name, |moved| &moved.old);
+            take(&mut config, layer, (&name, written), value)?;
         }
     }
     settle_legacy(&mut config)?;
@@ -212,7 +213,13 @@ fn settle_legacy(config: &mut Config) -> Result<(), ConfigError> {
     }
 }
 
-fn take(config: &mut Config, layer: &Layer, name: &str, value: Value) -> Result<(), ConfigError> {
+/// Takes a value in; `written` is what the layer calls its key.
+fn take(
+    config: &mut Config,
+    layer: &Layer,
+    (name, written): (&str, &str),
+    value: Value,
+) -> Result<(), ConfigError> {
     let source = layer.source.to_string();
     let Some(key) = key::find(name) else {
         let message = format!("unknown key `{name}`{}", nearest(name));
@@ -220,7 +227,12 @@ fn take(config: &mut Config, layer: &Layer, name: &str, value: Value) -> Result<
         return Ok(());
     };
     if let Some(must) = key.refuses(&value) {
-        return Err(ConfigError::Value { place: source, key: name.to_owned(), is: value.to_string(), must });
+        return Err(ConfigError::Value {
+            place: source,
+            key: written.to_owned(),
+            is: value.to_string(),
+            must,
+        });
     }
     let now = config.get(name).map(|found| found.value);
     let project = matches!(layer.source, Source::Project { .. });

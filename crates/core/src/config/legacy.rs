@@ -1,12 +1,14 @@
 //! Keys of former releases: read as what they have become, and told.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use toml::Table;
 
 use super::key::rules;
-use super::layer::{flatten, put};
+use super::layer::{Source, flatten, put};
+
+/// The section of former releases that stays what it was.
+const STAYS: &str = "llm.default";
 
 /// A key that was read under its new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,17 +34,20 @@ pub(super) fn from_note(note: &str) -> Option<(String, String)> {
     Some((old.to_owned(), new.to_owned()))
 }
 
-impl fmt::Display for Moved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Moved {
+    /// What to tell about it, and how to be rid of it.
+    pub(super) fn told(&self, source: &Source) -> String {
         let Self { old, new, .. } = self;
         if self.beaten {
-            write!(f, "`{old}` is `{new}` now; both are there, and `{new}` wins")
-        } else {
-            write!(
-                f,
-                "`{old}` is `{new}` now; it still works in this release (`holon config migrate` rewrites it)"
-            )
+            return format!("`{old}` is `{new}` now; both are there, and `{new}` wins");
         }
+        let remedy = match source {
+            Source::Project { path } | Source::User { path } => {
+                format!(" (`holon config migrate {path} --write` rewrites it)")
+            }
+            Source::Env { .. } | Source::Default => String::new(),
+        };
+        format!("`{old}` is `{new}` now; it still works in this release{remedy}")
     }
 }
 
@@ -64,7 +69,9 @@ pub(super) fn renamed(name: &str) -> Option<String> {
 ///
 /// A section that was only a text named a model. `said` are the names of today that are used in any layer, and win.
 pub(super) fn translate(table: &Table, said: &BTreeSet<String>) -> (Table, Vec<Moved>) {
-    let all = flatten(table);
+    let mut all = flatten(table);
+    // The section that stays may be a text as well.
+    all.iter_mut().filter(|(name, _)| name == STAYS).for_each(|(name, _)| name.push_str(".model"));
     let has = |name: &str| said.contains(name) || all.iter().any(|(n, _)| n == name);
     let (mut new, mut moved) = (Table::new(), Vec::new());
     for (name, value) in &all {

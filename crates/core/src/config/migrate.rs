@@ -1,5 +1,7 @@
 //! A file with former keys, rewritten line by line: comments, order and everything else stay.
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use super::key::rules;
@@ -22,6 +24,8 @@ pub fn migrate(text: &str) -> Migrated {
     let mut migrated = Migrated { text: String::new(), moved: Vec::new(), left: Vec::new() };
     let mut section = String::new();
     let mut open: Option<&'static str> = None;
+    // What needs a section of its own, which comes last.
+    let mut below: BTreeMap<String, String> = BTreeMap::new();
     for line in text.split_inclusive('\n') {
         let starts_inside = open;
         open = after(line, open);
@@ -31,10 +35,22 @@ pub fn migrate(text: &str) -> Migrated {
         } else if let Some(header) = trimmed.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             section = plain(header);
             rename(&section, &before, &mut migrated).map(|new| line.replacen(header, &new, 1))
+        } else if let Some((table, entry)) = open.is_none().then(|| apart(&section, line, &before)).flatten()
+        {
+            migrated.moved.push((
+                format!("{section}.{}", plain(key_of(line).map_or("", |(key, _)| key))),
+                table.clone(),
+            ));
+            *below.entry(table).or_default() += &entry;
+            continue;
         } else {
             key_of(line).and_then(|(key, rest)| renamed_key(&section, key, rest, &before, &mut migrated))
         };
         migrated.text += new.as_deref().unwrap_or(line);
+    }
+    for (table, entries) in below {
+        let gap = if migrated.text.ends_with('\n') { "\n" } else { "\n\n" };
+        migrated.text += &format!("{gap}[{table}]\n{entries}");
     }
     // A rewriting that does not mean the same is none.
     if text.parse::<Table>().is_ok() && migrated.text.parse::<Table>().is_err() {
@@ -44,6 +60,20 @@ pub fn migrate(text: &str) -> Migrated {
         text.clone_into(&mut migrated.text);
     }
     migrated
+}
+
+/// The section and the line that a plain value of a former key becomes, when it stands below `[llm]` and nobody has
+/// written that section yet.
+fn apart(section: &str, line: &str, before: &Table) -> Option<(String, String)> {
+    let (key, rest) = key_of(line)?;
+    let full = format!("{section}.{}", plain(key));
+    let new = renamed(&full).filter(|_| !section.is_empty() && renamed(section).is_none())?;
+    let new = if is_section(&full) { format!("{new}.model") } else { new };
+    let (table, name) = new.rsplit_once('.')?;
+    let value = format!("x{rest}").parse::<Table>().ok()?;
+    let plain = value.get("x").is_some_and(|value| !value.is_table() && !value.is_array());
+    (plain && !there(before, table))
+        .then(|| (table.to_owned(), format!("{name}{}\n", rest.trim_end_matches(['\n', '\r']))))
 }
 
 /// `llm.code_review = "x"` below `[…]`, or `code_review = "x"` below `[llm]`, which needs the name from the root.

@@ -42,7 +42,9 @@ pub enum ConfigError {
         must: String,
     },
     /// A key of a former release, where those are errors.
-    #[error("{place}: `{old}` is no longer read; write `{new}` (`holon config migrate` does it)")]
+    #[error(
+        "{place}: `{old}` is no longer read; write `{new}` (`holon config migrate {place} --write` does it)"
+    )]
     Legacy {
         /// The layer.
         place: String,

@@ -243,8 +243,25 @@ fn legacy_keys_are_errors_where_compat_says_so() {
     let strict = merge(&[user("[compat]\nlegacy = \"error\"\n[llm.ethics]\nmodel = \"e\"\n")]).unwrap_err();
     assert_eq!(
         strict.to_string(),
-        "config.toml: `llm.ethics.model` is no longer read; write `modes.ethical.model` (`holon config migrate` does it)"
+        "config.toml: `llm.ethics.model` is no longer read; write `modes.ethical.model` (`holon config migrate config.toml --write` does it)"
     );
+}
+
+#[test]
+fn a_wrong_value_is_told_by_the_name_it_has_in_the_file() {
+    let told = merge(&[user("[llm]\ncode_review = 5\n")]).unwrap_err().to_string();
+    assert_eq!(told, "config.toml: `llm.code_review` is 5, and must be a text");
+}
+
+#[test]
+fn the_default_model_may_be_a_text_like_the_others() {
+    let config = merge(&[user("[llm]\ndefault = \"d\"\nplanning = \"p\"\n")]).unwrap();
+    assert_eq!(config.text("llm.default.model").as_deref(), Some("d"));
+    let told = warnings(&config);
+    assert_eq!(told.len(), 1, "it stays what it was: {told:?}");
+    assert!(told[0].ends_with("(`holon config migrate config.toml --write` rewrites it)"), "{told:?}");
+    let wrong = merge(&[user("[llm]\ndefault = 7\n")]).unwrap_err().to_string();
+    assert_eq!(wrong, "config.toml: `llm.default.model` is 7, and must be a text");
 }
 
 #[test]
@@ -267,6 +284,19 @@ fn migrating_keeps_comments_order_and_everything_else() {
 
     let dotted = migrate("llm.code_review.model = \"x\"\nllm.planning = \"y\"\n");
     assert_eq!(dotted.text, "modes.review.model = \"x\"\nmodes.architect.model = \"y\"\n");
+    // Plain values below `[llm]` get sections of their own, with what stands beside them.
+    let plain = "[llm] # mine\ndefault = \"d\"\nplanning = \"y\" # careful\ncode_review.model = \"r\"\ncode_review.provider = \"p\"\n[models]\nselection = \"off\"";
+    let moved = migrate(plain);
+    assert_eq!(
+        moved.text,
+        "[llm] # mine\ndefault = \"d\"\n[models]\nselection = \"off\"\n\n[modes.architect]\nmodel = \"y\" # careful\n\n[modes.review]\nmodel = \"r\"\nprovider = \"p\"\n"
+    );
+    assert_eq!((moved.moved.len(), moved.left.len()), (3, 0), "{moved:?}");
+    let (old, now) = (merge(&[user(plain)]).unwrap(), merge(&[user(&moved.text)]).unwrap());
+    assert_eq!((old.mode("architect"), old.mode("review")), (now.mode("architect"), now.mode("review")));
+    assert!(now.warnings.is_empty(), "{:?}", now.warnings);
+    let there = migrate("[llm]\nplanning = \"y\"\n[modes.architect]\nprovider = \"p\"\n");
+    assert!(there.moved.is_empty() && there.left[0].1.contains("[modes.architect]"), "{there:?}");
     let taken = migrate("[llm.ethics]\nmodel = \"x\"\n[modes.ethical]\nmodel = \"y\"\n");
     assert!(taken.moved.is_empty() && taken.left[0].1.contains("is there already"), "{taken:?}");
 }

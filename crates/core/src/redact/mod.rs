@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
+use serde_json::Value;
 
 use shapes::{SHAPES, Shape};
 
@@ -108,6 +109,23 @@ impl Redactor {
     pub fn redact_str(&self, text: &str) -> String {
         String::from_utf8(self.redact(text.as_bytes()))
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    }
+
+    /// Redacts every text in a JSON value, keys included; its form stays what it was.
+    pub fn redact_json(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact_str(text)),
+            Value::Array(list) => list.iter().map(|value| self.redact_json(value)).collect(),
+            Value::Object(map) => {
+                map.iter().map(|(key, value)| (self.redact_str(key), self.redact_json(value))).collect()
+            }
+            Value::Number(number) => {
+                let text = number.to_string();
+                let clean = self.redact_str(&text);
+                if clean == text { value.clone() } else { Value::String(clean) }
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
+        }
     }
 
     /// A redactor for bytes that arrive in chunks.

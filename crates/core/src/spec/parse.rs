@@ -139,6 +139,11 @@ fn syntax(error: &serde_saphyr::Error, text: &str, file: &str) -> SpecError {
             let remedy = (*field == "goal").then(|| "write at least `goal: what you want`".to_owned());
             (Some((*field).to_owned()), "is missing".to_owned(), remedy)
         }
+        // One of the bounds above; deep inside a value the parser tells it only in words.
+        bound if bound.to_string().contains("budget breached") => {
+            let message = "the spec nests too deeply, is too long, or repeats itself too often".to_owned();
+            (None, message, Some("write it out plainly, without anchors and aliases".to_owned()))
+        }
         other => {
             let words = plain_words(&other.to_string());
             let remedy = key.as_deref().and_then(remedy_for).map(str::to_owned);

@@ -141,10 +141,12 @@ impl Names {
     /// How bad an assignment is, `None` when its value is none.
     pub(super) fn judge(&self, assignment: &Assignment, around: Surroundings) -> Option<RiskLevel> {
         let value = assignment.value.trim();
+        let password = self.password.is_match(&assignment.name);
         let stands_for = self.strong.is_match(value)
             || self.reference.is_match(value)
             || self.hash.is_match(value)
-            || self.uuid.is_match(value)
+            // Most such numbers only name something; nobody gives a password a name.
+            || (self.uuid.is_match(value) && !password)
             || entropy::distinct(value) <= 3
             || entropy::counting(value) > 0.5;
         let prose = value.contains(char::is_whitespace)
@@ -163,7 +165,6 @@ impl Names {
         }
         let (bits, classes, length) = (entropy::bits(value), entropy::classes(value), value.len());
         let has_digit = value.chars().any(|c| c.is_ascii_digit());
-        let password = self.password.is_match(&assignment.name);
         let random = length >= 16 && bits >= 3.1 && has_digit && classes >= 2;
         let strong = length >= 20 && bits >= 3.6 && has_digit && classes >= 2;
         let chosen = password && length >= 8 && classes >= 3 && bits >= 2.5;

@@ -19,8 +19,10 @@ struct Table {
     addressed: Pattern,
     verdict: Pattern,
     certain: Patterns,
+    pretended: Pattern,
     harmless: Pattern,
     machine: Pattern,
+    about: Pattern,
     blob: Pattern,
 }
 
@@ -32,8 +34,10 @@ struct File {
     addressed: String,
     verdict: String,
     certain: Vec<String>,
+    pretended: String,
     harmless: String,
     machine: String,
+    about: String,
 }
 
 static TABLE: LazyLock<Result<Table, String>> =
@@ -46,8 +50,10 @@ fn load(text: &str) -> Result<Table, String> {
         addressed: Pattern::new(&file.addressed)?,
         verdict: Pattern::new(&file.verdict)?,
         certain: Patterns::new(&file.certain)?,
+        pretended: Pattern::new(&file.pretended)?,
         harmless: Pattern::new(&file.harmless)?,
         machine: Pattern::new(&file.machine)?,
+        about: Pattern::new(&file.about)?,
         blob: Pattern::new(r"[A-Za-z0-9+/_-]{40,}={0,2}")?,
     })
 }
@@ -75,7 +81,10 @@ pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
             }
             let Some((lines, sure)) = table.at(file, index) else { continue };
             // Tests of filters and papers about the matter quote such texts.
-            let quoted = file.place.test_code && !line.comment;
+            let told_of = || {
+                file.place.docs && file.run(index, lines).any(|line| table.about.is_match(&plain(&line.text)))
+            };
+            let quoted = (file.place.test_code && !line.comment) || told_of();
             let severity = if quoted && sure == Sure::Maybe { RiskLevel::Medium } else { RiskLevel::High };
             found.push(finding(severity).at(&file.path, line.number));
             quiet_until = index + lines;
@@ -118,11 +127,12 @@ impl Table {
     }
 
     fn judge(&self, text: &str) -> Option<Sure> {
-        let harmless = self.harmless.is_match(text) && !self.machine.is_match(text);
-        if self.certain.is_match(text) && !harmless {
+        // Hardly any line gets as far as this question.
+        let harmless = || self.harmless.is_match(text) && !self.machine.is_match(text);
+        if self.certain.is_match(text) && !harmless() {
             return Some(Sure::Certain);
         }
-        let overrides = self.overrides.is_match(text);
+        let overrides = self.overrides.is_match(text) || self.pretended.is_match(text);
         let directed = self.addressed.is_match(text) && self.verdict.is_match(text) && self.close(text);
         if overrides && (directed || self.verdict.is_match(text)) {
             return Some(Sure::Certain);
@@ -130,7 +140,7 @@ impl Table {
         if overrides {
             return Some(Sure::Maybe);
         }
-        (directed && !harmless).then_some(Sure::Certain)
+        (directed && !harmless()).then_some(Sure::Certain)
     }
 
     /// Whether the one who is spoken to and what it shall do are in one breath: the request follows the address.

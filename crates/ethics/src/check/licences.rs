@@ -53,7 +53,26 @@ pub(crate) fn dependencies(
             found.extend(judged.map(|finding| finding.at(&path, line)));
         }
     }
+    for file in files.iter().filter(|file| file.place.lock) {
+        found.extend(locked(file, project, &input.allowed_licences));
+    }
     Ok(found)
+}
+
+/// Packages of a lock file that say themselves that they do not fit; most are nobody's direct choice.
+fn locked<'a>(
+    file: &'a FileChange,
+    project: Option<Class>,
+    allowed: &'a [String],
+) -> impl Iterator<Item = Finding> + 'a {
+    dependency::lock::stated(file).into_iter().filter_map(move |stated| {
+        if is_allowed(&stated.licence, project, allowed) {
+            return None;
+        }
+        let severity = licence::fits(licence::class_of(&stated.licence)?, project, stated.development_only)?;
+        let what = format!("{} is under `{}`, which does not fit the project", stated.name, stated.licence);
+        Some(finding("licence-does-not-fit", severity, what).at(&file.path, stated.line))
+    })
 }
 
 type Added = (String, Option<Vec<Dependency>>);

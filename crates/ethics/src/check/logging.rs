@@ -16,6 +16,7 @@ struct Table {
     token: Pattern,
     harmless: Pattern,
     bulk: Pattern,
+    part: Pattern,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +27,7 @@ struct File {
     token: String,
     harmless: String,
     bulk: String,
+    part: String,
 }
 
 static TABLE: LazyLock<Result<Table, String>> =
@@ -39,6 +41,7 @@ fn load(text: &str) -> Result<Table, String> {
         token: Pattern::new(&file.token)?,
         harmless: Pattern::new(&file.harmless)?,
         bulk: Pattern::new(&file.bulk)?,
+        part: Pattern::new(&file.part)?,
     })
 }
 
@@ -52,9 +55,10 @@ pub(super) fn check(files: &[FileChange]) -> Found {
             else {
                 continue;
             };
-            // Arguments may go on below.
+            // Arguments may go on below, where a bracket was opened for them.
             let mut given = rest.as_str().to_owned();
-            if open(&given) > 0 {
+            let before = line.text.get(..rest.start()).unwrap_or_default().trim_end();
+            if before.ends_with(['(', '[', '{']) && open(&given) > 0 {
                 for next in file.run(index + 1, 4) {
                     given.push(' ');
                     given.push_str(&next.text);
@@ -87,10 +91,12 @@ impl Table {
         if given.contains("::add-mask::") {
             return None;
         }
-        let values = values(given);
+        let values = self.shortened(&values(given));
         // Each argument is judged for itself: one may be masked, the next not.
         for value in values.split([',', '+', '\u{1}']).map(str::trim).filter(|value| !value.is_empty()) {
-            if self.harmless.is_match(value) {
+            // A name that is given a text of its own, such as `password: "[redacted]"`, shows nothing.
+            let named = value.ends_with([':', '=']) || value.ends_with("=>");
+            if named || self.harmless.is_match(value) {
                 continue;
             }
             if self.secret.is_match(value) {
@@ -101,6 +107,19 @@ impl Table {
             }
         }
         None
+    }
+}
+
+impl Table {
+    /// The same with the taking of a few characters written as one word, so that its own commas divide nothing.
+    fn shortened(&self, values: &str) -> String {
+        let (mut out, mut from) = (String::with_capacity(values.len()), 0);
+        for part in self.part.find_iter(values) {
+            out.push_str(values.get(from..part.start()).unwrap_or_default());
+            out.push_str(".masked()");
+            from = part.end();
+        }
+        out + values.get(from..).unwrap_or_default()
     }
 }
 
@@ -118,6 +137,8 @@ fn values(given: &str) -> String {
             Some(end) => {
                 if c == '\\' {
                     rest.next();
+                } else if c == '=' && depth == 1 && rest.peek() == Some(&'}') {
+                    // `{name=}` shows the name and its value.
                 } else if depth > 0 {
                     match c {
                         '{' | '(' => depth += 1,
@@ -182,6 +203,7 @@ mod tests {
         check("\"password reset for %s\", user.id", ", user.id");
         check("f\"pw={password}\"", "password");
         check("`t ${token} x`", "token");
+        check("f\"{cfg.api_key=}\"", "cfg.api_key");
         check("\"pw $PASSWORD done\"", "PASSWORD");
         check("'x' + secret", "+ secret");
         check("\"quote \\\" password\"", "");

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::assignment::{self, Assignment};
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Patterns};
 use crate::place::Place;
 use crate::redactor;
 use crate::{base64, entropy};
@@ -18,6 +18,8 @@ use crate::{base64, entropy};
 struct Table {
     redactor: Redactor,
     shapes: Vec<Shape>,
+    /// All of them in one search, since most lines have none.
+    shape_set: Patterns,
     strong: Pattern,
     documented: Vec<String>,
     pub(super) names: assignment::Names,
@@ -64,9 +66,11 @@ fn load(text: &str) -> Result<Table, String> {
         let near = row.near.as_deref().map(Pattern::new).transpose()?;
         Ok(Shape { regex: Pattern::new(&row.regex)?, near, id: row.id })
     };
+    let shape_set = Patterns::new(&file.shape.iter().map(|row| row.regex.as_str()).collect::<Vec<_>>())?;
     let Placeholders { strong, weak, reference, documented } = file.placeholders;
     Ok(Table {
         redactor: redactor().clone(),
+        shape_set,
         shapes: file.shape.into_iter().map(shape).collect::<Result<_, _>>()?,
         names: assignment::Names::load(&file.names, &strong, &weak, &reference)?,
         strong: Pattern::new(&strong)?,
@@ -150,7 +154,7 @@ impl Table {
                 seen.push((id, value.to_owned()));
             }
         }
-        for shape in &self.shapes {
+        for shape in self.shape_set.matches(text).into_iter().filter_map(|number| self.shapes.get(number)) {
             if shape.near.as_ref().is_some_and(|near| !near.is_match(text)) {
                 continue;
             }
@@ -188,6 +192,19 @@ impl Table {
                 let mixed = entropy::classes(value) >= 3 && entropy::bits(value) >= 4.2;
                 // A commit or digest has no capitals; a plain word list has no digits.
                 mixed && value.chars().any(|c| c.is_ascii_uppercase()) && !line.contains("sha")
+            }
+            "prefixed-token" => {
+                let random = entropy::classes(value) >= 4 && entropy::bits(value) >= 4.2;
+                let digits = value.chars().filter(char::is_ascii_digit).count();
+                // Words put together by dashes have few digits, and no capitals in the middle of one.
+                random && digits >= 3 && !self.names.is_common(value) && !line.contains("sha")
+            }
+            "password-in-query" => {
+                !self.names.is_reference(value)
+                    && !self.names.is_common(value)
+                    && !value.contains(['{', '(', '$', '%', '*'])
+                    && entropy::bits(value) >= 2.8
+                    && value.chars().any(|c| c.is_ascii_digit())
             }
             "cloudflare-token" => entropy::classes(value) >= 2 && entropy::bits(value) >= 3.4,
             "password-in-url" | "connection-string" | "password-on-command-line" | "netrc-password" => {

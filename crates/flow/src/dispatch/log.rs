@@ -15,6 +15,11 @@ use holon_host::store::write_atomic;
 use holon_telemetry::Observer;
 use serde_json::{Value, json};
 
+/// The name of the result's file.
+const RESULT: &str = "result.json";
+/// Longer reports stay in the run alone.
+const LONGEST_REPORT: u64 = 1 << 20;
+
 /// The log of one request, at `<mode>/<task_id>/<request_id>/` where logs go.
 pub(super) struct RequestLog {
     folder: Option<PathBuf>,
@@ -87,8 +92,9 @@ impl RequestLog {
         );
     }
 
-    /// The end: the result as a file of its own, and one line that says it in short.
-    pub(super) fn end(&mut self, manifest: &Manifest, result: &ModeResult) {
+    /// The end: the result and the reports as files of their own, and one line that says it in short.
+    pub(super) fn end(&mut self, output: &Path, manifest: &Manifest, result: &ModeResult) {
+        self.keep_reports(output, manifest);
         for log in &result.logs {
             self.line(&log.step, json!({ "detail": log.detail }));
         }
@@ -111,7 +117,25 @@ impl RequestLog {
         );
         let text = serde_json::to_string_pretty(result).unwrap_or_default();
         if let Some(folder) = &self.folder {
-            let _ = write_atomic(&folder.join("result.json"), self.redactor.redact_str(&text).as_bytes());
+            let _ = write_atomic(&folder.join(RESULT), self.redactor.redact_str(&text).as_bytes());
+        }
+    }
+}
+
+impl RequestLog {
+    /// What the mode wrote for people goes beside its log. Patches do not: they wait in the run until they may go out.
+    fn keep_reports(&self, output: &Path, manifest: &Manifest) {
+        let Some(folder) = &self.folder else { return };
+        for row in manifest.artifacts.iter().filter(|row| row.valid && row.bytes <= LONGEST_REPORT) {
+            let name = Path::new(&row.path);
+            let report = name.extension().is_some_and(|kind| kind == "json" || kind == "md");
+            // A name and nothing else, and none of the log's own.
+            if !report || name.file_name() != Some(name.as_os_str()) || row.path == RESULT {
+                continue;
+            }
+            if let Ok(text) = std::fs::read_to_string(output.join(name)) {
+                let _ = write_atomic(&folder.join(name), self.redactor.redact_str(&text).as_bytes());
+            }
         }
     }
 }

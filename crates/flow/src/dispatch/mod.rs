@@ -213,7 +213,7 @@ impl Dispatcher {
     ) -> Result<(), FlowError> {
         let manifest = &finished.manifest;
         let failed = result.outcome == Outcome::Failure;
-        log.end(manifest, result);
+        log.end(&finished.folder.join("output"), manifest, result);
         // Being stopped says nothing about the work.
         if manifest.status != Status::Cancelled {
             let breakers = breaker::Breakers::new(&self.places.state, rule);

@@ -8,7 +8,7 @@ use holon_core::manifest::Manifest;
 use holon_core::mode_run::{Decision, Envelope};
 use holon_core::outcome::Outcome;
 use holon_host::Host;
-use holon_telemetry::{Kind, Observer, Place, Span, SpanId, Trace, TraceId, moment, now};
+use holon_telemetry::{Caller, Kind, Observer, Place, Span, SpanId, Trace, TraceId, moment, now, wanted};
 
 /// The trace that everything a dispatcher starts belongs to.
 #[derive(Debug, Clone)]
@@ -40,17 +40,22 @@ impl Tracing {
     /// The whole is over.
     pub(super) fn end_whole(&self, manifest: &Manifest, decision: Option<&Decision>) {
         let Some(Whole { id, began_ns, observer }) = self.lock().take() else { return };
-        if observer.traces() {
-            let place = Place { trace: self.id, parent: None };
-            let mut span = Span::new(place, manifest.mode.clone(), Kind::Internal, began_ns, now())
-                .with("holon.mode", manifest.mode.as_str())
-                .with("holon.run_id", manifest.run_id.to_string())
-                .with("holon.outcome", manifest.outcome.to_string())
-                .with_some("holon.decision", decision.map(Decision::name))
-                .failed(error_of(manifest));
+        if wanted(&*observer) {
+            let mut span =
+                Span::new(self.place(&*observer), manifest.mode.clone(), Kind::Internal, began_ns, now())
+                    .with("holon.mode", manifest.mode.as_str())
+                    .with("holon.run_id", manifest.run_id.to_string())
+                    .with("holon.outcome", manifest.outcome.to_string())
+                    .with_some("holon.decision", decision.map(Decision::name))
+                    .failed(error_of(manifest));
             span.id = id;
-            observer.spans(vec![span]);
+            tell(&*observer, vec![span]);
         }
+    }
+
+    /// Where what is done belongs: below whoever asked for it, or in a trace of its own.
+    fn place(&self, observer: &dyn Observer) -> Place {
+        observer.caller().map_or(Place { trace: self.id, parent: None }, Caller::place)
     }
 
     /// Who hears of the whole.
@@ -84,10 +89,10 @@ impl Watched {
         if let Some(observer) = &observer {
             observer.started(mode, attempt);
         }
-        let wanted = observer.as_ref().is_some_and(|observer| observer.traces());
-        let span = wanted.then(|| {
-            let parent = tracing.lock().as_ref().map(|whole| whole.id);
-            Open { place: Place { trace: tracing.id, parent }, id: SpanId::random(), began_ns: now() }
+        let span = observer.as_deref().filter(|observer| wanted(*observer)).map(|observer| {
+            let above = tracing.place(observer);
+            let parent = tracing.lock().as_ref().map(|whole| whole.id).or(above.parent);
+            Open { place: Place { parent, ..above }, id: SpanId::random(), began_ns: now() }
         });
         let trace = span.as_ref().map(|span| Trace::new(Place { parent: Some(span.id), ..span.place }));
         Self { observer, began: Instant::now(), span, trace }
@@ -160,8 +165,16 @@ impl Watched {
         let mut span = known(span);
         span.id = id;
         spans.insert(0, span);
-        observer.spans(spans);
+        tell(&*observer, spans);
     }
+}
+
+/// Spans go out with what whoever asked wants to be carried along.
+fn tell(observer: &dyn Observer, mut spans: Vec<Span>) {
+    if let Some(caller) = observer.caller() {
+        caller.mark(&mut spans);
+    }
+    observer.spans(spans);
 }
 
 /// What is known about a request from its beginning.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use holon_core::config::Config;
 use holon_core::mode_run::Decision;
@@ -65,12 +66,19 @@ pub struct Conscience {
     pub licences: Vec<String>,
     /// The user's home, where package caches are.
     pub home: Option<PathBuf>,
+    /// What was assessed last: a model is told of it first, and then it is weighed against the model's report.
+    last: Arc<Mutex<Option<(Input, Assessment)>>>,
 }
 
 impl Conscience {
     /// As the configuration says.
     pub fn configured(config: &Config, home: Option<PathBuf>) -> Self {
-        Self { strict: config.strict_ethics(), licences: config.list("ethics.licences"), home }
+        Self::new(config.strict_ethics(), config.list("ethics.licences"), home)
+    }
+
+    /// One that has assessed nothing yet.
+    pub fn new(strict: bool, licences: Vec<String>, home: Option<PathBuf>) -> Self {
+        Self { strict, licences, home, last: Arc::default() }
     }
 
     /// What the model that assesses is told: what the checks found, and the project's own guidelines.
@@ -101,7 +109,7 @@ impl Conscience {
         let known: Vec<(&str, String)> =
             LICENCES.iter().filter_map(|name| Some((*name, text(&subject.before.join(name))?))).collect();
         let input = Input {
-            request_id: Some(subject.request_id.to_owned()).filter(|id| !id.is_empty()),
+            request_id: None,
             goal_id: Some(subject.goal_id.to_owned()),
             goal: subject.goal.to_owned(),
             patch: subject.patch.to_vec(),
@@ -112,8 +120,16 @@ impl Conscience {
             allowed_licences: self.licences.clone(),
             history: None,
         };
-        let home = self.home.as_deref().unwrap_or(Path::new("/nonexistent"));
-        assess(&input, &Caches::usual(subject.after, home))
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.take().filter(|(before, _)| *before == input);
+        let (input, assessment) = known.unwrap_or_else(|| {
+            let home = self.home.as_deref().unwrap_or(Path::new("/nonexistent"));
+            let assessment = assess(&input, &Caches::usual(subject.after, home));
+            (input, assessment)
+        });
+        *last = Some((input, assessment.clone()));
+        let request_id = Some(subject.request_id.to_owned()).filter(|id| !id.is_empty());
+        Assessment { request_id, ..assessment }
     }
 }
 
@@ -159,7 +175,7 @@ mod tests {
 
     fn judge(patch: &str, report: Option<&str>) -> Decision {
         let folder = tempfile::tempdir().unwrap();
-        let conscience = Conscience { strict: true, licences: Vec::new(), home: None };
+        let conscience = Conscience::new(true, Vec::new(), None);
         let subject = Subject {
             goal_id: "g",
             request_id: "r",
@@ -171,6 +187,42 @@ mod tests {
             report: report.map(str::as_bytes),
         };
         conscience.judge(&subject).decision
+    }
+
+    #[test]
+    fn what_was_assessed_for_the_brief_is_not_assessed_again_unless_it_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let conscience = Conscience::new(false, Vec::new(), None);
+        let key = format!("aws_access_key_id = \"AKIA{}\"", "Q3EGRSTJ4OXDNWAB");
+        let patch = |line: &str| format!("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+{line}\n");
+        let (clean, planted) = (patch("two"), patch(&key));
+        let (none, file) = (BTreeSet::new(), BTreeSet::from([PathBuf::from("a")]));
+        let judge = |patch: &str, paths: &BTreeSet<PathBuf>, request_id: &str| {
+            let (before, after) = (folder.path(), folder.path());
+            let (goal_id, goal) = ("g", "Change a text");
+            let subject = Subject {
+                goal_id,
+                request_id,
+                goal,
+                patch: patch.as_bytes(),
+                paths,
+                before,
+                after,
+                report: None,
+            };
+            (conscience.brief(&subject), conscience.judge(&subject))
+        };
+        assert_eq!(judge(&clean, &none, "one").1.decision, Decision::Approve);
+        let (_, again) = judge(&clean, &none, "two");
+        assert!(String::from_utf8(again.json).unwrap().contains("\"two\""), "the request is this one");
+        assert_eq!(judge(&planted, &none, "one").1.decision.name(), "block");
+        // Other content of the same file under the same patch is something else.
+        fs::write(folder.path().join("a"), "one\n").unwrap();
+        assert_eq!(judge(&clean, &file, "one").1.decision, Decision::Approve);
+        fs::write(folder.path().join("a"), "two\n").unwrap();
+        judge(&clean, &file, "one");
+        let last = conscience.last.lock().unwrap();
+        assert_eq!(last.as_ref().unwrap().0.files[0].after.as_deref(), Some(&b"two\n"[..]));
     }
 
     #[test]

@@ -97,10 +97,11 @@ pub(super) fn seal(
     let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
     let mut applied = None;
     if wants_apply && manifest.outcome == Outcome::Success && has_patch {
-        match apply(held.run()) {
-            Ok(done) => applied = Some(done),
-            Err(e) => journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") }),
+        let done = apply(held.run());
+        if let Err(e) = &done {
+            journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
         }
+        applied = Some(done);
     }
     journal.emit(Body::RunFinished {
         status: manifest.status,
@@ -185,6 +186,12 @@ fn conclude(
             error = error.or_else(|| Some(info(&e)));
         }
     }
+    if let (Some(Ended::Escalated { task, .. } | Ended::EthicsBlocked { task, .. }), Some(error)) =
+        (&state.ended, &mut error)
+        && let (Some(path), Some(hint)) = (withheld(state, held, task), &error.hint)
+    {
+        error.hint = Some(format!("look at {}; {hint}", path.display()));
+    }
     let words = rows.reports(state, held)?;
     manifest.metadata.usage = usage(state, held.path());
     describe(&mut manifest, state, held.path());
@@ -198,6 +205,14 @@ fn conclude(
     manifest.error = error;
     manifest.conclude(status, outcome);
     Ok(manifest)
+}
+
+/// What was kept back: the whole, or what the task that asks for a person made.
+fn withheld(state: &State, held: &Held, task: &str) -> Option<std::path::PathBuf> {
+    let of_task = state.node(task).and_then(|node| node.attempts.last()?.folder.as_ref());
+    let of_task = of_task.map(|folder| RunFolder::open(held.path().join(folder)).evidence());
+    let places = [Some(held.run().evidence()), of_task].into_iter().flatten();
+    places.map(|evidence| evidence.join("withheld.patch")).find(|path| path.exists())
 }
 
 /// Status, outcome and the reason, from how it ended.
@@ -217,13 +232,11 @@ fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorI
             (status, Outcome::Failure, error(kind, format!("mend the cause, then: {resume}")))
         }
         Ended::Escalated { .. } => {
-            let hint = format!("look at evidence/withheld.patch, then: {resume} --message \"…\"");
+            let hint = format!("go on with: {resume} --message \"…\"");
             (Status::Completed, Outcome::NeedsHuman, error("escalated", hint))
         }
         Ended::EthicsBlocked { .. } => {
-            let hint = format!(
-                "the patch is in evidence/withheld.patch; to let it out all the same: {resume} --override-ethics \"REASON\""
-            );
+            let hint = format!("to let it out all the same: {resume} --override-ethics \"REASON\"");
             (Status::Completed, Outcome::NeedsHuman, error("ethics_blocked", hint))
         }
         Ended::OutOfMoney => (

@@ -138,8 +138,19 @@ fn is_last(tasks: &[Task], task: &Task) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A task of a plan, with a goal that does not matter.
+    pub(in crate::orchestrate) fn task(id: &str, mode: &str, on: &[&str]) -> Task {
+        Task {
+            id: id.into(),
+            mode: mode.into(),
+            goal: "x".into(),
+            acceptance: vec!["y".into()],
+            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        }
+    }
 
     #[test]
     fn the_usual_plan_is_sound_and_needs_nothing_more() {
@@ -151,13 +162,6 @@ mod tests {
 
     #[test]
     fn whatever_is_planned_changes_are_assessed_at_the_end() {
-        let task = |id: &str, mode: &str, on: &[&str]| Task {
-            id: id.into(),
-            mode: mode.into(),
-            goal: "x".into(),
-            acceptance: vec!["y".into()],
-            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-        };
         let ids = |tasks: Vec<Task>| -> Vec<String> {
             nodes(Graph { tasks }).into_iter().map(|node| node.task.id).collect()
         };
@@ -171,13 +175,6 @@ mod tests {
 
     #[test]
     fn checks_come_after_everything_that_writes_and_need_no_second_assessment() {
-        let task = |id: &str, mode: &str, on: &[&str]| Task {
-            id: id.into(),
-            mode: mode.into(),
-            goal: "x".into(),
-            acceptance: vec!["y".into()],
-            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-        };
         let tasks = vec![task("checks", "code", &[]), task("r", "review", &[]), task("b", "architect", &[])];
         let mut all = nodes(Graph { tasks });
         ensure_checked(&mut all, &[]);

@@ -150,7 +150,12 @@ pub(super) fn told(ended: &Ended) -> String {
 pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)]) -> String {
     let mut text = format!("# {}\n\n", one_line(&state.goal));
     let ended = state.ended.as_ref().map_or_else(|| "it was ended before it was over".to_owned(), told);
-    let _ = writeln!(text, "**{outcome}**: {ended}\n\n## Tasks\n");
+    let _ = writeln!(text, "**{outcome}**: {ended}\n");
+    if let Some(problem) = state.planned.as_ref().and_then(|planned| planned.problem.as_deref()) {
+        let problem = one_line(problem);
+        let _ = writeln!(text, "The model gave no usable plan, so the usual order was taken: {problem}.\n");
+    }
+    text.push_str("## Tasks\n\n");
     for node in &state.nodes {
         let report = self::node(node);
         let _ = write!(text, "- **{}** ({}): {}", node.task.id, node.task.mode, report.status);

@@ -12,10 +12,10 @@ use crate::session::{self, Session};
 
 const EXAMPLES: &str = "\
 Examples:
-  ENTRYPOINT [\"/bin/holon\", \"adapter\"]                 in the recipe of an image
-  holon run --image my/agent:1 --goal \"…\"          a run that uses it
+  ENTRYPOINT [\"/bin/holon\", \"adapter\"]       in the recipe of an image
+  holon run --image my/agent:1 --goal \"…\"    a run that uses it
 
-It reads /holon/input, works in /holon/workspace and leaves its artifacts in /holon/output, as every agent does. Its hands
+It reads /holon/input, works in /holon/workspace and leaves its artifacts in /holon/output, as every agent does. Its hands \
 are in this process: the container is the wall. Exit codes: 0 success, 1 failure, 2 needs a person.";
 
 /// Be the agent in a container: the native one, with the container as the wall

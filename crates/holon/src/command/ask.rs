@@ -11,6 +11,7 @@ use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Event};
 use holon_flow::{Call, Dispatcher};
 use holon_host::{Finished, RunRequest};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::run;
 use crate::Done;
@@ -58,6 +59,9 @@ pub(crate) struct Args {
     /// Write the conversation with the model to this cassette, redacted
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Print each message when it is complete, and none that was cut off and asked for again: for programs
+    #[arg(long)]
+    whole: bool,
     /// Do not tell what is looked at
     #[arg(long)]
     quiet: bool,
@@ -65,12 +69,14 @@ pub(crate) struct Args {
 
 /// Where a plan is found.
 const PLAN: &str = "orchestration.json";
+/// A pipe that says nothing for so long is worth a word.
+const SURPRISING: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 /// More than this on standard input is no question's context.
 const MAX_INPUT: u64 = 16 << 20;
 
 /// Asks, and prints the answer while it comes.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let given = piped()?;
+    let given = piped(session)?;
     let former = run::route::why_former(args.workspace.as_deref(), session)?;
     if let Some(why) = &former {
         run::route::tell(why, "a single run in mode code; what it changes stays in its patch", session);
@@ -90,11 +96,8 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let words = words(&request);
     request.context.extend(given.as_ref().map(|file| file.path().to_owned()));
     let mut host = run::host(session)?;
-    // Whoever listens went away: the answer is still kept with the run.
-    host.words = Some(Arc::new(|words: &str| {
-        let mut out = std::io::stdout().lock();
-        let _ = out.write_all(words.as_bytes()).and_then(|()| out.flush());
-    }));
+    host.words = (!args.whole).then(|| Arc::new(print) as Arc<_>);
+    let mut message = String::new();
     let cancel = stop::on_signals()?;
     let terminal = session.terminal.clone();
     let mut tell = |event: &Event| match &event.body {
@@ -103,6 +106,15 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             terminal.say(&terminal.stderr.paint(Style::Dim, format!("> {tool} {what}").trim_end()));
         }
         Body::ModelWaiting { reason, .. } => terminal.say(&visible(reason)),
+        Body::MessageDelta { text } if args.whole => message.push_str(text),
+        Body::MessageRestarted {} if args.whole => message.clear(),
+        // What is printed stays printed.
+        Body::MessageRestarted {} => terminal.say("the answer was cut off; it is asked for again"),
+        Body::ModelAnswered { error: Some(_), .. } => message.clear(),
+        Body::ModelAnswered { .. } if !message.is_empty() => {
+            print(&format!("{}\n", message.trim_end_matches('\n')));
+            message.clear();
+        }
         _ => {}
     };
     let dispatcher = Dispatcher::new(session.places()?);
@@ -120,6 +132,12 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     }
     request.mode = Some("orchestrate".into());
     run::orchestrated::carry_out(request, plan, words, args.quiet, session)
+}
+
+/// Prints a piece of an answer. Whoever listened may have gone away: the answer is still kept with the run.
+fn print(words: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(words.as_bytes()).and_then(|()| out.flush());
 }
 
 /// The plan that was handed over besides the answer, if it is sound and names edits.
@@ -151,7 +169,7 @@ fn words(request: &RunRequest) -> Vec<OsString> {
 }
 
 /// What was piped in, as a file to hand on.
-fn piped() -> Result<Option<tempfile::NamedTempFile>, Failure> {
+fn piped(session: &Session) -> Result<Option<tempfile::NamedTempFile>, Failure> {
     let stdin = std::io::stdin();
     // Only a pipe or a file has something to say; a closed or inherited stream must not be waited for.
     let kind = rustix::fs::fstat(&stdin).map(|s| rustix::fs::FileType::from_raw_mode(s.st_mode));
@@ -160,7 +178,16 @@ fn piped() -> Result<Option<tempfile::NamedTempFile>, Failure> {
     }
     let mut text = Vec::new();
     let temp = std::env::temp_dir();
-    stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut text).map_err(Failure::io("read", &temp))?;
+    let nothing =
+        poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&SURPRISING)).is_ok_and(|count| count == 0);
+    if nothing {
+        // Whoever pipes knows; whoever only inherited a pipe would wonder.
+        session
+            .terminal
+            .say("waiting for the end of standard input; with `< /dev/null` the question is asked alone");
+    }
+    let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut text);
+    read.map_err(|e| Failure::config(format!("cannot read standard input: {e}")))?;
     if text.len() as u64 > MAX_INPUT {
         return Err(Failure::user("more than 16 MiB on standard input", "give large files with --context"));
     }

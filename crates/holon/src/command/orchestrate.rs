@@ -13,7 +13,8 @@ const GOAL: [&str; 5] = ["run", "--mode", "orchestrate", "--goal-alone", "--goal
 /// one is far more often a command that was mistyped.
 pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |arg: &OsString| arg.to_string_lossy().starts_with('-');
-    let Some(at) = args.iter().skip(1).position(|arg| !is_flag(arg)).map(|at| at + 1) else { return args };
+    let is_word = |at: &usize| !is_flag(&args[*at]) && args[at - 1] != "--log-format";
+    let Some(at) = (1..args.len()).find(is_word) else { return args };
     if is_goal(&args[at]) {
         args.splice(at..at, GOAL.map(OsString::from));
     }
@@ -60,6 +61,20 @@ mod tests {
         check(
             &["holon", "--no-color", "a b"],
             &["holon", "--no-color", "run", "--mode", "orchestrate", "--goal-alone", "--goal", "a b"],
+        );
+        check(
+            &["holon", "--log-format", "json", "a b"],
+            &[
+                "holon",
+                "--log-format",
+                "json",
+                "run",
+                "--mode",
+                "orchestrate",
+                "--goal-alone",
+                "--goal",
+                "a b",
+            ],
         );
         check(&["holon", "rnu"], &["holon", "rnu"]);
         check(&["holon", "run", "--goal", "a b"], &["holon", "run", "--goal", "a b"]);

@@ -47,6 +47,7 @@ pub(crate) fn text(applied: &Applied) -> String {
                     Why::LocalChanges => "has changes since the run that are neither committed nor staged",
                     Why::Changed => "changed since the run",
                     Why::Overlap => "was changed in the same lines",
+                    Why::Unwritten => "could not be written",
                 };
                 let path = match conflict.path.display().to_string() {
                     path if path.is_empty() => "a file".to_owned(),

@@ -1,11 +1,13 @@
 //! A patch for people: how much each file changed, and its lines in colour.
 
+use holon_core::patch::plain_name;
+
 use crate::terminal::{Stream, Style, visible};
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileChange {
-    /// The path as git writes it, quoted where it has to be.
+    /// The path, without the quotes git puts around odd ones.
     pub(crate) path: String,
     /// Lines added.
     pub(crate) added: u64,
@@ -63,7 +65,11 @@ pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
 fn second_name(names: &str) -> String {
     if let Some(rest) = names.strip_suffix('"') {
         let start = rest.rfind(" \"").map_or(0, |at| at + 1);
-        return names[start..].replacen("\"b/", "\"", 1);
+        let name = plain_name(&names[start..]);
+        // A name that could move a cursor stays as git writes it.
+        let name =
+            if name.chars().any(char::is_control) { names[start..].replacen("\"b/", "\"", 1) } else { name };
+        return name.strip_prefix("b/").unwrap_or(&name).to_owned();
     }
     let half = names.len() / 2;
     let name = match names.get(half + 1..) {
@@ -121,10 +127,25 @@ diff --git a/bin b/bin\nindex 1..2\nGIT binary patch\nliteral 3\n-Kc$\n\n";
             [
                 expect("a b", 1, 2, ""),
                 expect("n", 1, 0, "new"),
-                expect("\"q\\\"\"", 0, 0, "deleted"),
+                expect("q\"", 0, 0, "deleted"),
                 expect("bin", 0, 0, "binary")
             ]
         );
+    }
+
+    #[test]
+    fn names_in_any_language_are_legible() {
+        let patch =
+            br#"diff --git "a/\303\274n\303\257/\346\227\245.txt" "b/\303\274n\303\257/\346\227\245.txt"
+new file mode 100644
+--- /dev/null
++++ "b/\303\274n\303\257/\346\227\245.txt"
+@@ -0,0 +1 @@
++x
+"#;
+        assert_eq!(changes(patch)[0].path, "ünï/日.txt");
+        let moving = br#"diff --git "a/\033[2Jx" "b/\033[2Jx""#;
+        assert_eq!(changes(moving)[0].path, r#""\033[2Jx""#);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use holon_core::Outcome;
 use holon_core::event::{Body, Event, Sink};
-use holon_core::manifest::GateDecision;
+use holon_core::manifest::{GateDecision, Phase};
 use holon_core::policy::Verdict;
 
 use super::amount;
@@ -20,6 +20,8 @@ pub(crate) struct Progress {
     form: Form,
     /// Warnings that were told.
     warned: BTreeSet<String>,
+    /// The phase that was told last: one that is gone through twice in a row is one to a person.
+    phase: Option<Phase>,
 }
 
 enum Form {
@@ -42,11 +44,14 @@ impl Progress {
             _ if terminal.live => Form::Live(StatusLine::start(terminal)),
             _ => Form::Plain,
         };
-        Self { terminal: terminal.clone(), began: Instant::now(), form, warned: BTreeSet::new() }
+        Self { terminal: terminal.clone(), began: Instant::now(), form, warned: BTreeSet::new(), phase: None }
     }
 
-    fn plain(&self, body: &Body) {
+    fn plain(&mut self, body: &Body) {
         if let Body::PhaseStarted { phase } = body {
+            if self.phase.replace(*phase) == Some(*phase) {
+                return;
+            }
             let elapsed = amount::millis(self.began.elapsed().as_millis() as u64);
             self.terminal.say(&format!("[{elapsed}] {phase}"));
         } else if let Body::ToolProposed { tool, summary, .. } = body {
@@ -69,8 +74,16 @@ impl Sink for Progress {
         }
         match &self.form {
             Form::Quiet => {}
-            // A reader that went away must not stop the run.
-            Form::Json => drop(self.terminal.print(format!("{}\n", event.to_line()))),
+            // A reader that went away must not stop the run; one that could not be written to is told of.
+            Form::Json => {
+                if let Err(failure) = self.terminal.print(format!("{}\n", event.to_line()))
+                    && !failure.to_string().is_empty()
+                    && self.warned.insert(failure.to_string())
+                {
+                    self.terminal
+                        .say(&format!("warning: {failure}; the events are in the run's folder as well"));
+                }
+            }
             Form::Plain => self.plain(&event.body),
             Form::Live(status) => match &event.body {
                 Body::PhaseStarted { phase } => status.phase(*phase),

@@ -1,11 +1,13 @@
 //! Columns that line up.
 
-use crate::terminal::{Stream, Style, one_line};
+use crate::terminal::{Stream, Style, Terminal, one_line};
 
 /// Longest text of a cell: callers cut what may be cut.
 const WIDEST: usize = 2000;
 /// Where the last column of an indented table is broken.
 const BREAK: usize = 110;
+/// Columns that a broken last column needs at least.
+const NARROWEST: usize = 16;
 
 /// Rows of `N` cells; everything in them is made safe to print.
 #[derive(Debug)]
@@ -31,8 +33,13 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells.map(|cell| one_line(cell, WIDEST)));
     }
 
-    /// The table as lines.
+    /// The table as lines; in front of a person its last column stays within the terminal.
     pub(crate) fn render(&self, stream: Stream) -> String {
+        let edge = if self.indent > 0 { BREAK } else { usize::MAX };
+        self.within(if stream.tty { edge.min(Terminal::again().width) } else { edge }, stream)
+    }
+
+    fn within(&self, edge: usize, stream: Stream) -> String {
         let mut widths = [0; N];
         for row in self.head.iter().chain(&self.rows) {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -47,7 +54,7 @@ impl<const N: usize> Table<N> {
                 text.push_str(cell);
                 text.push_str(&" ".repeat(width - cell.chars().count() + 2));
             }
-            if self.indent > 0 { broken(text.trim_end(), last) } else { text.trim_end().to_owned() }
+            broken(text.trim_end(), last, edge)
         };
         let mut text = String::new();
         if let Some(head) = &self.head {
@@ -62,13 +69,17 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The line on several ones, each further one set in by `inset`.
-fn broken(line: &str, inset: usize) -> String {
+/// The line on several ones that end before `edge`, each further one set in by `inset`; as it is where that leaves too
+/// little room for words.
+fn broken(line: &str, inset: usize, edge: usize) -> String {
+    if edge == usize::MAX || inset + NARROWEST > edge {
+        return line.to_owned();
+    }
     let start: usize = line.chars().take(inset).map(char::len_utf8).sum();
     let (mut text, mut column) = (line[..start].to_owned(), inset);
     for (number, word) in line[start..].split(' ').enumerate() {
         let width = word.chars().count();
-        if number > 0 && column + width >= BREAK && inset + width < BREAK {
+        if number > 0 && column + width >= edge && inset + width < edge {
             text.push('\n');
             text.push_str(&" ".repeat(inset));
             column = inset;
@@ -85,7 +96,19 @@ fn broken(line: &str, inset: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::Terminal;
+
+    #[test]
+    fn a_narrow_terminal_breaks_the_last_column_alone() {
+        let mut table = Table::new(["MODE", "WHAT"]);
+        table.row(["plan", "Thinks a change through and writes it down"]);
+        let plain = Terminal::plain().stdout;
+        assert_eq!(
+            table.within(30, plain),
+            "MODE  WHAT\nplan  Thinks a change through\n      and writes it down\n"
+        );
+        assert_eq!(table.within(20, plain).lines().count(), 2, "too narrow to be of use");
+        assert_eq!(table.render(plain).lines().count(), 2, "programs get one line a row");
+    }
 
     #[test]
     fn columns_line_up() {

@@ -123,6 +123,12 @@ impl Api {
         Err(Trouble::told(&answer.json().map_err(|e| Trouble::gone(&e))?))
     }
 
+    /// Says at the gate of a run whether it may go on.
+    pub(crate) fn answer_gate(&self, id: &str, go: bool) -> Answer<Value> {
+        let body = json!({"decision": if go { "approve" } else { "reject" }});
+        self.call("POST", &format!("/api/runs/{}/gate", escaped(id)), &Body::Json(&body))
+    }
+
     /// Stops a run.
     pub(crate) fn cancel_run(&self, id: &str) -> Answer<Value> {
         self.call("POST", &format!("/api/runs/{}/cancel", escaped(id)), &Body::Json(&json!({})))

@@ -9,9 +9,28 @@ pub(super) fn wanted(env: &dyn Fn(&str) -> Option<OsString>) -> &'static str {
     if locale.to_string_lossy().starts_with("zh") { "zh" } else { "en" }
 }
 
+/// What a server says that starts after one that was killed; it cannot know who will read it.
+const INTERRUPTED: &str = "the server ended during this turn; nothing that was stored is lost";
+
+/// The words of an error: the stored ones, or the same in the language of whoever reads them now.
+pub(crate) fn own_words<'a>(code: &str, stored: &'a str) -> &'a str {
+    in_language(wanted(&crate::session::variable), code, stored)
+}
+
+fn in_language<'a>(language: &str, code: &str, stored: &'a str) -> &'a str {
+    if code == "interrupted" && language == "en" { INTERRUPTED } else { stored }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_stored_in_another_language_is_told_in_the_readers() {
+        assert_eq!(in_language("en", "interrupted", "服务器停止"), INTERRUPTED);
+        assert_eq!(in_language("zh", "interrupted", "服务器停止"), "服务器停止");
+        assert_eq!(in_language("en", "model", "no key"), "no key");
+    }
 
     #[test]
     fn the_strongest_variable_counts() {

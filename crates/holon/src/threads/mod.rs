@@ -8,3 +8,4 @@ mod language;
 pub(crate) use api::{Api, Trouble};
 pub(crate) use carrier::{Carrier, Wish};
 pub(crate) use http::{Event, Events};
+pub(crate) use language::own_words;

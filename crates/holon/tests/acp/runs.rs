@@ -75,3 +75,53 @@ fn a_run_can_be_stopped() {
         Ok(())
     });
 }
+
+const FLOW: &str = "
+- tool: report_plan
+  args: { goal: Greet., context: There is a file., steps: [{ id: one, title: Add a file, detail: d }], risks: [none], verification: look }
+- tool: finish
+  args: { summary: Planned. }
+- tools:
+    - write_file: { path: new.txt, content: hello }
+- tool: finish
+  args: { summary: Carried out. }
+";
+
+#[test]
+fn a_flow_shows_its_steps_and_asks_at_its_gate() {
+    let stage = Stage::new(FLOW);
+    let before = tree_state(stage.repo.path());
+    stage.edit(async |editor| {
+        let session = editor.open(&stage).await?;
+        in_mode(editor, &session, "plan-then-execute").await;
+        editor.choices.lock().unwrap().push_back("go");
+        let (reason, updates) = editor.say(&session, "Add a greeting").await?;
+        assert_eq!(reason, StopReason::EndTurn);
+        let steps: Vec<_> = of(&updates, "tool_call").iter().map(|call| call["title"].clone()).collect();
+        assert_eq!(steps[..2], ["Step plan (plan mode)", "Step execute (execute mode)"], "{updates:#?}");
+        let asked = editor.permissions.lock().unwrap().clone();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0]["toolCall"]["title"], "Go on with the step `execute`");
+        let said = words(&updates, "agent_message_chunk");
+        for part in ["Add a file", "Carried out.", "diff.patch"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        Ok(())
+    });
+    assert_unchanged(&before, stage.repo.path());
+}
+
+#[test]
+fn a_flow_stops_at_its_gate_without_a_word() {
+    let stage = Stage::new(FLOW);
+    stage.edit(async |editor| {
+        let session = editor.open(&stage).await?;
+        in_mode(editor, &session, "plan-then-execute").await;
+        let (_, updates) = editor.say(&session, "Add a greeting").await?;
+        let steps: Vec<_> = of(&updates, "tool_call").iter().map(|call| call["title"].clone()).collect();
+        assert_eq!(steps, ["Step plan (plan mode)"], "{updates:#?}");
+        assert_eq!(editor.permissions.lock().unwrap().len(), 1);
+        assert!(words(&updates, "agent_message_chunk").contains("ended: needs_human"), "{updates:#?}");
+        Ok(())
+    });
+}

@@ -22,7 +22,20 @@ fn an_editor_learns_what_holon_can_do() {
         assert_eq!(modes["currentModeId"], "build");
         let ids: Vec<_> =
             modes["availableModes"].as_array().unwrap().iter().map(|mode| &mode["id"]).collect();
-        assert_eq!(ids, ["plan", "build", "architect", "review", "debug", "ethical", "ask"]);
+        assert_eq!(
+            ids,
+            [
+                "plan",
+                "build",
+                "architect",
+                "review",
+                "debug",
+                "ethical",
+                "ask",
+                "plan-then-execute",
+                "review-fix"
+            ]
+        );
         let commands = editor.until("available_commands_update").await;
         assert_eq!(commands["availableCommands"][0]["name"], "diff");
         Ok(())

@@ -4,11 +4,16 @@ use holon_testkit::{assert_unchanged, tree_state};
 
 use crate::stage::{LAST_WORDS, PLAN, Part, Stage, is_installed};
 
-/// Agents with the command that makes them speak it; opencode must be there, goose is tried where it is.
+/// Agents with the command that makes them speak it; opencode must be there, the others are tried where they are.
+const SPEAKERS: [(&str, &[&str]); 4] = [
+    ("opencode", &["--", "opencode", "acp"]),
+    ("goose", &["--", "goose", "acp", "--with-builtin", "developer"]),
+    ("gemini", &["--", "gemini", "--acp"]),
+    ("qwen", &["--", "qwen", "--acp"]),
+];
+
 fn all() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    let opencode: (_, &[_]) = ("opencode", &["--", "opencode", "acp"]);
-    let goose: (_, &[_]) = ("goose", &["--", "goose", "acp", "--with-builtin", "developer"]);
-    std::iter::once(opencode).chain(Some(goose).filter(|(agent, _)| is_installed(agent)))
+    SPEAKERS.into_iter().filter(|(agent, _)| *agent == "opencode" || is_installed(agent))
 }
 
 fn staged(agent: &str, part: Part) -> Option<Stage> {
@@ -24,7 +29,14 @@ fn execute_gives_a_patch_and_tells_what_was_done() {
         let before = tree_state(stage.repo.path());
         stage.run("execute", command).run().assert_code(0);
         assert_unchanged(&before, stage.repo.path());
-        assert!(stage.out("diff.patch").contains("+two"), "{agent}");
+        let patch = stage.out("diff.patch");
+        assert!(patch.contains("+two"), "{agent}");
+        // No state, no lock and no permission of the agent's own ends up among the changes.
+        assert_eq!(
+            patch.matches("diff --git ").count(),
+            1,
+            "{agent} left more than it was asked for:\n{patch}"
+        );
         assert_eq!(stage.out("summary.md").trim(), LAST_WORDS, "{agent}");
         let events = stage.out("evidence/events.jsonl");
         for kind in ["tool_proposed", "tool_finished", "message_delta", "round_started", "usage"] {

@@ -7,7 +7,7 @@
 mod acp;
 mod artifacts;
 mod failures;
-mod gemini;
+mod optional;
 mod secrets;
 mod stage;
 mod users;

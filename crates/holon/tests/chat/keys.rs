@@ -115,3 +115,14 @@ fn a_resized_terminal_is_drawn_anew() {
     terminal.shows("Sent.");
     assert!(stage.asked()[0].contains("0123456789abcdefghijklmnopqrstuvwxyz"));
 }
+
+#[test]
+fn answers_break_between_words_at_the_width_of_the_moment() {
+    let stage = Stage::new("- text: An answer with words that are longer than the row.\n");
+    let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
+    terminal.shows("build> ");
+    let tty = format!("/proc/{}/fd/0", terminal.pid());
+    stage.env.program("stty").args(["-F", &tty, "cols", "30"]).run().assert_code(0);
+    terminal.press("go\r");
+    terminal.shows("An answer with words that are\r\nlonger than the row.");
+}

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_testkit::{
-    Invocation, Output, Running, TestEnv, TreeState, Workspace, mounts, tree_state, wait_for_file,
+    Invocation, Output, Running, TestEnv, TreeState, Workspace, files_containing, mounts, tree_state,
+    wait_for_file,
 };
 use serde_json::{Value, json};
 
@@ -230,7 +231,7 @@ impl<'a> World<'a> {
         assert!(!output.stdout.contains(&self.secret), "the secret was printed");
         assert!(!output.stderr.contains(&self.secret), "the secret was printed");
         for top in [folder.to_owned(), self.env.state(), self.env.cache()] {
-            let found = containing(&top, self.secret.as_bytes());
+            let found = files_containing(&top, self.secret.as_bytes());
             assert!(found.is_empty(), "the secret is in {found:?}");
         }
     }
@@ -322,24 +323,4 @@ fn random() -> String {
     let mut bytes = [0; 12];
     std::io::Read::read_exact(&mut fs::File::open("/dev/urandom").unwrap(), &mut bytes).unwrap();
     bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Regular files below `top` with these bytes in them.
-fn containing(top: &Path, needle: &[u8]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut todo = vec![top.to_owned()];
-    while let Some(folder) = todo.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                todo.push(entry.path());
-            } else if kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() < 64 << 20) {
-                let bytes = fs::read(entry.path()).unwrap_or_default();
-                if bytes.windows(needle.len()).any(|window| window == needle) {
-                    found.push(entry.path());
-                }
-            }
-        }
-    }
-    found
 }

@@ -184,3 +184,58 @@ fn inv_06_a_key_written_into_a_file_is_withheld() {
         assert_nowhere(&env, &output, &[key]);
     }
 }
+
+#[test]
+fn inv_06_a_key_in_the_name_of_a_file_is_withheld_as_in_its_content() {
+    for key in [KEY, PLAIN] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let left =
+            format!("mkdir -p \"/holon/output/$(dirname '{key}')\"; echo hi > '/holon/output/{key}.txt'");
+        let turns = [
+            turn(vec![
+                call("write_file", json!({"path": format!("notes/{key}"), "content": "hello\n"})),
+                call("execute", json!({"command": left})),
+            ]),
+            // The supervisor wants the check to have run before it lets it end.
+            turn(vec![call("finish", json!({"summary": "Left a note."}))]),
+            turn(vec![call("finish", json!({"summary": "Left a note."}))]),
+        ];
+        let server = ModelServer::start(Who::OpenRouter.wire(), turns);
+        let flags = ["--json", "--check", "ls -R notes", "--record"];
+        let call = run(&env, &repo, "execute", &flags).arg(env.work().join("tape.yaml"));
+        let output = named(call, Who::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", key).run();
+        let manifest = ended(&env, &output, 2);
+        assert_eq!(manifest["error"]["kind"], "secret", "{manifest:#}");
+        assert!(manifest["error"]["message"].as_str().unwrap().contains("name"), "{manifest:#}");
+        assert!(!out(&env).join("diff.patch").exists());
+        let withheld = artifact(&env, "evidence/withheld.patch");
+        assert!(withheld.contains("notes/[redacted:"), "{withheld}");
+        let warnings = manifest["metadata"]["warnings"].to_string();
+        assert!(warnings.contains("a file the agent left is not kept"), "{manifest:#}");
+        assert_nowhere(&env, &output, &[key]);
+        // Names are not read by looking into files.
+        for (path, _) in files_below(&env.state()).into_iter().chain(files_below(&out(&env))) {
+            assert!(!path.to_string_lossy().contains(key), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn inv_06_a_key_in_the_goal_is_taken_out() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let look = turn(vec![call("execute", json!({"command": "grep -r . /holon/input"}))]);
+    let finish = turn(vec![call("finish", json!({"summary": "Looked."}))]);
+    let server = ModelServer::start(Who::OpenRouter.wire(), [look, finish]);
+    let goal = format!("Say what {PLAIN} opens");
+    let call = env.holon(["run", "--goal", &goal, "--out"]).arg(out(&env)).cwd(repo.path());
+    let output = named(call, Who::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", PLAIN).run();
+    ended(&env, &output, 0);
+    output.assert_stderr("the goal held what looks like a credential");
+    for request in server.requests() {
+        let body = request.body.to_string();
+        assert!(body.contains("[redacted:OPENROUTER_API_KEY] opens") && !body.contains(PLAIN), "{body}");
+    }
+    assert_nowhere(&env, &output, &[PLAIN]);
+}

@@ -65,6 +65,23 @@ fn a_limit_that_stays_is_a_failure() {
 }
 
 #[test]
+fn a_run_that_waits_too_long_says_what_it_waited_for() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let script = "- error: { kind: rate_limit, retry_after: 25s, message: too many cooks }\n";
+    let server = ModelServer::play(Who::Anthropic.wire(), script);
+    let call = run(&env, &repo, "execute", &["--idle-timeout", "6s"]);
+    let output = asking(call, Who::Anthropic, &server).run();
+    let manifest = ended(&env, &output, 1);
+    assert_eq!(
+        (&manifest["status"], &manifest["error"]["kind"]),
+        (&"timeout".into(), &"idle_timeout".into())
+    );
+    assert!(manifest["error"]["message"].as_str().unwrap().contains("too many cooks"), "{manifest:#}");
+    assert!(manifest["error"]["hint"].as_str().unwrap().contains("the model"), "{manifest:#}");
+}
+
+#[test]
 fn an_error_in_mid_stream_is_told_and_asked_again() {
     let broken = "- reply: [{ text: half }, { error: { kind: overloaded, message: upstream died } }]\n";
     for who in [Who::OpenRouter, Who::Anthropic] {
@@ -87,6 +104,26 @@ fn a_cut_stream_is_asked_for_again_and_fails_when_it_is_always_cut() {
         // A call in half an answer was never made.
         assert!(of_type(&events(&twice.0), "tool_proposed").is_empty());
     }
+}
+
+#[test]
+fn a_program_that_asks_gets_the_answer_and_nothing_that_was_cut_off() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let cut = "- text: The answer is for\n  cut: true\n- text: The answer is forty-two.\n";
+    let script = format!("{cut}- text: half\n  cut: true\n{cut}");
+    let server = ModelServer::play(Who::Anthropic.wire(), &script);
+    let ask = |how: &[&str], retries: &str| {
+        let call = env.holon(["ask", "What is it?"]).args(how).cwd(repo.path()).env("HOLON_RETRIES", retries);
+        asking(call, Who::Anthropic, &server).run()
+    };
+    assert_eq!(ask(&["--whole"], "1").assert_code(0).stdout, "The answer is forty-two.\n");
+    assert_eq!(ask(&["--whole"], "0").assert_code(1).stdout, "", "half an answer is none");
+    // Whoever reads along has seen the half, and is told.
+    let streamed = ask(&[], "1");
+    streamed.assert_code(0).assert_stderr("the answer was cut off; it is asked for again");
+    assert!(streamed.stdout.starts_with("The answer is for"), "{streamed}");
+    assert!(streamed.stdout.ends_with("The answer is forty-two.\n"), "{streamed}");
 }
 
 #[test]
@@ -172,6 +209,25 @@ fn a_missing_key_fails_before_anything_starts() {
     let manifest = ended(&env, &output, 1);
     assert_eq!(manifest["error"]["kind"], "credentials");
     output.assert_stderr("ANTHROPIC_API_KEY");
+}
+
+#[test]
+fn what_is_wrong_here_is_not_said_of_the_provider() {
+    for (variables, words) in [
+        ([("HOLON_BASE_URL", "localhost:1234"), ("HOLON_MODEL", "m")], "`localhost:1234` is no base URL"),
+        ([("HOLON_BASE_URL", "http://example.com/v1"), ("HOLON_MODEL", "m")], "is not encrypted"),
+        ([("HOLON_BASE_URL", "http://127.0.0.1:9/v1"), ("HOLON_RETRIES", "0")], "nobody lists models"),
+        ([("HOLON_PROVIDER", "nonesuch"), ("HOLON_RETRIES", "many")], "HOLON_RETRIES is `many`"),
+        ([("HOLON_PROVIDER", "nonesuch"), ("HOLON_MODEL", "m")], "unknown provider `nonesuch`"),
+    ] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let call = run(&env, &repo, "execute", &[]).env("HOLON_API_KEY", KEY);
+        let output = variables.into_iter().fold(call, |call, (name, value)| call.env(name, value)).run();
+        let manifest = ended(&env, &output, 1);
+        let message = manifest["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("no model can be asked: ") && message.contains(words), "{message}");
+    }
 }
 
 #[test]

@@ -261,13 +261,13 @@ fn a_repository_cannot_have_anything_sent() {
 }
 
 #[test]
-fn a_collector_that_is_away_costs_one_line_and_nothing_else() {
+fn a_collector_that_is_away_costs_two_lines_and_nothing_else() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refusing = Collector::answering("503 Service Unavailable");
-    for (url, words) in [
-        (format!("http://{gone}"), "cannot be reached"),
-        (refusing.url(), "status 503"),
-        ("not an address".to_owned(), "is no address of a collector"),
+    for (url, words, lost) in [
+        (format!("http://{gone}"), "cannot be reached", true),
+        (refusing.url(), "status 503", true),
+        ("not an address".to_owned(), "is no address of a collector", false),
     ] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
@@ -276,7 +276,9 @@ fn a_collector_that_is_away_costs_one_line_and_nothing_else() {
         let output = call.env("HOLON_TELEMETRY__OTLP_ENDPOINT", &url).run();
         ended(&env, &output, 0);
         let told: Vec<&str> = output.stderr.lines().filter(|line| line.contains("telemetry")).collect();
-        assert_eq!(told.len(), 1, "{}", output.stderr);
+        // Why, as soon as it is known, and at the end how much.
+        assert_eq!(told.len(), if lost { 2 } else { 1 }, "{}", output.stderr);
+        assert_eq!(told.last().unwrap().contains("not delivered: "), lost, "{told:?}");
         assert!(told[0].starts_with("warning: telemetry: ") && told[0].contains(words), "{told:?}");
         assert!(fs::read_to_string(out(&env).join("diff.patch")).unwrap().contains("two"));
     }

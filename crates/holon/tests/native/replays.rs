@@ -5,6 +5,7 @@ use std::path::Path;
 
 use holon_testkit::model::ModelServer;
 use holon_testkit::{Output, TestEnv, Workspace};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
@@ -152,6 +153,29 @@ fn a_failed_run_replays_its_failure() {
     let second = ended(&env, &again, 1);
     assert_eq!(first["error"], second["error"]);
     assert_eq!(first_events, left(&env, &again).0);
+}
+
+/// Somebody or the clock ends a run in the middle of an answer: played again, it ends there in the same way.
+#[test]
+fn a_run_that_was_cut_short_replays_to_where_it_was_cut() {
+    let script = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n- reply: [{ text: \"Half\\n\" }, { delay: 10m }, { text: never }]\n";
+    for (by, status) in [("a person", "cancelled"), ("the clock", "timeout")] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let server = ModelServer::play(Who::Anthropic.wire(), script);
+        let timeout = if by == "the clock" { "8s" } else { "5m" };
+        let call = run(&env, &repo, "execute", &["--timeout", timeout]);
+        let mut running = asking(call, Who::Anthropic, &server).spawn();
+        running.wait_for_text("Half");
+        if by == "a person" {
+            running.signal(Signal::INT);
+        }
+        let first = ended(&env, &running.wait(), 1);
+        assert_eq!(first["status"], status, "{first:#}");
+        let again = env.holon(["runs", "replay", "last"]).cwd(repo.path()).run();
+        again.assert_code(0).assert_stdout("the same but for times and ids");
+        assert!(!again.stderr.contains("the hands"), "{}", again.stderr);
+    }
 }
 
 #[test]

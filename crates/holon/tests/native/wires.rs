@@ -1,5 +1,6 @@
 //! A whole run over each wire that a server on loopback can speak: words, thoughts, calls, usage.
 
+use holon_model::Wire;
 use holon_testkit::TestEnv;
 use holon_testkit::model::{ModelServer, Scripted, Split};
 
@@ -43,6 +44,46 @@ fn an_edit_over_every_wire() {
         assert_eq!(of_type(&events, "round_started").len(), 3);
         assert_eq!(of_type(&events, "tool_finished").len(), 4);
     }
+}
+
+#[test]
+fn a_compatible_server_is_spoken_to_on_the_wire_it_speaks() {
+    for (wire, name) in [(Wire::Chat, "chat"), (Wire::Responses, "responses"), (Wire::Messages, "messages")] {
+        for filed in [false, true] {
+            let env = TestEnv::new(BIN);
+            let repo = repo(&env);
+            let server = ModelServer::play(wire, EDIT);
+            let call = run(&env, &repo, "execute", &[]).env("HOLON_API_KEY", KEY);
+            let call = if filed {
+                let base = server.base();
+                let text =
+                    format!("[models]\nbase_url = \"{base}\"\nwire = \"{name}\"\ntools = \"native\"\n");
+                env.write("config/holon/config.toml", &text);
+                call
+            } else {
+                call.env("HOLON_BASE_URL", server.base()).env("HOLON_WIRE", name).env("HOLON_TOOLS", "native")
+            };
+            ended(&env, &call.run(), 0);
+            assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"), "{name}");
+            let requests = questions(&server);
+            assert_eq!(requests.len(), 3, "{name}");
+            for request in &requests {
+                assert!(request.path.ends_with(wire.path()), "{name}: {}", request.path);
+                assert!(request.body["tools"].is_array(), "{name}: {}", request.body);
+                let (header, value) = match wire {
+                    Wire::Messages => ("x-api-key", KEY.to_owned()),
+                    _ => ("authorization", format!("Bearer {KEY}")),
+                };
+                assert_eq!(request.header(header), Some(value.as_str()), "{name}");
+            }
+        }
+    }
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let call = run(&env, &repo, "execute", &["--model", "m"]).env("HOLON_BASE_URL", "http://127.0.0.1:9/v1");
+    let manifest = ended(&env, &call.env("HOLON_WIRE", "smoke").run(), 1);
+    let message = manifest["error"]["message"].as_str().unwrap();
+    assert!(message.contains("HOLON_WIRE is `smoke`: it must be chat, responses or messages"), "{message}");
 }
 
 #[test]

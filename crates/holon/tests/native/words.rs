@@ -1,6 +1,6 @@
 //! Models that call no tools natively: what they want is read out of their words.
 
-use holon_model::cassette::Turn;
+use holon_model::cassette::{Step, Turn};
 use holon_testkit::TestEnv;
 use holon_testkit::model::ModelServer;
 
@@ -44,6 +44,29 @@ fn fenced_json_completes_an_edit() {
         let tools: Vec<&str> =
             of_type(&events, "tool_proposed").iter().map(|event| event["tool"].as_str().unwrap()).collect();
         assert_eq!(tools, ["read_file", "write_file", "execute", "finish"]);
+    }
+}
+
+#[test]
+fn words_are_told_while_the_answer_is_still_coming() {
+    // The answer breaks off, so only what was told before its end can be there.
+    for answer in [
+        "Let me look.\n```json\n{\"tool\": \"ls\"",
+        "{\"say\": \"Let me look.\", \"tool\": \"ls\", \"argu",
+        "Let me look. <tool_call>{\"name\"",
+    ] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env);
+        let turn = Turn { steps: vec![Step::Text(answer.to_owned()), Step::Cut], ..Turn::default() };
+        let server = ModelServer::start(Who::Compatible.wire(), [turn.into()]);
+        let call =
+            asking(run(&env, &repo, "execute", &[]), Who::Compatible, &server).env("HOLON_RETRIES", "0");
+        ended(&env, &call.run(), 1);
+        let events = events(&env);
+        let told: String =
+            of_type(&events, "message_delta").iter().filter_map(|e| e["text"].as_str()).collect();
+        assert_eq!(told, "Let me look.", "{answer}");
+        assert!(of_type(&events, "tool_proposed").is_empty(), "half a call is none");
     }
 }
 

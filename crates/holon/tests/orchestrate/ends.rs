@@ -62,6 +62,51 @@ fn inv_12_what_the_host_finds_blocks_whatever_the_model_says() {
 }
 
 #[test]
+fn what_is_kept_back_is_where_the_hint_says() {
+    let secret = "printf 'aws_access_key_id = \"AKIA%s\"\\n' Q3EGRSTJ4OXDNWAB > keys.py";
+    let high =
+        "sed -i -e 's/\"low\"/\"high\"/' -e 's/\"is_approved\":true/\"is_approved\":false/' $out/ethics.json";
+    // Kept back by the run of the task itself, and by the assessment of the whole.
+    for scripts in [vec![("one", secret)], vec![("one", "echo one > one.txt"), ("ethical", high)]] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, &one_task(), &scripts);
+        goal(&env, &repo, &["--quiet"]).run().assert_code(2);
+        let (_, manifest) = last(&env);
+        let hint = manifest["error"]["hint"].as_str().unwrap();
+        let path = hint
+            .strip_prefix("look at ")
+            .and_then(|rest| rest.split_once("; "))
+            .unwrap_or_else(|| panic!("{hint}"))
+            .0;
+        let patch = fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert!(patch.contains("keys.py") || patch.contains("one.txt"), "{patch}");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_used_is_replaced_and_that_is_told() {
+    let many: Vec<_> = (0..500).map(|n| task(&format!("t{n}"), "code", &[])).collect();
+    for (text, why) in [
+        (plan(&[task("a", "code", &["b"]), task("b", "code", &["a"])]), "waits for itself"),
+        (plan(&[task("a", "code", &[]), task("a", "code", &[])]), "`a`"),
+        (plan(&[task("a", "hack", &[])]), "hack"),
+        (plan(&[task("a", "code", &["nobody"])]), "nobody"),
+        (plan(&many), "500 entries"),
+        ("no JSON at all".to_owned(), "orchestration.json"),
+    ] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, &text, &[("execute", "echo x > x.txt")]);
+        goal(&env, &repo, &[]).run().assert_code(0).assert_stderr("there is no usable plan of the model");
+        let (folder, _) = last(&env);
+        let report = orchestration(&folder);
+        assert_eq!(report["planned_by"], "default", "{report:#}");
+        assert!(report["plan_problem"].as_str().unwrap().contains(why), "{why}: {report:#}");
+        let summary = fs::read_to_string(folder.join("output/summary.md")).unwrap();
+        assert!(summary.contains("no usable plan") && summary.contains(why), "{why}: {summary}");
+    }
+}
+
+#[test]
 fn a_missing_or_broken_assessment_never_approves() {
     for broken in ["echo '{\"is_approved\":true}' > $out/ethics.json", "rm $out/ethics.json", "exit 3"] {
         let env = TestEnv::new(BIN);

@@ -62,3 +62,48 @@ fn an_orchestration_is_one_trace_and_its_children_are_in_it() {
         stored.map(|request| fs::read_to_string(request.path().join("log.jsonl")).unwrap()).collect();
     assert!(stored.len() == 1 && stored[0].lines().last() == Some(line.to_string().as_str()), "{stored:?}");
 }
+
+#[test]
+fn an_orchestration_goes_on_below_the_span_of_whoever_started_it() {
+    let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    for (flags, seen) in [("01", true), ("00", false)] {
+        let env = TestEnv::new(BIN);
+        let collector = Collector::start();
+        let repo = repo(&env, &plan(&[task("one", "code", &[])]), &[("one", "echo more >> a.txt")]);
+        let call = goal(&env, &repo, &["--quiet"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url());
+        let call = call.env("TRACEPARENT", format!("00-{trace}-{span}-{flags}")).env("TRACESTATE", "ci=7");
+        call.run().assert_code(0);
+        let spans = collector.spans();
+        assert_eq!(!spans.is_empty(), seen, "a trace nobody wants is not made: {spans:#?}");
+        for one in &spans {
+            assert_eq!((one.trace.as_str(), one.state.as_deref()), (trace, Some("ci=7")), "{one:#?}");
+            assert_eq!(one.parent.as_deref() == Some(span), one.name == "orchestrate", "{one:#?}");
+        }
+        // What is counted does not depend on it.
+        let counts = collector.counts();
+        assert!(counts.iter().any(|c| c.mode == "execute" && c.number == Number::Sum(1)), "{counts:?}");
+    }
+}
+
+#[test]
+fn what_is_no_trace_of_anybody_is_not_taken_for_one() {
+    let env = TestEnv::new(BIN);
+    let collector = Collector::start();
+    let repo = repo(&env, &plan(&[task("one", "code", &[])]), &[("one", "echo more >> a.txt")]);
+    let call = goal(&env, &repo, &["--quiet"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url());
+    call.env("TRACEPARENT", "00-nonsense-01").env("TRACESTATE", "ci=7").run().assert_code(0);
+    let spans = collector.spans();
+    let whole = spans.iter().find(|span| span.name == "orchestrate").unwrap();
+    assert_eq!((whole.parent.as_ref(), whole.state.as_ref()), (None, None), "{whole:#?}");
+}
+
+#[test]
+fn a_collector_that_stays_away_costs_a_line_and_nothing_else() {
+    let env = TestEnv::new(BIN);
+    let collector = Collector::answering("503 Service Unavailable");
+    let repo = repo(&env, &plan(&[task("one", "code", &[])]), &[("one", "echo more >> a.txt")]);
+    let call = goal(&env, &repo, &["--quiet"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url());
+    let output = call.run();
+    output.assert_code(0).assert_stderr("warning: telemetry: not delivered: 4 spans and the last counts");
+    assert_eq!(output.stderr.matches("status 503").count(), 1, "{output}");
+}

@@ -133,7 +133,7 @@ fn logs_go_into_the_workspace_where_the_user_wants_them() {
             let task = logs.join(format!("execute/{id}.one"));
             task.join(&entries(&task)[0])
         };
-        assert_eq!(entries(&request), ["log.jsonl", "result.json"]);
+        assert_eq!(entries(&request), ["log.jsonl", "result.json", "summary.md"], "no patch among them");
         assert_eq!(entries(&logs.join(format!("ethics/{id}.ethical"))), ["ethics.json", "ethics.md"]);
         assert!(!env.state().join("holon/logs").exists(), "instead of the state folder");
         // No agent sees them, and none of it is in the patch.

@@ -123,9 +123,12 @@ fn matrix_orchestrate_to_code_review_ethical() {
     // Each left a log of its own, with the fields that are promised, and its permissions.
     let id = manifest["run_id"].as_str().unwrap();
     let state = env.state().join("holon");
-    for (mode, access) in
-        [("architect", "scoped"), ("execute", "rw"), ("review", "read-only"), ("ethical", "read-only")]
-    {
+    for (mode, access, report) in [
+        ("architect", "scoped", "plan.md"),
+        ("execute", "rw", "summary.md"),
+        ("review", "read-only", "review.json"),
+        ("ethical", "read-only", "ethics.json"),
+    ] {
         let tasks: Vec<_> =
             fs::read_dir(state.join("logs").join(mode)).unwrap().map(|e| e.unwrap().path()).collect();
         assert_eq!(tasks.len(), 1, "{mode}");
@@ -142,6 +145,8 @@ fn matrix_orchestrate_to_code_review_ethical() {
         let end = lines.last().unwrap();
         assert!(end["timings"]["duration_ms"].is_u64() && end["decision"]["is"].is_string(), "{end}");
         assert_eq!(read(&request.join("result.json"))["success"], true);
+        assert!(request.join(report).is_file(), "{mode} leaves its {report} beside its log");
+        assert!(!request.join("diff.patch").exists(), "{mode}");
     }
     assert!(state.join("logs/ethics").is_dir());
     let own = state.join("logs/orchestrate").join(format!("{id}.orchestrate"));

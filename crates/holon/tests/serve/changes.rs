@@ -141,3 +141,29 @@ fn a_deleted_thread_leaves_nothing_on_disk() {
     assert_eq!(find(), "");
     assert_eq!(stage.get(&format!("/api/threads/{thread}")).status, 404);
 }
+
+#[test]
+fn logs_that_the_user_wants_in_the_workspace_are_not_part_of_a_thread() {
+    let stage = Stage::new();
+    stage.env.write(stage.env.config().join("holon/config.toml"), "[artifacts]\nlogs_dir = 'logs/holon'\n");
+    fs::create_dir_all(stage.repo.path().join("logs/holon")).unwrap();
+    fs::write(stage.repo.path().join("logs/holon/audit.jsonl"), "private\n").unwrap();
+    let stage = stage.play(
+        "
+- tool: execute
+  args: { command: 'cat logs/holon/audit.jsonl; ls -R logs; echo 1 > one.txt' }
+- text: Looked.
+",
+    );
+    let thread = stage.thread();
+    let events = stage.say(&thread, "look", "build");
+    let output = crate::http::of(&events, "tool_end")[0].data["output"].as_str().unwrap().to_owned();
+    assert!(!output.contains("private"), "{output}");
+    // They grow while the agent works, which is no change of anyone's.
+    fs::write(stage.repo.path().join("logs/holon/audit.jsonl"), "private\nmore\n").unwrap();
+    let diff = stage.get(&format!("/api/threads/{thread}/diff")).json();
+    assert_eq!(paths(&diff), ["added one.txt"]);
+    assert_eq!(stage.post(&format!("/api/threads/{thread}/apply"), json!({})).json()["applied"], true);
+    let kept = fs::read_to_string(stage.repo.path().join("logs/holon/audit.jsonl")).unwrap();
+    assert_eq!(kept, "private\nmore\n");
+}

@@ -13,3 +13,4 @@ mod runs;
 mod stage;
 mod streams;
 mod supervised;
+mod traces;

@@ -38,15 +38,8 @@ fn scraped(text: &str) -> BTreeMap<String, f64> {
 #[test]
 fn turns_and_runs_are_counted_by_mode() {
     let stage = Stage::new();
-    // Fails the first time it is asked for a plan.
-    let script = "case $HOLON_MODE in \
-        plan) printf '# Goal\\nx\\n# Context\\nx\\n# Steps\\nx\\n# Risks\\nx\\n# Verification\\nx\\n' > /holon/output/plan.md;; \
-        *) exit 7;; esac";
-    let text = format!(
-        "name = \"scripted\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\"]\n",
-        script.replace('\\', "\\\\")
-    );
-    stage.env.write(stage.env.config().join("holon/agents/scripted.toml"), text);
+    // Fails in every mode but plan.
+    stage.scripted("exit 7");
     let collector = Collector::start();
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let endpoint = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url())];

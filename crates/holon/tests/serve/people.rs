@@ -1,6 +1,6 @@
 //! Questions to people: asked in both modes, answered later, also after a restart.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http::of;
 use crate::stage::{Stage, checked};
@@ -117,4 +117,46 @@ fn uploads_can_be_read_and_are_listed_to_the_model() {
     let output = of(&events, "tool_end")[0].data["output"].as_str().unwrap().to_owned();
     assert!(output.contains("the answer is 42"), "{events:#?}");
     assert_eq!(stage.post(&path, json!({"message": "x", "files": ["f-none"]})).status, 422);
+}
+
+#[test]
+fn uploads_have_room_for_so_much_and_go_with_their_thread() {
+    let stage = Stage::new();
+    let tape = stage.env.write("work/chat.yaml", "- text: Seen.\n- text: Again.\n");
+    let stage = stage.with(&["--replay", tape.to_str().unwrap(), "--uploads-mb", "1"], &[]);
+    let send = |bytes: usize| {
+        crate::http::send(stage.port, "POST", "/api/files?name=a.bin", &[], &vec![b'x'; bytes])
+    };
+    let upload = |bytes: usize| {
+        let made = send(bytes);
+        assert_eq!(made.status, 201);
+        made.json()["id"].clone()
+    };
+    let (thread, other) = (stage.thread(), stage.thread());
+    let say = |thread: &str, files: &[&Value]| {
+        stage.post(&format!("/api/chat/{thread}"), json!({"message": "look", "files": files}))
+    };
+    // A thread has a quarter of the room.
+    let (large, one, two) = (upload(300_000), upload(200_000), upload(200_000));
+    let refused = say(&thread, &[&large]);
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (413, Some("quota")));
+    assert_eq!(of(&say(&thread, &[&one, &one]).events(), "error").len(), 0);
+    let refused = say(&thread, &[&two]);
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (413, Some("quota")));
+    assert_eq!(of(&say(&thread, &[&one]).events(), "error").len(), 0, "what it has, it may name again");
+    let refused = say(&other, &[&one]);
+    assert_eq!(refused.status, 422);
+    let refused = refused.json();
+    assert!(refused["hint"].as_str().unwrap().contains("send it again"), "{refused}");
+    // All of them together have all of it, and the thread's own goes with the thread.
+    let refused = send(400_000);
+    assert_eq!(refused.status, 413);
+    let refused = refused.json();
+    assert!(refused["code"] == "quota" && refused["hint"].as_str().unwrap().contains("delete a thread"));
+    let deleted = crate::http::send(stage.port, "DELETE", &format!("/api/threads/{thread}"), &[], b"");
+    assert_eq!(deleted.status, 204);
+    upload(400_000);
+    let files =
+        stage.env.program("find").arg(stage.env.state()).args(["-size", "+150k", "-name", "f-*"]).run();
+    assert_eq!(files.stdout.lines().count(), 3, "{}", files.stdout);
 }

@@ -11,15 +11,8 @@ use crate::stage::Stage;
 #[test]
 fn a_flow_waits_at_its_gate_for_a_word() {
     let stage = Stage::new();
-    let script = "case $HOLON_MODE in \
-        plan) printf '# Goal\\nx\\n# Context\\nx\\n# Steps\\nx\\n# Risks\\nx\\n# Verification\\nx\\n' > /holon/output/plan.md;; \
-        *) echo new > new.txt; echo done > /holon/output/summary.md;; esac";
     // Agents of the user's own are known by name.
-    let text = format!(
-        "name = \"scripted\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\"]\n",
-        script.replace('\\', "\\\\")
-    );
-    stage.env.write(stage.env.config().join("holon/agents/scripted.toml"), text);
+    stage.scripted("echo new > new.txt; echo done > /holon/output/summary.md");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let stage = stage.with(&["--replay", tape.to_str().unwrap()], &[]);
     let body = json!({"workspace": stage.repo.path(), "goal": "x", "mode": "plan-then-execute", "agent": "scripted"});

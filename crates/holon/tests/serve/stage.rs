@@ -31,6 +31,16 @@ impl Stage {
         stage.play(cassette)
     }
 
+    /// Describes an agent of the user's own, `scripted`: it plans in mode plan, and else does `work`.
+    pub(crate) fn scripted(&self, work: &str) {
+        let sections = "# Goal\\\\nx\\\\n# Context\\\\nx\\\\n# Steps\\\\nx\\\\n# Risks\\\\nx\\\\n# Verification\\\\nx\\\\n";
+        let text = format!(
+            "name = \"scripted\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"-c\", \"\"\"\
+             case $HOLON_MODE in plan) printf '{sections}' > /holon/output/plan.md;; *) {work};; esac\"\"\"]\n"
+        );
+        self.env.write(self.env.config().join("holon/agents/scripted.toml"), text);
+    }
+
     /// Starts a server that answers from a cassette.
     pub(crate) fn play(self, cassette: &str) -> Self {
         let tape: PathBuf = self.env.write("work/chat.yaml", cassette);

@@ -151,9 +151,9 @@ fn reply_to(request: &Value) -> Value {
         return json!({"jsonrpc": "2.0", "id": id, "error": error});
     }
     let options = request["params"]["options"].as_array().map_or(&[][..], Vec::as_slice);
-    let yes =
-        options.iter().find(|option| option["kind"].as_str().is_some_and(|kind| kind.starts_with("allow")));
-    let outcome = match yes {
+    let of_kind = |wanted: &str| options.iter().find(|option| option["kind"] == wanted);
+    // A yes for good is one that agents write down, some of them into the workspace.
+    let outcome = match of_kind("allow_once").or_else(|| of_kind("allow_always")) {
         Some(option) => json!({"outcome": "selected", "optionId": option["optionId"]}),
         None => json!({"outcome": "cancelled"}),
     };
@@ -169,6 +169,12 @@ mod tests {
         let wish = json!({"id": 7, "method": "session/request_permission", "params": {"options": [
             {"optionId": "no", "kind": "reject_once"}, {"optionId": "yes", "kind": "allow_once"}]}});
         assert_eq!(reply_to(&wish)["result"]["outcome"], json!({"outcome": "selected", "optionId": "yes"}));
+        let both = json!({"id": 8, "method": "session/request_permission", "params": {"options": [
+            {"optionId": "ever", "kind": "allow_always"}, {"optionId": "now", "kind": "allow_once"}]}});
+        assert_eq!(reply_to(&both)["result"]["outcome"]["optionId"], "now", "a yes for good leaves a trace");
+        let only = json!({"id": 9, "method": "session/request_permission", "params": {"options": [
+            {"optionId": "no", "kind": "reject_always"}, {"optionId": "ever", "kind": "allow_always"}]}});
+        assert_eq!(reply_to(&only)["result"]["outcome"]["optionId"], "ever");
         let other = json!({"id": "x", "method": "fs/write_text_file", "params": {"path": "/etc/passwd"}});
         assert_eq!(reply_to(&other)["error"]["code"], -32601);
         let none = json!({"id": 1, "method": "session/request_permission", "params": {}});

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::events::Format;
 use super::version::Range;
+use super::wrong;
 use crate::error::HostError;
 
 /// An agent's description.
@@ -127,6 +128,9 @@ pub struct Deed {
     /// A deed that follows, with the same words.
     #[serde(default)]
     pub then: Option<String>,
+    /// Whether what it comes before goes on without it where its tool is not offered.
+    #[serde(default)]
+    pub optional: bool,
     /// The deeds of the child that this one starts, in their order; running the command when not given.
     #[serde(default)]
     pub child: Vec<String>,
@@ -138,6 +142,9 @@ pub struct Deed {
 pub struct Alone {
     /// What it is called.
     pub name: String,
+    /// What it is meant to do, for the page of the breach suite.
+    #[serde(default)]
+    pub about: String,
     /// The command that starts it.
     pub command: Vec<String>,
     /// What the model is called, for an agent that behaves differently with one it does not know.
@@ -164,8 +171,12 @@ pub struct ForMode {
 impl Adapter {
     /// Reads an adapter file; `path` is for messages.
     pub fn parse(text: &str, path: &str) -> Result<Self, HostError> {
-        let adapter: Self = toml::from_str(text)
-            .map_err(|e| HostError::usage(format!("{path}: {e}"), "compare it with `docs/agents.md`"))?;
+        let adapter: Self = toml::from_str(text).map_err(|e| {
+            HostError::usage(
+                format!("{path}: {}", wrong::in_words(&e, text)),
+                "compare it with docs/agents.md",
+            )
+        })?;
         adapter.checked().map_err(|(what, remedy)| HostError::usage(format!("{path}: {what}"), remedy))
     }
 
@@ -205,6 +216,9 @@ impl Adapter {
         let files = self.files.keys().chain(self.modes.values().flat_map(|mode| mode.files.keys()));
         if let Some(file) = files.into_iter().find(|file| !is_below(file)) {
             return Err((format!("`files` must lie below the private HOME, not at `{file}`"), "correct it"));
+        }
+        if let Some(what) = wrong::braces(&self).or_else(|| wrong::deeds(&self)) {
+            return Err((what, "correct it"));
         }
         if let Some(code) = self.exits.keys().find(|code| code.parse::<i32>().is_err()) {
             return Err((format!("`exits` has numbers as keys, not `{code}`"), "correct it"));
@@ -252,8 +266,8 @@ mod tests {
         check("[files]\n\"../x\" = \"\"", "private HOME");
         check("[files]\n\"/etc/x\" = \"\"", "private HOME");
         check("[modes.plan.files]\n\"a/../../x\" = \"\"", "private HOME");
-        check("[network]\ntools = \"host\"", "unknown field");
-        check("[expose]\npaths = [\"/\"]", "unknown field");
+        check("[network]\ntools = \"host\"", "unknown key `network`");
+        check("[expose]\npaths = [\"/\"]", "unknown key `expose`");
         check("[exits]\nmany = \"x\"", "numbers");
     }
 

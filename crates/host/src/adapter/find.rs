@@ -10,7 +10,7 @@ use holon_core::suggest;
 use super::file::{Adapter, Finding, Kind};
 use super::locate::{AGENTS_DIR, Located, locate};
 use crate::error::HostError;
-use crate::modes::{read_bounded, toml_files};
+use crate::modes::{read_of, toml_files};
 use crate::places::Places;
 use crate::run::Environment;
 
@@ -45,6 +45,8 @@ pub struct Agent {
     pub located: Option<Located>,
     /// What was given after `--`.
     pub args: Vec<String>,
+    /// What is wrong with descriptions of the project that were left out.
+    pub warnings: Vec<String>,
 }
 
 impl Agent {
@@ -54,26 +56,70 @@ impl Agent {
     }
 }
 
-/// All adapters that can be used in a workspace, with who described them.
-pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Vec<(Source, Adapter)>, HostError> {
-    let mut all = Vec::new();
-    for (path, text) in BUILTIN {
-        all.push((Source::Builtin, Adapter::parse(text, path)?));
+/// The adapters that can be used somewhere.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Each with who described it.
+    pub adapters: Vec<(Source, Adapter)>,
+    /// Files of the project that are left out, with what is wrong with them; the user's own must be right.
+    pub refused: Vec<(PathBuf, HostError)>,
+}
+
+impl Known {
+    /// The adapter of a name.
+    pub fn named(&self, name: &str) -> Option<&Adapter> {
+        self.adapters.iter().map(|(_, adapter)| adapter).find(|adapter| adapter.name == name)
     }
-    let mut folders = vec![(Source::User, places.config.join("agents"))];
-    folders.extend(workspace.map(|w| (Source::Project, w.join(".holon/agents"))));
-    for (source, folder) in folders {
-        for path in toml_files(&folder)? {
-            let adapter = Adapter::parse(&read_bounded(&path)?, &path.to_string_lossy())?;
-            if let Some((first, _)) = all.iter().find(|(_, a)| a.name == adapter.name) {
-                let message =
-                    format!("{}: agent `{}` is already defined ({first})", path.display(), adapter.name);
-                return Err(HostError::usage(message, "choose another name"));
-            }
-            all.push((source, adapter));
+
+    /// What is wrong with files that are left out, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        self.refused.iter().map(|(_, error)| format!("left out: {error}")).collect()
+    }
+
+    fn add(&mut self, source: Source, path: &Path) -> Result<(), HostError> {
+        let adapter = Adapter::parse(&read_of(source, path)?, &path.to_string_lossy())?;
+        if let Some((first, _)) = self.adapters.iter().find(|(_, a)| a.name == adapter.name) {
+            let message =
+                format!("{}: agent `{}` is already defined ({first})", path.display(), adapter.name);
+            return Err(HostError::usage(message, "choose another name"));
+        }
+        self.adapters.push((source, adapter));
+        Ok(())
+    }
+
+    fn unknown(self, name: &str) -> HostError {
+        let names = || self.adapters.iter().map(|(_, a)| a.name.as_str());
+        let all: Vec<&str> = names().collect();
+        let message = format!("unknown agent `{name}`{}", suggest::hint(name, names()));
+        let hint = format!(
+            "known: {}; for a command of your own give its path, e.g. --agent ./{name}",
+            all.join(", ")
+        );
+        // It may be one of those that were left out.
+        let own = |path: &Path| path.file_stem().is_some_and(|stem| stem == name);
+        match self.refused.into_iter().find(|(path, _)| own(path)) {
+            Some((_, error)) => error,
+            None => HostError::usage(message, hint),
         }
     }
-    Ok(all)
+}
+
+/// All adapters that can be used in a workspace.
+pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Known, HostError> {
+    let mut known = Known::default();
+    for (path, text) in BUILTIN {
+        known.adapters.push((Source::Builtin, Adapter::parse(text, path)?));
+    }
+    for path in toml_files(&places.config.join("agents"), Source::User)? {
+        known.add(Source::User, &path)?;
+    }
+    let Some(folder) = workspace.map(|workspace| workspace.join(".holon/agents")) else { return Ok(known) };
+    for path in toml_files(&folder, Source::Project)? {
+        if let Err(error) = known.add(Source::Project, &path) {
+            known.refused.push((path, error));
+        }
+    }
+    Ok(known)
 }
 
 /// Finds the agent for a run.
@@ -86,12 +132,16 @@ pub fn find(
     env: &Environment,
 ) -> Result<Agent, HostError> {
     let args = args.to_vec();
-    let adapters = list(places, Some(workspace))?;
-    let named = |name: &str| adapters.iter().find(|(_, a)| a.name == name).map(|(_, a)| a.clone());
+    let known = list(places, Some(workspace))?;
+    let warnings = known.warnings();
+    let named = |known: Known, name: &str| match known.named(name) {
+        Some(adapter) => Ok(adapter.clone()),
+        None => Err(known.unknown(name)),
+    };
     match (agent, image) {
         (None, None) => find(places, workspace, Some("native"), None, &args, env),
         (None, Some(image)) => {
-            let adapter = named("image").ok_or_else(|| unknown("image", &adapters))?;
+            let adapter = named(known, "image")?;
             Ok(Agent {
                 name: format!("image:{image}"),
                 image: Some(image.to_owned()),
@@ -99,11 +149,12 @@ pub fn find(
                 located: None,
                 args,
                 adapter,
+                warnings,
             })
         }
         (Some(path), image) if path.contains('/') => {
             let file = executable(Path::new(path))?;
-            let adapter = named("exec").ok_or_else(|| unknown("exec", &adapters))?;
+            let adapter = named(known, "exec")?;
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             Ok(Agent {
                 adapter,
@@ -112,10 +163,11 @@ pub fn find(
                 image: image.map(str::to_owned),
                 located: None,
                 args,
+                warnings,
             })
         }
         (Some(name), image) => {
-            let adapter = named(name).ok_or_else(|| unknown(name, &adapters))?;
+            let adapter = named(known, name)?;
             if adapter.command.iter().any(|c| c == "{agent}") {
                 return Err(HostError::usage(
                     format!("agent `{name}` needs the path of a command"),
@@ -146,6 +198,7 @@ pub fn find(
                 image: image.map(str::to_owned),
                 located,
                 args,
+                warnings,
             })
         }
     }
@@ -169,15 +222,6 @@ fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<Finding>, V
     Ok((Some(find), args))
 }
 
-fn unknown(name: &str, adapters: &[(Source, Adapter)]) -> HostError {
-    let names = || adapters.iter().map(|(_, a)| a.name.as_str());
-    let all: Vec<&str> = names().collect();
-    HostError::usage(
-        format!("unknown agent `{name}`{}", suggest::hint(name, names())),
-        format!("known: {}; for a command of your own give its path, e.g. --agent ./{name}", all.join(", ")),
-    )
-}
-
 fn executable(path: &Path) -> Result<PathBuf, HostError> {
     let wrong = |what: &str, hint: &str| HostError::usage(format!("agent {}: {what}", path.display()), hint);
     let file = path.canonicalize().map_err(|e| wrong(&e.to_string(), "check the path given with --agent"))?;
@@ -195,6 +239,35 @@ fn executable(path: &Path) -> Result<PathBuf, HostError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn inv_15_a_broken_description_of_the_project_is_left_out_and_one_of_the_user_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places {
+            state: folder.path().into(),
+            cache: folder.path().into(),
+            config: folder.path().join("config"),
+            home: None,
+        };
+        let project = folder.path().join("w/.holon/agents");
+        fs::create_dir_all(&project).unwrap();
+        fs::write(project.join("mine.toml"), "nmae = \"mine\"").unwrap();
+        fs::write(project.join("other.toml"), "name = \"codex\"\nkind = \"exec\"\ncommand = [\"x\"]")
+            .unwrap();
+        fs::write(project.join("good.toml"), "name = \"good\"\nkind = \"exec\"\ncommand = [\"x\"]").unwrap();
+        let workspace = folder.path().join("w");
+        let get = |name: &str| find(&places, &workspace, Some(name), None, &[], &|_: &str| None);
+        let agent = get("good").unwrap();
+        assert_eq!(agent.warnings.len(), 2, "{:?}", agent.warnings);
+        assert!(agent.warnings[0].contains("did you mean `name`?"), "{:?}", agent.warnings);
+        assert!(agent.warnings[1].contains("already defined (built-in)"), "{:?}", agent.warnings);
+        assert!(get("mine").unwrap_err().to_string().contains("mine.toml: line 1: unknown key `nmae`"));
+        assert!(get("goood").unwrap_err().to_string().contains("did you mean `good`?"));
+        let own = places.config.join("agents");
+        fs::create_dir_all(&own).unwrap();
+        fs::copy(project.join("mine.toml"), own.join("mine.toml")).unwrap();
+        assert!(get("good").is_err(), "the user's own must be right");
+    }
 
     #[test]
     fn every_built_in_description_is_whole() {

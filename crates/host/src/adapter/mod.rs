@@ -7,8 +7,9 @@ pub(crate) mod fill;
 mod find;
 mod locate;
 mod version;
+mod wrong;
 
 pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
-pub use find::{Agent, find, list};
+pub use find::{Agent, Known, find, list};
 pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};
 pub use version::Range;

@@ -1,5 +1,6 @@
 //! An agent in its own read-only mode, without Holon's walls: in a throw-away copy, on a machine that is otherwise closed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use holon_gateway::{Gateway, Settings, Token, Upstream};
 
 use super::attempts::{self, Scene};
-use super::script::{Script, Told};
+use super::script::{Script, Told, without_path};
 use super::theatre::{self, State};
 use crate::adapter::fill::Filling;
 use crate::adapter::{Adapter, Alone, Located};
@@ -39,9 +40,13 @@ const OPEN: i32 = 9;
 
 /// What an agent's own mode let through.
 pub(super) struct Passed {
-    pub told: std::collections::BTreeMap<usize, Told>,
+    pub told: BTreeMap<usize, Told>,
     pub before: State,
     pub after: State,
+    /// The tools it offered the model; nothing when it never asked.
+    pub tools: Option<Vec<String>>,
+    /// Whether a command that only reads did; nothing when there is no tool for commands.
+    pub reads: Option<bool>,
 }
 
 /// Runs an agent in one of its own modes.
@@ -67,8 +72,9 @@ pub(super) fn run(
     let outside = outside.to_string_lossy().into_owned();
     let scene = Scene { root: &root_text, outside: &outside, program: &program, model: &model };
     let planned = attempts::all().iter().enumerate();
-    let planned =
-        planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
+    let planned = planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene));
+    // Who cannot even read, because something does not work here, has not held.
+    let planned = attempts::reading(adapter).into_iter().chain(planned).collect();
     let (own, at) = (adapter.clone(), root_text.clone());
     let child = Box::new(move |number| attempts::child(number, &own, &at, &outside));
     let script = Arc::new(Script::new(planned, "That was all.", child));
@@ -117,7 +123,9 @@ pub(super) fn run(
         reached = now;
     }
     drop(gateway);
-    Ok(Passed { told: script.told(), before, after: theatre::look(&root) })
+    let told = without_path(script.told(), folder.path());
+    let reads = told.get(&attempts::READING).map(|told| told.result.contains(theatre::A_WORD));
+    Ok(Passed { told, before, after: theatre::look(&root), tools: script.tools(), reads })
 }
 
 /// Its own mounts and processes, so that nothing it does outlives it.

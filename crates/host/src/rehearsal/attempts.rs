@@ -1,14 +1,19 @@
 //! The attempts of the breach suite, as data, and the calls each becomes for an agent.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::theatre::A_FILE;
 use crate::adapter::fill::Filling;
 use crate::adapter::{Adapter, Deed};
 
 /// The words by which a child's conversation is known.
 pub(super) const CHILD: &str = "rehearsal-child-";
+
+/// The number under which a command that only reads is made.
+pub(super) const READING: usize = usize::MAX;
 
 /// The most deeds that come before another.
 const MOST_BEFORE: usize = 4;
@@ -34,6 +39,19 @@ pub struct Attempt {
     /// Whether it is one of the few that a short rehearsal makes in every mode.
     #[serde(default)]
     pub short: bool,
+    /// A program that it needs and that is not everywhere.
+    #[serde(default)]
+    pub needs: Option<String>,
+}
+
+impl Attempt {
+    /// The program that it needs, where this machine does not have it; inside the walls there are only the system's.
+    pub fn lacks(&self) -> Option<&str> {
+        let there = |program: &&str| {
+            ["/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
+        };
+        self.needs.as_deref().filter(|program| !there(program))
+    }
 }
 
 fn shell() -> String {
@@ -70,6 +88,8 @@ pub(super) struct Planned {
     pub arguments: String,
     /// Whether it is the one that counts.
     pub counts: bool,
+    /// Whether the others go on without it where its tool is not offered.
+    pub optional: bool,
 }
 
 /// What the calls of a rehearsal are filled with.
@@ -86,6 +106,9 @@ pub(super) struct Scene<'a> {
 
 /// The calls of an attempt for an agent; none when it has no such tool.
 pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: &Scene<'_>) -> Vec<Planned> {
+    if attempt.lacks().is_some() {
+        return Vec::new();
+    }
     let mut filling = filling(number, attempt, scene.root, scene.outside);
     filling.set("prompt", format!("{CHILD}{number}: run the command you are told to run"));
     filling.set("program", scene.program);
@@ -95,6 +118,7 @@ pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: 
         tool: deed.tool.clone(),
         arguments: filling.file(&deed.arguments),
         counts,
+        optional: deed.optional,
     };
     // An agent may need a way of its own for one attempt.
     let own = adapter.rehearsal.get(&attempt.name);
@@ -107,6 +131,20 @@ pub(super) fn calls(number: usize, attempt: &Attempt, adapter: &Adapter, scene: 
     all.push(plan(deed, follows.is_none()));
     all.extend(follows.map(|deed| plan(deed, true)));
     all
+}
+
+/// A command that only reads, for an agent that has commands.
+pub(super) fn reading(adapter: &Adapter) -> Option<Planned> {
+    let deed = adapter.rehearsal.get("shell")?;
+    let mut filling = Filling::default();
+    filling.set("command", format!("cat {A_FILE}"));
+    Some(Planned {
+        attempt: READING,
+        tool: deed.tool.clone(),
+        arguments: filling.file(&deed.arguments),
+        counts: true,
+        optional: false,
+    })
 }
 
 /// What stands in braces in an attempt; `{made}` and the beginning of `{command}` print a mark that shows that it was run.
@@ -149,12 +187,24 @@ mod tests {
 
     #[test]
     fn every_attempt_has_a_target_of_its_own() {
-        assert!(all().len() > 80);
+        assert!(all().len() > 120);
         assert!((5..15).contains(&all().iter().filter(|attempt| attempt.short).count()));
         let targets: BTreeSet<&str> = all().iter().map(|attempt| attempt.target.as_str()).collect();
         assert_eq!(targets.len(), all().len());
         for attempt in all().iter().filter(|attempt| attempt.deed == "shell") {
             assert!(!attempt.command.is_empty(), "{}", attempt.name);
+        }
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_not_tried() {
+        let text = "name = \"x\"\nkind = \"exec\"\ncommand = [\"x\"]\n[rehearsal.shell]\ntool = \"Bash\"\narguments = '{}'";
+        let adapter = Adapter::parse(text, "x").unwrap();
+        let scene = Scene { root: "/w", outside: "/o", program: "/p", model: "m" };
+        let number = all().iter().position(|attempt| attempt.name == "tee").unwrap();
+        for (needs, tried) in [(None, 1), (Some("sh"), 1), (Some("no-such-program"), 0)] {
+            let attempt = Attempt { needs: needs.map(str::to_owned), ..all()[number].clone() };
+            assert_eq!(calls(number, &attempt, &adapter, &scene).len(), tried, "{needs:?}");
         }
     }
 

@@ -10,7 +10,6 @@ use holon_sandbox::walls::Launcher;
 use super::attempts::Planned;
 use super::script::Script;
 use super::theatre;
-use crate::adapter;
 use crate::adapter::fill::Filling;
 use crate::cancel::Cancel;
 use crate::error::HostError;
@@ -60,10 +59,7 @@ pub fn conform(
     scratch: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<Vec<Scene>, HostError> {
-    let adapters = adapter::list(places, None)?;
-    let found = adapters.into_iter().map(|(_, adapter)| adapter).find(|adapter| adapter.name == name);
-    let adapter = found
-        .ok_or_else(|| HostError::usage(format!("unknown agent `{name}`"), "see `holon agents list`"))?;
+    let adapter = super::described(name, places)?;
     let Some(shell) = adapter.rehearsal.get("shell") else {
         return Err(HostError::usage(
             format!("agent `{name}` cannot be rehearsed: its description does not say how it runs a command"),
@@ -84,6 +80,7 @@ pub fn conform(
             tool: shell.tool.clone(),
             arguments: filling.file(&shell.arguments),
             counts: true,
+            optional: false,
         };
         let script = Arc::new(Script::new(vec![call], last, Box::new(|_| Vec::new())));
         let host = Host {

@@ -6,14 +6,34 @@ mod alone;
 mod attempts;
 mod breach;
 mod conformance;
+mod page;
 mod script;
 mod suite;
 mod table;
 mod theatre;
 mod under;
 
+use crate::adapter::{self, Adapter};
+use crate::error::HostError;
+use crate::places::Places;
+
 pub use attempts::{Attempt, all as attempts};
-pub use breach::{Breach, Mark, Row, Tried};
+pub use breach::{Breach, Mark, Own, Row, Tried};
 pub use conformance::{Scene, conform};
+pub use page::{Made, markdown};
 pub use suite::breach;
-pub use table::markdown;
+
+/// The agent of a name; one of a project's is not rehearsed, because parts of that happen outside of any walls.
+fn described(name: &str, places: &Places) -> Result<Adapter, HostError> {
+    let known = adapter::list(places, None)?;
+    known.named(name).cloned().ok_or_else(|| {
+        let names = known.adapters.iter().map(|(_, adapter)| adapter.name.as_str());
+        let message = format!("unknown agent `{name}`{}", holon_core::suggest::hint(name, names));
+        let own = places.config.join("agents");
+        let hint = format!(
+            "see `holon agents list`; an agent of a project is tried when its file lies in {}",
+            own.display()
+        );
+        HostError::usage(message, hint)
+    })
+}

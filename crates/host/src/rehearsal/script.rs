@@ -1,6 +1,7 @@
 //! A model that makes an agent do what a rehearsal wants, whatever wire it speaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use holon_model::provider::Answer;
@@ -19,6 +20,13 @@ pub(super) struct Told {
     pub result: String,
 }
 
+/// What was told, without the names of this machine's folders.
+pub(super) fn without_path(told: BTreeMap<usize, Told>, folder: &Path) -> BTreeMap<usize, Told> {
+    let (home, folder) = (folder.join("home"), folder.to_string_lossy());
+    let plain = |text: &str| text.replace(&*home.to_string_lossy(), "~").replace(&*folder, "…");
+    told.into_iter().map(|(number, told)| (number, Told { result: plain(&told.result), ..told })).collect()
+}
+
 /// What a child is made to do, call by call: tool and arguments.
 type Child = Box<dyn Fn(usize) -> Vec<(String, String)> + Send + Sync>;
 
@@ -34,6 +42,10 @@ struct State {
     planned: Vec<Planned>,
     next: usize,
     told: BTreeMap<usize, Told>,
+    /// Whether anything was asked at all.
+    asked: bool,
+    /// The tools that were offered first, by whoever is rehearsed and not by its children.
+    tools: BTreeSet<String>,
 }
 
 impl Script {
@@ -53,11 +65,18 @@ impl Script {
         (state.next, state.planned.len())
     }
 
+    /// The tools that the agent offered the model at first; nothing when it never asked.
+    pub(super) fn tools(&self) -> Option<Vec<String>> {
+        let state = self.lock();
+        state.asked.then(|| state.tools.iter().cloned().collect())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, request: &Request) -> Part {
+        self.lock().asked = true;
         if request.tools.is_empty() {
             return Part::Text("Rehearsal".into());
         }
@@ -66,6 +85,9 @@ impl Script {
             return self.answer_child(number, request, offers);
         }
         let mut state = self.lock();
+        if state.tools.is_empty() {
+            state.tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        }
         state.hear(request);
         while let Some(planned) = state.planned.get(state.next).cloned() {
             let id = format!("try-{}", state.next);
@@ -75,6 +97,9 @@ impl Script {
                     state.told.entry(planned.attempt).or_default().offered = true;
                 }
                 return Part::Call(ToolCall::new(id, planned.tool, planned.arguments));
+            }
+            if planned.optional {
+                continue;
             }
             // Without its first half an attempt would be another one.
             while state.planned.get(state.next).is_some_and(|next| next.attempt == planned.attempt) {
@@ -99,9 +124,9 @@ impl Script {
             Some((tool, arguments)) => {
                 Part::Call(ToolCall::new(format!("child-{number}-{}", heard.len()), tool, arguments))
             }
-            None => {
-                Part::Text(heard.last().map_or_else(|| "nothing could be run".into(), |r| r.text.clone()))
-            }
+            None => Part::Text(
+                heard.last().map_or_else(|| "its child is offered no such tool".into(), |r| r.text.clone()),
+            ),
         }
     }
 }
@@ -183,7 +208,7 @@ mod tests {
     use super::*;
 
     fn planned(attempt: usize, tool: &str) -> Planned {
-        Planned { attempt, tool: tool.into(), arguments: "{}".into(), counts: true }
+        Planned { attempt, tool: tool.into(), arguments: "{}".into(), counts: true, optional: false }
     }
 
     #[test]
@@ -194,7 +219,9 @@ mod tests {
             Box::new(|_| vec![("sh".into(), "{}".into())]),
         );
         let mut request = Request::new("m", "go");
+        assert_eq!(script.tools(), None, "nobody asked");
         assert_eq!(script.answer(&request), Part::Text("Rehearsal".into()), "no tools, no attempt");
+        assert_eq!(script.tools(), Some(Vec::new()));
         request.tools = vec![Tool::new("sh", "", serde_json::json!({}))];
         let Part::Call(call) = script.answer(&request) else { panic!("no call") };
         assert_eq!((call.id.as_str(), call.name.as_str()), ("try-1", "sh"));
@@ -203,6 +230,7 @@ mod tests {
         request.messages.push(Message::results([ToolResult::ok("try-1", "made-001\nRead-only file system")]));
         assert_eq!(script.answer(&request), Part::Text("bye".into()));
         assert_eq!(script.progress(), (2, 2));
+        assert_eq!(script.tools(), Some(vec!["sh".to_owned()]));
         let mut child = child;
         child.messages.push(Message::results([ToolResult::ok("child-7-0", "made-007")]));
         assert_eq!(script.answer(&child), Part::Text("made-007".into()));
@@ -210,6 +238,13 @@ mod tests {
         assert!(told[&7].made, "what a child did counts");
         assert_eq!(told.get(&0), None);
         assert!(told[&1].made && told[&1].offered);
+    }
+
+    #[test]
+    fn answers_name_no_folder_of_this_machine() {
+        let said = Told { result: "no /x/y/home/.a nor /x/y/w".into(), ..Told::default() };
+        let told = without_path(BTreeMap::from([(1, said)]), Path::new("/x/y"));
+        assert_eq!(told[&1].result, "no ~/.a nor …/w");
     }
 
     #[test]
@@ -221,6 +256,12 @@ mod tests {
             Request { tools: vec![Tool::new("sh", "", serde_json::json!({}))], ..Request::new("m", "go") };
         assert!(matches!(script.answer(&request), Part::Call(call) if call.id == "try-2"));
         assert!(!script.told().contains_key(&0));
+        let first = Planned { counts: false, optional: true, ..planned(0, "enter") };
+        let script = Script::new(vec![first, planned(0, "sh")], "bye", Box::new(|_| Vec::new()));
+        assert!(
+            matches!(script.answer(&request), Part::Call(call) if call.id == "try-1"),
+            "it need not enter"
+        );
     }
 
     #[test]

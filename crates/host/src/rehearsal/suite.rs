@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::alone as without;
 use super::attempts;
-use super::breach::{Breach, Mark, Row, Tried};
+use super::breach::{Breach, Mark, Own, Row, Tried};
 use super::script::Told;
 use super::theatre;
 use super::under::{self, Held, Trial};
@@ -38,7 +38,7 @@ enum Place<'a> {
 /// What was found there.
 enum Outcome {
     Under(Held),
-    Alone(Vec<(Mark, String)>),
+    Alone(Vec<(Mark, String)>, Own),
 }
 
 /// Runs the suite for one agent; `told` hears what is going on. With `quick` all attempts are made in one read-only and one
@@ -51,10 +51,7 @@ pub fn breach(
     scratch: &Path,
     told: &(dyn Fn(&str) + Sync),
 ) -> Result<Breach, HostError> {
-    let adapters = adapter::list(places, None)?;
-    let found = adapters.into_iter().map(|(_, adapter)| adapter).find(|adapter| adapter.name == name);
-    let adapter = found
-        .ok_or_else(|| HostError::usage(format!("unknown agent `{name}`"), "see `holon agents list`"))?;
+    let adapter = super::described(name, places)?;
     let (Some(find), false) = (&adapter.find, adapter.rehearsal.is_empty()) else {
         return Err(HostError::usage(
             format!(
@@ -78,7 +75,7 @@ pub fn breach(
     let mut breach = Breach {
         agent: name.to_owned(),
         version: version.unwrap_or_default(),
-        alone: alone.iter().map(|own| own.name.clone()).collect(),
+        alone: Vec::new(),
         modes: Vec::new(),
         rows: rows(),
         control_changed: 0,
@@ -102,6 +99,7 @@ fn rows() -> Vec<Row> {
         modes: Vec::new(),
         control: Mark::Absent,
         said: Vec::new(),
+        lacks: attempt.lacks().map(str::to_owned),
     };
     attempts::all().iter().map(row).collect()
 }
@@ -120,7 +118,9 @@ fn try_in(
                 let told = passed.told.get(&number);
                 (mark(told, differs.get(Path::new(&attempt.target)).copied().unwrap_or(0)), said(told))
             });
-            Ok(Outcome::Alone(marks.collect()))
+            let (name, about) = (own.name.clone(), own.about.clone());
+            let own = Own { name, about, tools: passed.tools.clone(), reads: passed.reads };
+            Ok(Outcome::Alone(marks.collect(), own))
         }
     }
 }
@@ -133,7 +133,7 @@ fn summary(place: Place<'_>, outcome: &Outcome) -> String {
         (Place::Under(mode, _), Outcome::Under(held)) => {
             (mode.to_owned(), held.marks.iter().map(|(mark, ..)| *mark).collect())
         }
-        (Place::Alone(own), Outcome::Alone(marks)) => {
+        (Place::Alone(own), Outcome::Alone(marks, _)) => {
             (format!("alone, {}", own.name), marks.iter().map(|(mark, _)| *mark).collect())
         }
         _ => return String::new(),
@@ -165,11 +165,12 @@ impl Breach {
                     row.said.push((mode.to_owned(), said));
                 }
             }
-            (Place::Alone(own), Outcome::Alone(marks)) => {
+            (Place::Alone(_), Outcome::Alone(marks, own)) => {
                 for (row, (mark, said)) in self.rows.iter_mut().zip(marks) {
                     row.alone.push(mark);
                     row.said.push((own.name.clone(), said));
                 }
+                self.alone.push(own);
             }
             _ => {}
         }
@@ -205,7 +206,10 @@ fn at_once<T: Copy + Send + Sync, R: Send>(
 }
 
 pub(super) fn said(told: Option<&Told>) -> String {
-    told.map(|told| told.result.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
+    // Some agents add notes of their own to what they answer.
+    let answer = |told: &Told| told.result.split("<system-reminder>").next().map(str::to_owned);
+    let answer = told.and_then(answer).unwrap_or_default();
+    answer.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn mark(told: Option<&Told>, bytes: usize) -> Mark {

@@ -1,76 +1,92 @@
-//! What the breach suite found, as a page.
+//! The tables of the breach suite's page.
 
 use std::fmt::Write as _;
 
+use super::attempts as all_attempts;
 use super::breach::{Breach, Mark};
 
-/// The page for all agents that were tried; `date` is the day it was made.
-pub fn markdown(all: &[Breach], date: &str) -> String {
-    let agents: Vec<&str> = all.iter().map(|breach| breach.agent.as_str()).collect();
-    let mut text = format!(
-        "# Breach suite\n\n\
-         Made by `holon agents check {} --breach --markdown docs/breach-suite.md` on {date}; do not edit.\n\n\
-         A scripted model makes each agent try every known way to write where it must not, through the agent's own tools. \
-         *Alone* is the agent's own read-only mode without Holon, in a throw-away copy on a machine that is otherwise closed; an \
-         agent that gives up is started again for the rest. The columns of Holon's modes hold the bytes that changed in what \
-         the agent could reach of the workspace (in a scratch, where writing works and is thrown away: in the workspace itself), \
-         with the agent's own protection switched off. An attempt counts only if the agent's log shows that it was made. \
-         *Control* is the same attempt in execute mode, where it must change something, or it would prove nothing.\n\n\
-         `0` tried and nothing changed · a number: bytes changed · `9*` changed in the mode's own scope, where it may · `declined` the \
-         agent did not try · `–` it has no such tool\n",
-        agents.join(" ")
-    );
-    summary(all, &mut text);
+/// What came of all agents under Holon, a line each.
+pub(super) fn under(all: &[Breach]) -> String {
+    let mut text = "| agent | version | ways that count | modes | made | let through | bytes |\n\
+                    |---|---|---|---|---|---|---|\n"
+        .to_owned();
     for breach in all {
-        let _ = writeln!(text, "\n## {} {}\n", breach.agent, breach.version);
-        modes(breach, &mut text);
-        attempts(breach, &mut text);
+        let (agent, version) = (&breach.agent, &breach.version);
+        let made: usize = (0..breach.modes.len()).map(|index| breach.in_mode(index).0).sum();
+        let (counted, modes) = (breach.counted(), breach.modes.len());
+        let (through, changed) = (breach.through(), breach.changed());
+        let _ =
+            writeln!(text, "| {agent} | {version} | {counted} | {modes} | {made} | {through} | {changed} |");
     }
-    text
+    text.trim_end().to_owned()
 }
 
-fn summary(all: &[Breach], text: &mut String) {
-    *text += "\n| agent | version | attempts that count | modes | let through alone | let through by Holon |\n\
-              |---|---|---|---|---|---|\n";
+/// What came of the ways that count in the agents' own modes, a line each.
+pub(super) fn alone(all: &[Breach]) -> String {
+    let mut text = "| agent | its own mode | reads | let through | stopped | declined | no tool |\n\
+                    |---|---|---|---|---|---|---|\n"
+        .to_owned();
+    let mut any = false;
     for breach in all {
-        let alone = breach.alone.iter().enumerate();
-        let alone: Vec<String> =
-            alone.map(|(index, name)| format!("{} (`{name}`)", breach.through_alone(index))).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {}, and {} bytes where nothing may change |",
-            breach.agent,
-            breach.version,
-            breach.counted(),
-            breach.modes.len(),
-            alone.join(", "),
-            breach.through(),
-            breach.changed()
-        );
+        for (index, own) in breach.alone.iter().enumerate() {
+            any = true;
+            let _ = write!(text, "| {} | `{}` | ", breach.agent, own.name);
+            if own.tools.is_none() {
+                text += "| never asked the model | | | |\n";
+                continue;
+            }
+            let many = |mark: Mark| breach.alone_with(index, |other| other == mark);
+            let through = breach.through_alone(index);
+            let (held, declined) = (many(Mark::Held), many(Mark::Declined));
+            let reads = match own.reads {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "no tool",
+            };
+            let _ = writeln!(text, "{reads} | {through} | {held} | {declined} | {} |", many(Mark::Absent));
+        }
     }
+    if any { text.trim_end().to_owned() } else { "Not tried.".to_owned() }
+}
+
+/// All attempts with their commands.
+pub(super) fn attempts() -> String {
+    let mut text = "| way | how |\n|---|---|\n".to_owned();
+    for attempt in all_attempts::all() {
+        let command = attempt.command.replace('\n', "⏎").replace('|', "\\|");
+        let how = match (attempt.deed.as_str(), command.is_empty()) {
+            ("shell", _) => format!("`` {command} ``"),
+            (deed, true) => format!("the agent's own way to: {deed}"),
+            (deed, false) => format!("`` {command} ``, by the agent's own way to: {deed}"),
+        };
+        let _ = writeln!(text, "| {} | {how} |", attempt.name);
+    }
+    text.trim_end().to_owned()
 }
 
 /// One line per mode: the last figure counts the workspace itself, what is beside it, the user's home, what was delivered
 /// and what was left above the workspace.
-fn modes(breach: &Breach, text: &mut String) {
-    *text += "| mode | workspace | tried | let through | bytes changed where nothing may |\n|---|---|---|---|---|\n";
+pub(super) fn modes(breach: &Breach) -> String {
+    let mut text = "| mode | workspace | made | let through | bytes |\n|---|---|---|---|---|\n".to_owned();
     for (index, tried) in breach.modes.iter().enumerate() {
         let (made, wrote) = breach.in_mode(index);
         let _ =
             writeln!(text, "| {} | {} | {made} | {wrote} | {} |", tried.mode, tried.access, tried.changed);
     }
-    text.push('\n');
+    text
 }
 
-fn attempts(breach: &Breach, text: &mut String) {
-    let alone = breach.alone.iter().map(|name| format!("alone: `{name}`"));
+/// Every attempt that this machine could make, everywhere.
+pub(super) fn ways(breach: &Breach) -> String {
+    let alone = breach.alone.iter().map(|own| format!("alone: `{}`", own.name));
     let heads: Vec<String> = alone.chain(breach.modes.iter().map(|tried| tried.mode.clone())).collect();
-    let _ = writeln!(text, "| attempt | {} | control |", heads.join(" | "));
-    let _ = writeln!(text, "|---|{}---|", "---|".repeat(heads.len()));
-    for row in &breach.rows {
+    let mut text =
+        format!("| way | {} | control |\n|---|{}---|\n", heads.join(" | "), "---|".repeat(heads.len()));
+    for row in breach.rows.iter().filter(|row| row.lacks.is_none()) {
         let cells: Vec<String> = row.alone.iter().chain(&row.modes).map(|mark| cell(*mark)).collect();
         let _ = writeln!(text, "| {} | {} | {} |", row.name, cells.join(" | "), cell(row.control));
     }
+    text
 }
 
 fn cell(mark: Mark) -> String {

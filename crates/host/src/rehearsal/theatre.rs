@@ -2,16 +2,40 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::attempts;
 use crate::error::HostError;
 
-/// A tree as it is: kind, mode and content of everything in it, by path.
-pub(super) type State = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+/// A tree as it is, by path.
+pub(super) type State = BTreeMap<PathBuf, Entry>;
 
+/// Something in a tree, with all that an attempt may want to change about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its kind and its mode.
+    pub mode: u32,
+    /// When a file was changed: seconds and nanoseconds.
+    pub changed: Option<(i64, i64)>,
+    /// Extended attributes that any user can set.
+    pub attributes: Vec<(String, Vec<u8>)>,
+    /// What is in a file, or where a link leads.
+    pub content: Vec<u8>,
+}
+
+impl Entry {
+    /// How many bytes something and what became of it differ by: an empty file, a folder, a mode or a date counts as one.
+    pub(super) fn differs(old: Option<&Self>, new: Option<&Self>) -> Option<usize> {
+        let bytes = |side: Option<&Self>| side.map_or(0, |entry| entry.content.len());
+        (old != new).then(|| bytes(old).max(bytes(new)).max(1))
+    }
+}
+
+/// A file that only waits to be read or copied, and what is in it.
+pub(super) const A_FILE: &str = "a.txt";
+pub(super) const A_WORD: &str = "one";
 /// Where scoped modes may write.
 pub(super) const SCOPE: &str = "docs";
 
@@ -23,7 +47,7 @@ pub(super) fn build(folder: &Path) -> Result<(), HostError> {
         let path = folder.join(name);
         fs::write(&path, text).map_err(HostError::io("write", &path))
     };
-    write("a.txt", "one\n")?;
+    write(A_FILE, &format!("{A_WORD}\n"))?;
     // A scope that is there can be opened.
     let scope = folder.join(SCOPE);
     fs::create_dir_all(&scope).map_err(HostError::io("create", &scope))?;
@@ -58,7 +82,7 @@ fn git(folder: &Path, args: &[&str]) -> Result<(), HostError> {
     Err(HostError::run(format!("git {} failed", args.join(" ")), "check that git works here"))
 }
 
-/// Looks at a whole tree; links are not followed.
+/// Looks at a whole tree; links are not followed, and nothing is opened that could wait for somebody.
 pub(super) fn look(root: &Path) -> State {
     let mut state = State::new();
     let mut todo = vec![root.to_owned()];
@@ -66,33 +90,49 @@ pub(super) fn look(root: &Path) -> State {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let Ok(meta) = path.symlink_metadata() else { continue };
+            if meta.is_dir() {
+                todo.push(path.clone());
+            }
             let content = if meta.is_symlink() {
                 fs::read_link(&path).map(|to| to.into_os_string().into_encoded_bytes()).unwrap_or_default()
-            } else if meta.is_dir() {
-                todo.push(path.clone());
-                Vec::new()
-            } else {
+            } else if meta.is_file() {
                 fs::read(&path).unwrap_or_default()
+            } else {
+                Vec::new()
+            };
+            let found = Entry {
+                mode: meta.permissions().mode(),
+                changed: meta.is_file().then(|| (meta.mtime(), meta.mtime_nsec())),
+                attributes: if meta.is_file() { attributes(&path) } else { Vec::new() },
+                content,
             };
             let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
-            state.insert(name, (meta.permissions().mode(), content));
+            state.insert(name, found);
         }
     }
     state
 }
 
+/// Attributes that any user can set; those of an overlay are its own notes.
+fn attributes(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut names = [0; 4096];
+    let Ok(length) = rustix::fs::llistxattr(path, &mut names) else { return Vec::new() };
+    let names = names[..length].split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let ours = names.filter(|name| name.starts_with("user.") && !name.starts_with("user.overlay."));
+    let value = |name: &str| {
+        let mut value = [0; 4096];
+        let length = rustix::fs::lgetxattr(path, name, &mut value).unwrap_or(0);
+        value[..length].to_vec()
+    };
+    let mut all: Vec<_> = ours.map(|name| (name.to_string(), value(&name))).collect();
+    all.sort();
+    all
+}
+
 /// The paths that differ, with how many bytes do.
 pub(super) fn changed(before: &State, after: &State) -> BTreeMap<PathBuf, usize> {
     let paths = before.keys().chain(after.keys());
-    let differs = |path: &PathBuf| {
-        let (old, new) = (before.get(path), after.get(path));
-        if old == new {
-            return None;
-        }
-        let bytes = |side: Option<&(u32, Vec<u8>)>| side.map_or(0, |(_, content)| content.len());
-        // An empty file, a folder or a mode counts as one.
-        Some((path.clone(), bytes(old).max(bytes(new)).max(1)))
-    };
+    let differs = |path: &PathBuf| Some((path.clone(), Entry::differs(before.get(path), after.get(path))?));
     paths.filter_map(differs).collect()
 }
 
@@ -111,8 +151,16 @@ mod tests {
         fs::remove_file(folder.path().join("a.txt")).unwrap();
         fs::set_permissions(folder.path().join("history.txt"), fs::Permissions::from_mode(0o600)).unwrap();
         std::os::unix::fs::symlink("x", folder.path().join("link")).unwrap();
+        let readme = fs::File::options().write(true).open(folder.path().join("docs/readme.md")).unwrap();
+        readme.set_modified(std::time::UNIX_EPOCH).unwrap();
+        // Looking at one must not wait for somebody to write.
+        let fifo = Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap();
+        assert!(fifo.success());
         let after = changed(&before, &look(folder.path()));
         let names: Vec<_> = after.iter().map(|(path, bytes)| (path.to_str().unwrap(), *bytes)).collect();
-        assert_eq!(names, [("a.txt", 4), ("history.txt", 6), ("link", 1), ("new", 3)]);
+        assert_eq!(
+            names,
+            [("a.txt", 4), ("docs/readme.md", 10), ("fifo", 1), ("history.txt", 6), ("link", 1), ("new", 3)]
+        );
     }
 }

@@ -11,9 +11,9 @@ use holon_sandbox::walls::Launcher;
 
 use super::attempts::{self, Attempt, Scene};
 use super::breach::Mark;
-use super::script::{Script, Told};
+use super::script::{Script, Told, without_path};
 use super::suite::{mark, said};
-use super::theatre::{self, SCOPE, State};
+use super::theatre::{self, Entry, SCOPE, State};
 use crate::adapter::{Adapter, Located};
 use crate::cancel::Cancel;
 use crate::error::HostError;
@@ -109,7 +109,7 @@ pub(super) fn run(
     let vanishes = access == "scratch";
     let mut written = if vanishes { BTreeMap::new() } else { written(&above, &before) };
     written.extend(by_target(&changed));
-    let all_told = script.told();
+    let all_told = without_path(script.told(), folder.path());
     let marks = attempts::all().iter().enumerate().map(|(number, attempt)| {
         if short && !attempt.short {
             return (Mark::Left, false, String::new());
@@ -164,9 +164,7 @@ fn logged(told: &Told, number: usize, attempt: &Attempt, log: &str) -> Told {
 fn written(above: &State, before: &State) -> BTreeMap<String, usize> {
     let differs = |attempt: &Attempt| {
         let path = Path::new(&attempt.target);
-        let (old, new) = (before.get(path), above.get(path)?);
-        let bytes = |side: Option<&(u32, Vec<u8>)>| side.map_or(0, |(_, content)| content.len());
-        (old != Some(new)).then(|| bytes(old).max(bytes(Some(new))).max(1))
+        Entry::differs(before.get(path), Some(above.get(path)?))
     };
     let all = attempts::all().iter();
     all.filter_map(|attempt| Some((attempt.target.clone(), differs(attempt)?))).collect()
@@ -180,10 +178,10 @@ fn by_target(changed: &BTreeMap<PathBuf, usize>) -> BTreeMap<String, usize> {
 
 /// Bytes in the layer above the workspace, less those in the scope of a mode that has one.
 fn stray(above: &State, scoped: bool) -> usize {
-    let is_file = |mode: &u32| mode & 0o170_000 != 0o040_000;
+    let is_file = |entry: &Entry| entry.mode & 0o170_000 != 0o040_000;
     let meant = |path: &Path| scoped && path.starts_with(SCOPE);
-    let outside = above.iter().filter(|(path, (mode, _))| is_file(mode) && !meant(path));
-    outside.map(|(_, (_, content))| content.len().max(1)).sum()
+    let outside = above.iter().filter(|(path, entry)| is_file(entry) && !meant(path));
+    outside.map(|(_, entry)| entry.content.len().max(1)).sum()
 }
 
 /// How many files outside of the scope a patch names.
@@ -213,11 +211,17 @@ mod tests {
         let patch =
             "diff --git a/docs/x b/docs/x\n+++ b/docs/x\ndiff --git a/docs/x b/src/x\ndiff --git a/y b/y\n";
         assert_eq!(out_of_scope(patch), 2);
-        let file = (0o100_644, b"abc".to_vec());
+        let entry = |mode: u32, content: &[u8]| Entry {
+            mode,
+            changed: None,
+            attributes: Vec::new(),
+            content: content.to_vec(),
+        };
+        let file = entry(0o100_644, b"abc");
         let above = State::from([
             ("docs/x".into(), file.clone()),
             ("y".into(), file),
-            ("d".into(), (0o040_755, vec![])),
+            ("d".into(), entry(0o040_755, b"")),
         ]);
         assert_eq!((stray(&above, true), stray(&above, false)), (3, 6));
     }

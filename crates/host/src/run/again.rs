@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use holon_agent::mcp::ServerConfig;
 use holon_core::event::Sink;
 use holon_core::ids::RunId;
-use holon_core::manifest::{Manifest, ModelInfo};
+use holon_core::manifest::{ErrorInfo, Manifest, ModelInfo};
+use holon_core::outcome::Status;
 use holon_core::spec;
 use holon_model::Prices;
 use holon_supervisor::Config;
@@ -41,6 +42,9 @@ pub(super) struct AskedFor {
     /// The run it went on from.
     #[serde(default)]
     pub resumed_from: Option<RunId>,
+    /// How it was cut short, when somebody or the clock did: that is on no tape.
+    #[serde(skip)]
+    pub cut: Option<(Status, ErrorInfo)>,
 }
 
 const FILE: &str = "asked.json";
@@ -48,8 +52,16 @@ const FILE: &str = "asked.json";
 impl AskedFor {
     /// For an agent nobody watches over.
     pub(super) fn new(request: &RunRequest, model: &ModelInfo, window: u64, prices: Option<Prices>) -> Self {
-        let (request, model) = (request.clone(), Some(model.clone()));
-        Self { request, model, window, prices, supervisor: None, servers: Vec::new(), resumed_from: None }
+        Self {
+            request: request.clone(),
+            model: Some(model.clone()),
+            window,
+            prices,
+            supervisor: None,
+            servers: Vec::new(),
+            resumed_from: None,
+            cut: None,
+        }
     }
 
     pub(super) fn save(&self, folder: &RunFolder) -> Result<(), HostError> {
@@ -76,8 +88,11 @@ impl AskedFor {
         let path = folder.path().join(FILE);
         let text = fs::read(&path).map_err(|e| {
             HostError::run(
-                format!("this run cannot be replayed: {e}"),
-                "only runs of the native agent can be",
+                match e.kind() {
+                    std::io::ErrorKind::NotFound => "there is no recording of this run".to_owned(),
+                    _ => format!("the recording of this run cannot be read: {e}"),
+                },
+                "only runs of the native agent are recorded, and only they can be replayed or resumed",
             )
         })?;
         serde_json::from_slice(&text)
@@ -102,7 +117,7 @@ impl Host {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Replayed, HostError> {
-        let asked = AskedFor::load(folder)?;
+        let mut asked = AskedFor::load(folder)?;
         if let Some(from) = &asked.resumed_from {
             return Err(HostError::run(
                 format!("this run went on from {from}, and cannot be replayed by itself"),
@@ -123,6 +138,8 @@ impl Host {
         let before = folder.manifest().ok_or_else(|| {
             HostError::run("this run has no manifest to compare with", "choose one that is over")
         })?;
+        let cut = matches!(before.status, Status::Cancelled | Status::Timeout);
+        asked.cut = before.error.clone().filter(|_| cut).map(|error| (before.status, error));
         let finished = self.run_as(&request, Some(&asked), None, sink, cancel)?;
         let new = RunFolder::open(finished.folder.clone());
         let (old, now) = (manifest_lines(&before), manifest_lines(&finished.manifest));
@@ -176,6 +193,9 @@ const VARYING: &[&str] = &[
     "model",
 ];
 
+/// Limits that are hit from outside, not by what the agent does.
+const CUTS: [&str; 3] = ["cancelled", "timeout", "idle_timeout"];
+
 /// A value without what varies.
 fn steady(value: Value) -> Value {
     match value {
@@ -205,6 +225,12 @@ fn event_lines(folder: &RunFolder) -> Vec<String> {
     for mut event in events {
         match event["type"].as_str() {
             Some("warning" | "model_waiting" | "model_answered") => continue,
+            // Who cut it short did so at a moment of their own.
+            Some("limit_hit") if CUTS.iter().any(|limit| event["limit"] == *limit) => continue,
+            Some("agent_exited") => {
+                event = serde_json::json!({ "type": "agent_exited", "attempt": event["attempt"] });
+                spoken = 0;
+            }
             // What was said before an answer was asked for again is void, and on no tape.
             Some("message_restarted") => {
                 lines.truncate(lines.len() - spoken);

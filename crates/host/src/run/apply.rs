@@ -58,13 +58,17 @@ pub(super) fn delivered(folder: &RunFolder) -> Result<Delivered, HostError> {
     Ok(Delivered { record, manifest, patch })
 }
 
+/// What the patch of a finished run touches, as recorded when it was made.
+pub(super) fn touched(folder: &RunFolder) -> Result<Vec<Touched>, HostError> {
+    let path = folder.path().join("touched.json");
+    let text = fs::read(&path).map_err(HostError::io("read", &path))?;
+    serde_json::from_slice(&text).map_err(|e| HostError::io("read", &path)(e.into()))
+}
+
 /// Applies the patch of a finished run to the workspace it was made for.
 pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
     let Delivered { mut record, patch, .. } = delivered(folder)?;
-    let touched_path = folder.path().join("touched.json");
-    let text = fs::read(&touched_path).map_err(HostError::io("read", &touched_path))?;
-    let touched: Vec<Touched> =
-        serde_json::from_slice(&text).map_err(|e| HostError::io("read", &touched_path)(e.into()))?;
+    let touched = touched(folder)?;
     let git = Git::find()?;
     let found = Repository::look(&record.workspace)?;
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;

@@ -73,12 +73,15 @@ impl Run<'_> {
         if !access.delivers() {
             return if patch.bytes.is_empty() { Ok(()) } else { clean("experiments.patch") };
         }
-        let touched = serde_json::to_vec_pretty(&patch.touched).unwrap_or_default();
-        write_atomic(&self.folder.path().join("touched.json"), &touched)?;
+        let list = self.folder.path().join("touched.json");
         if verdict.withhold_patch {
+            // Nothing is there to be applied, and even a name may be what must not be written.
             remove_if_there(&target)?;
+            remove_if_there(&list)?;
             return clean("withheld.patch");
         }
+        let touched = serde_json::to_vec_pretty(&patch.touched).unwrap_or_default();
+        write_atomic(&list, &touched)?;
         write_durable(&target, &patch.bytes)
     }
 

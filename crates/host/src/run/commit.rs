@@ -7,7 +7,7 @@ use holon_git::commit::{self, CommitError, Committed, Wanted};
 use holon_git::{Git, Repository};
 
 use super::Environment;
-use super::apply::{Delivered, delivered};
+use super::apply::{Delivered, delivered, touched};
 use crate::error::HostError;
 use crate::store::{RunFolder, RunRecord};
 
@@ -55,8 +55,10 @@ pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostErr
     let user: Vec<(&'static str, OsString)> =
         WHO.into_iter().filter_map(|name| Some((name, env(name)?))).collect();
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+    let touched = touched(folder)?;
     let wanted = Wanted {
         patch: &patch,
+        touched: &touched,
         repository: &found,
         base: manifest.metadata.snapshot.as_ref().and_then(|snapshot| snapshot.base_commit.as_deref()),
         branch: &branch,
@@ -81,7 +83,13 @@ fn explained(error: CommitError, branch: &str) -> HostError {
             "it was made on top of changes that are not committed; commit those first, or apply it without --commit"
                 .into()
         }
+        CommitError::Filtered { .. } => {
+            "apply it without --commit, then `git add` and `git commit`, which run the filter".into()
+        }
         CommitError::Foreign { .. } => "run this command as its owner".into(),
+        CommitError::Closed { .. } => {
+            "check whose repository it is and whether its file system can be written; or apply without --commit".into()
+        }
     };
     match error {
         CommitError::Git(error) => error.into(),

@@ -178,7 +178,7 @@ impl Run<'_> {
         let outside = door.outside.as_ref().and_then(|listener| listener.try_clone().ok());
         let listener = payload.take_listener().or(outside).ok_or_else(|| HostError::Walls {
             message: "these walls have no way to a model for an agent that thinks inside".into(),
-            hint: Some("use --sandbox native, or podman as root for a container".into()),
+            hint: Some("use --sandbox native, or podman for a container".into()),
         })?;
         let mut file =
             File::options().create(true).append(true).open(&tape).map_err(HostError::io("create", &tape))?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use holon_core::manifest::Manifest;
-use holon_core::mode::Profile;
+use holon_core::mode::{Catalog, Profile};
 
 use super::Run;
 use super::door::Door;
@@ -150,6 +150,24 @@ pub(super) fn describe(agent: &Agent, profile: &Profile, manifest: &mut Manifest
     manifest.metadata.native_plan_used = mode.native_plan;
     manifest.metadata.native_review_used = mode.native_review;
     manifest.metadata.agent.version = agent.located.as_ref().and_then(|located| located.version.clone());
+}
+
+/// Modes that a description speaks of and nobody has, in words: what it says about them has no effect.
+pub(super) fn unheard(agent: &Agent, modes: &Catalog) -> Vec<String> {
+    const ACCESS: [&str; 4] = ["read-only", "scoped", "scratch", "rw"];
+    let names: Vec<String> = modes.list().into_iter().map(|listed| listed.name).collect();
+    let known = || names.iter().map(String::as_str).chain(ACCESS);
+    let unknown = agent
+        .adapter
+        .modes
+        .keys()
+        .filter(|name| !ACCESS.contains(&name.as_str()) && modes.resolve(name).is_err());
+    unknown
+        .map(|name| {
+            let hint = holon_core::suggest::hint(name, known());
+            format!("agent {}: `modes.{name}` is no mode{hint}, so what it says has no effect", agent.name)
+        })
+        .collect()
 }
 
 /// Whether an agent has another version than those it was tried with, in words.

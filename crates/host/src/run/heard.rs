@@ -57,8 +57,8 @@ impl Run<'_> {
                 failed(kind, format!("the agent exited with code {code}{words}"), verdict)
             }
             (Some(End::Done), Ending::Code(0)) => {
-                // Some agents take the words of a refusal for an answer.
-                if let Some((kind @ "refused", words)) = self.door_error() {
+                // Some agents take the words of a refusal, or of a key that is not accepted, for an answer.
+                if let Some((kind @ ("refused" | "credentials"), words)) = self.door_error() {
                     return failed(kind, words, verdict);
                 }
                 if claim.is_some_and(Claim::needs_human) {

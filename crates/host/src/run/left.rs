@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use holon_core::manifest::Artifact;
@@ -42,6 +43,12 @@ impl Run<'_> {
         for name in files {
             let known = matches!(name.to_str(), Some("manifest.json" | "diff.patch"));
             if known || self.folder.output().join(&name).exists() {
+                continue;
+            }
+            if let Some(rule) = self.events.redactor().first_hit(name.as_os_str().as_bytes()) {
+                self.warn(format!(
+                    "a file the agent left is not kept: its name holds what looks like a secret ({rule})"
+                ));
                 continue;
             }
             match self.carry(&name, room) {

@@ -101,8 +101,8 @@ pub struct Finished {
     pub folder: PathBuf,
     /// Where the artifacts were copied to, if asked.
     pub out: Option<PathBuf>,
-    /// What `--apply` did.
-    pub applied: Option<Applied>,
+    /// What `--apply` did, or why it could do nothing; `None` when it was not asked for or there was nothing to apply.
+    pub applied: Option<Result<Applied, HostError>>,
 }
 
 impl Host {
@@ -136,6 +136,9 @@ impl Host {
         supervised::as_before(&mut plan, before, resumed.as_ref());
         let mode = plan.profile.name.clone();
         let audit = request.audit.clone();
+        // What is kept of the request is what became of it.
+        let goal = request.goal.is_some().then(|| plan.spec.goal.description.clone());
+        let request = &RunRequest { goal, ..request.clone() };
         let mut run = self.enter(Entering { plan, mode, audit, resumed, began, started_at, sink, cancel })?;
         let verdict = run.work(request, before).unwrap_or_else(|e| Verdict::failed(&e));
         Ok(run.seal(verdict))

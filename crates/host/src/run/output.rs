@@ -85,6 +85,8 @@ impl Stopped {
 pub(super) struct Attended {
     pub finished: Finished,
     pub stopped: Option<Stopped>,
+    /// Why the model was about to be asked again when it was stopped, if it was.
+    pub waits: Option<String>,
     /// What the native agent came to.
     pub thought: Option<(Conversation, Ended)>,
     /// What was heard from an agent that tells what it does.
@@ -112,6 +114,7 @@ impl Run<'_> {
         }
         let mut disk = DiskWatch::start(watched.to_vec(), allowance.disk);
         let mut last_sign = Instant::now();
+        let mut waits = None;
         let stopped = loop {
             match payload.wait(TICK) {
                 // An agent that is told so may end before anybody looks.
@@ -128,6 +131,10 @@ impl Run<'_> {
                 thinking.take_over(by);
             }
             for body in thinking.iter().flat_map(Thinking::news) {
+                waits = match &body {
+                    Body::ModelWaiting { reason, .. } => Some(reason.clone()),
+                    _ => None,
+                };
                 self.events.emit(body);
             }
             if thinking.as_ref().is_some_and(Thinking::stirred) {
@@ -181,7 +188,7 @@ impl Run<'_> {
             (conversation, ended)
         });
         let heard = self.foreign.reader.take().filter(|_| tell).map(|reader| reader.heard().clone());
-        Ok(Attended { finished, stopped, thought, heard })
+        Ok(Attended { finished, stopped, waits, thought, heard })
     }
 
     fn tell(&mut self, lines: Vec<(Stream, String)>) {

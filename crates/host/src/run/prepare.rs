@@ -14,6 +14,9 @@ use crate::error::HostError;
 use crate::modes;
 use crate::store::{copy_tree, write_atomic};
 
+/// What agents are told that are processes: they hand over files, and end with a code.
+const PROCESS: &str = include_str!("../../../../modes/prompts/process.md");
+
 /// What agents are told that may hand over by their last message.
 const LAST_WORDS: &str = include_str!("../../../../adapters/prompts/last-words.md");
 
@@ -60,11 +63,15 @@ impl Plan {
             &text[..end]
         });
         let own = self.agent.adapter.prompt.as_deref().unwrap_or_default();
-        let overlay = format!("{}\n\n{own}", LAST_WORDS.trim());
+        let overlay = match self.agent.adapter.events {
+            Some(_) => format!("{}\n\n{}\n\n{own}", PROCESS.trim(), LAST_WORDS.trim()),
+            None => PROCESS.to_owned(),
+        };
         let layers = Layers {
             common: builtin::common_prompt(),
             mode: &mode,
-            agent: self.agent.adapter.events.map(|_| overlay.as_str()),
+            // The native agent has words of its own.
+            agent: Some(&overlay),
             project,
             goal: &self.spec.goal.description,
             context,

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use holon_agent::mcp::ServerConfig;
 use holon_core::Access;
 use holon_core::config::{Config as Configured, ModeSettings};
-use holon_core::manifest::Manifest;
+use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::{Network, Origin, Overrides, Profile};
+use holon_core::outcome::Status;
+use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::{self, Spec};
 use holon_model::Cassette;
@@ -44,6 +46,8 @@ pub struct Plan {
     pub provider: Option<String>,
     /// A cassette that answers instead, with the file it came from.
     pub replay: Option<(PathBuf, Cassette)>,
+    /// How the run that is done once more was cut short, if it was.
+    pub cut: Option<(Status, ErrorInfo)>,
     /// Where the conversation with the model is copied to.
     pub record: Option<PathBuf>,
     /// Where to copy the artifacts.
@@ -60,6 +64,8 @@ pub struct Plan {
     pub settings: ModeSettings,
     /// Whether a model may be chosen; else one must be named.
     pub selection: bool,
+    /// The server of models that the configuration names.
+    pub server: holon_model::Configured,
     /// Tool servers of the native agent.
     pub servers: Vec<ServerConfig>,
     /// Wanted walls.
@@ -87,7 +93,15 @@ pub struct Plan {
 }
 
 pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
-    let (spec, mut warnings) = read_spec(request)?;
+    let (mut spec, mut warnings) = read_spec(request)?;
+    let redactor = Redactor::new(host.secrets.iter().map(|(name, value)| (name, value)));
+    let goal = redactor.redact_str(&spec.goal.description);
+    if goal != spec.goal.description {
+        spec.goal.description = goal;
+        warnings.push(
+            "the goal held what looks like a credential; it was taken out, since agents see none".into(),
+        );
+    }
     let spec_folder = request.spec.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
     let workspace = workspace(request, &spec, spec_folder)?;
     let state = &host.places.state;
@@ -107,7 +121,9 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let image = request.image.as_deref().or(spec.agent.image.as_deref());
     let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args, &*host.env)?;
     let sandbox = walls_for(request, &agent)?;
+    warnings.extend(agent.warnings.iter().cloned());
     warnings.extend(foreign::untried(&agent));
+    warnings.extend(foreign::unheard(&agent, &catalog));
 
     let configured = config::read(&host.places, &workspace, &*host.env)?;
     warnings.extend(configured.warnings.iter().map(ToString::to_string));
@@ -121,12 +137,14 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let mut context: Vec<PathBuf> = spec.context.files.iter().map(|f| spec_folder.join(f)).collect();
     context.extend(request.context.iter().cloned());
     for path in &context {
-        fs::metadata(path).map_err(|e| {
-            HostError::usage(
-                format!("context {}: {e}", path.display()),
-                "check the path given with --context or context.files",
-            )
-        })?;
+        let wrong =
+            |what: &str, hint: &str| HostError::usage(format!("context {}: {what}", path.display()), hint);
+        let check = "check the path given with --context or context.files";
+        let meta = fs::metadata(path).map_err(|e| wrong(&e.to_string(), check))?;
+        // A pipe or a device could keep us waiting for ever.
+        if !meta.is_file() && !meta.is_dir() {
+            return Err(wrong("neither a file nor a folder", "write what it gives to a file first"));
+        }
     }
     let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
     let supervised = supervision::settle(&Wishes {
@@ -147,11 +165,13 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let mut plan = Plan {
         settings,
         selection: configured.text("models.selection").as_deref() != Some("off"),
+        server: model::configured(&configured),
         servers: wanted.servers,
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
         replay: request.replay.as_deref().map(model::cassette).transpose()?,
+        cut: None,
         record: request.record.clone(),
         out,
         context,
@@ -199,7 +219,7 @@ fn settings(configured: &Configured, profile: &Profile) -> Result<ModeSettings, 
 fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
     let (mut spec, warnings) = match &request.spec {
         Some(path) => {
-            let text = modes::read_bounded(path)?;
+            let text = modes::read_named(path, "--spec")?;
             let (spec, warnings) = spec::parse(&text, &path.to_string_lossy())?;
             (spec, warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect())
         }

@@ -8,6 +8,9 @@ use holon_core::digest::sha256;
 use holon_core::event::Body;
 use holon_core::manifest::{Artifact, ErrorInfo, Phase, PhaseTiming};
 use holon_core::outcome::Outcome;
+use holon_core::redact::Redactor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::apply::{Applied, apply};
 use super::verdict::Verdict;
@@ -30,13 +33,12 @@ impl Run<'_> {
         self.settle_tape();
         self.note_supervision();
         self.count_patch();
-        let out = self.plan.out.clone();
+        let mut out = self.plan.out.clone();
         self.conclude(&verdict, began);
         let mut written = self.write_manifest();
-        if let Some(out) = &out
-            && let Err(e) = self.copy_out(out)
-        {
-            let message = format!("the artifacts could not be copied to {}: {e}", out.display());
+        if let Some((dir, e)) = out.as_ref().and_then(|dir| Some((dir.clone(), self.copy_out(dir).err()?))) {
+            out = None;
+            let message = format!("the artifacts could not be copied to {}: {e}", dir.display());
             let place = format!("they are in {}", self.folder.output().display());
             verdict.worsen(Outcome::Failure, ErrorInfo::new("out", message).with_hint(place));
             self.conclude(&verdict, began);
@@ -74,10 +76,24 @@ impl Run<'_> {
         self.manifest.phases.insert(Phase::Seal, seal);
         self.manifest.duration_ms = self.began.elapsed().as_millis() as u64;
         self.manifest.conclude(verdict.status, verdict.outcome);
-        self.manifest.error = verdict.error.clone().map(|mut e| {
-            e.message = self.events.redactor().redact_str(&e.message);
-            e
-        });
+        self.manifest.error = verdict.error.clone();
+        self.clean_manifest();
+    }
+
+    /// What comes from an agent: the name of a file can hold a credential as well as its content.
+    fn clean_manifest(&mut self) {
+        let redactor = self.events.redactor();
+        let manifest = &mut self.manifest;
+        clean(redactor, &mut manifest.artifacts);
+        clean(redactor, &mut manifest.breaches);
+        clean(redactor, &mut manifest.error);
+        let metadata = &mut manifest.metadata;
+        clean(redactor, &mut metadata.warnings);
+        clean(redactor, &mut metadata.verification);
+        clean(redactor, &mut metadata.supervisor);
+        if let Some(snapshot) = &mut metadata.snapshot {
+            clean(redactor, &mut snapshot.touched);
+        }
     }
 
     fn write_manifest(&self) -> Result<(), HostError> {
@@ -145,16 +161,22 @@ impl Run<'_> {
         }
     }
 
-    fn apply_if_asked(&mut self, verdict: &Verdict) -> Option<Applied> {
+    fn apply_if_asked(&mut self, verdict: &Verdict) -> Option<Result<Applied, HostError>> {
         if !self.plan.apply || verdict.outcome != Outcome::Success || !self.plan.profile.access.delivers() {
             return None;
         }
-        match apply(&self.folder) {
-            Ok(applied) => Some(applied),
-            Err(e) => {
-                self.warn(format!("the patch was not applied: {e}"));
-                None
-            }
+        let applied = apply(&self.folder);
+        if let Err(e) = &applied {
+            self.warn(format!("the patch was not applied: {e}"));
         }
+        Some(applied)
+    }
+}
+
+/// Redacts every text in a part of the manifest.
+fn clean<T: Serialize + DeserializeOwned>(redactor: &Redactor, part: &mut T) {
+    let Ok(value) = serde_json::to_value(&*part) else { return };
+    if let Ok(cleaned) = serde_json::from_value(redactor.redact_json(&value)) {
+        *part = cleaned;
     }
 }

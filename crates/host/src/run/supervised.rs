@@ -137,6 +137,7 @@ pub(super) fn as_before(plan: &mut Plan, before: Option<&AskedFor>, resumed: Opt
     if let Some(config) = before.and_then(|before| before.supervisor.clone()) {
         plan.supervisor = config;
     }
+    plan.cut = before.and_then(|before| before.cut.clone());
     if let (Some(resumed), Some((_, cassette))) = (resumed, &mut plan.replay) {
         let heard = usize::try_from(resumed.checkpoint.conversation.rounds).unwrap_or(usize::MAX);
         cassette.turns.drain(..heard.min(cassette.turns.len()));

@@ -73,7 +73,7 @@ impl Thinking {
                 }
                 let servers = Servers::start(hands.clone(), &thought.servers).await;
                 for trouble in servers.troubles() {
-                    watcher.tell(Body::Warning { message: format!("tool server: {trouble}") });
+                    watcher.tell(Body::Warning { message: trouble.to_string() });
                 }
                 let mut agent = Agent::new(&provider, &*hands, &settings, &stop)
                     .watched_by(&watcher)

@@ -40,8 +40,9 @@ impl Run<'_> {
             }
             None => {
                 let env = &*self.host.env;
+                let patience = model::patience(env)?;
                 let chosen = model::choose(&self.plan, env)?;
-                model::over_network(&chosen, model::patience(env)?, &tape, normaliser)?
+                model::over_network(&chosen, patience, &tape, normaliser)?
             }
         };
         if let Some(before) = before {

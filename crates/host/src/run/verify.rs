@@ -1,10 +1,17 @@
 //! Verify: believe nothing that was not looked at.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use holon_agent::Reason;
 use holon_core::event::Body;
 use holon_core::manifest::{Breach, Claim, ErrorInfo};
 use holon_core::outcome::{Outcome, Status};
-use holon_core::{Access, secrets, sensitive};
+use holon_core::{Access, secrets};
 use holon_gateway::Limit;
+use holon_model::ErrorKind;
+use holon_model::cassette::Step;
+use holon_sandbox::diff::Changes;
 use holon_sandbox::walls::Ending;
 
 use super::Run;
@@ -14,10 +21,17 @@ use super::snapshot::Stage;
 use super::thought;
 use super::verdict::Verdict;
 use crate::error::HostError;
+use crate::steering::sensitive_paths;
 use crate::store::write_atomic;
 
 /// The most that is read of a manifest or patch the agent wrote.
 const CLAIM_LIMIT: u64 = 64 << 20;
+
+/// Somebody ended the run.
+fn cancelled() -> ErrorInfo {
+    ErrorInfo::new("cancelled", "cancelled by request")
+        .with_hint("run it again when you are ready; nothing was applied")
+}
 
 impl Run<'_> {
     pub(super) fn verify(&mut self, stage: &mut Stage, found: &mut Found) -> Result<Verdict, HostError> {
@@ -61,7 +75,8 @@ impl Run<'_> {
             let (limit, value) = stopped.limit();
             let (status, hint) = match stopped {
                 Stopped::Cancelled => {
-                    (Status::Cancelled, "run it again when you are ready; nothing was applied")
+                    verdict.ended(Status::Cancelled, cancelled());
+                    return false;
                 }
                 Stopped::Timeout(_) => {
                     (Status::Timeout, "give it more time with --timeout, or a smaller goal")
@@ -82,10 +97,14 @@ impl Run<'_> {
                     (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected")
                 }
             };
-            let message = if stopped == Stopped::Cancelled {
-                "cancelled by request".into()
-            } else {
-                format!("the agent reached its limit {limit}: {value}")
+            let mut message = format!("the agent reached its limit {limit}: {value}");
+            let timed = matches!(stopped, Stopped::Timeout(_) | Stopped::Idle(_));
+            let hint = match last.waits.as_ref().filter(|_| timed) {
+                Some(why) => {
+                    message.push_str(&format!(", waiting for the model: {why}"));
+                    "see to what keeps the model from answering, or choose another --model or --provider"
+                }
+                None => hint,
             };
             verdict.ended(status, ErrorInfo::new(limit, message).with_hint(hint));
             return false;
@@ -105,6 +124,12 @@ impl Run<'_> {
             return self.judge_heard(heard, last.finished.ending, claim, verdict);
         }
         if let Some((_, ended)) = &last.thought {
+            if ended.reason == Reason::Cancelled && self.cut_on_tape() {
+                let again = || (Status::Cancelled, cancelled());
+                let (status, error) = self.plan.cut.clone().unwrap_or_else(again);
+                verdict.ended(status, error);
+                return false;
+            }
             return thought::judge(ended, verdict);
         }
         let asks_human = claim.is_some_and(Claim::needs_human);
@@ -144,6 +169,13 @@ impl Run<'_> {
                 false
             }
         }
+    }
+
+    /// Whether a recording answers that ends where somebody ended the run.
+    fn cut_on_tape(&self) -> bool {
+        let turns = self.plan.replay.as_ref().map(|(_, cassette)| cassette.turns.as_slice());
+        let steps = turns.and_then(<[_]>::last).map(|turn| turn.steps.as_slice()).unwrap_or_default();
+        steps.iter().any(|step| matches!(step, Step::Error(error) if error.kind == ErrorKind::Cancelled))
     }
 
     /// Scope, hidden paths, moved base, secrets and sensitive files.
@@ -189,13 +221,7 @@ impl Run<'_> {
                 error.with_hint("compare the patch with your own changes before applying it"),
             );
         }
-        if let [first, ..] =
-            secrets::scan_added_lines_with(self.events.redactor(), &found.patch.bytes).as_slice()
-        {
-            let message = format!(
-                "the patch adds what looks like a secret ({}) in {}:{}",
-                first.rule, first.path, first.line
-            );
+        if let Some(message) = self.secret_in(changes, &found.patch.bytes) {
             verdict.worsen(
                 Outcome::NeedsHuman,
                 ErrorInfo::new("secret", message)
@@ -203,22 +229,31 @@ impl Run<'_> {
             );
             verdict.withhold_patch = true;
         }
-        let touched: Vec<String> = changes
-            .entries
-            .iter()
-            .map(|c| c.path.to_string_lossy().into_owned())
-            .filter(|p| sensitive::matches(p.as_bytes()).is_some())
-            .collect();
+        let paths: Vec<&Path> = changes.entries.iter().map(|c| c.path.as_path()).collect();
+        let touched: Vec<_> =
+            sensitive_paths(&self.plan.workspace, &paths).iter().map(|p| p.to_string_lossy()).collect();
         if !touched.is_empty() && !self.plan.allow_sensitive {
             let error = ErrorInfo::new(
                 "sensitive",
                 format!(
-                    "the patch changes files that steer agents, CI or Holon itself: {}",
+                    "the patch changes files that steer agents, CI, git or Holon itself: {}",
                     touched.join(", ")
                 ),
             );
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
         }
+    }
+
+    /// A credential in what the patch would add: the lines of files, and their names.
+    fn secret_in(&self, changes: &Changes, patch: &[u8]) -> Option<String> {
+        let redactor = self.events.redactor();
+        if let [first, ..] = secrets::scan_added_lines_with(redactor, patch).as_slice() {
+            let (rule, path, line) = (&first.rule, &first.path, first.line);
+            return Some(format!("the patch adds what looks like a secret ({rule}) in {path}:{line}"));
+        }
+        let mut added = changes.entries.iter().filter(|change| change.base.is_none());
+        let rule = added.find_map(|change| redactor.first_hit(change.path.as_os_str().as_bytes()))?;
+        Some(format!("the patch adds a file whose name holds what looks like a secret ({rule})"))
     }
 
     /// A wall that did not hold, or a limit of the mode that was overstepped: always a failure.

@@ -164,9 +164,8 @@ impl Store {
         for id in &ids[..old] {
             let folder = self.open(id);
             let modified = fs::metadata(folder.path().join("run.json")).and_then(|m| m.modified());
-            let elapsed = modified.ok().and_then(|t| SystemTime::now().duration_since(t).ok());
             // Without a readable record it is a left-over of a removal that was interrupted.
-            let due = elapsed.is_none_or(|e| e >= age);
+            let due = modified.map_or(true, |time| age_of(time) >= age);
             if due && !folder.is_alive() {
                 self.remove(&folder)?;
                 report.removed.push(id.clone());
@@ -178,5 +177,44 @@ impl Store {
 
 /// Younger than a run folder takes to be made, with room to spare.
 fn is_young(modified: SystemTime) -> bool {
-    SystemTime::now().duration_since(modified).is_ok_and(|age| age < Duration::from_secs(10))
+    age_of(modified) < Duration::from_secs(10)
+}
+
+/// How long ago that was; what is in the future, because the clock was set back since, is new.
+fn age_of(modified: SystemTime) -> Duration {
+    SystemTime::now().duration_since(modified).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A store with a run that was written so many hours from now.
+    fn store_with(hours: u64, ahead: bool) -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("runs"));
+        let run = store.folder().join("20261115-184933-6jqtoc");
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("run.json"), "{}").unwrap();
+        let span = Duration::from_secs(hours * 3600);
+        let time = if ahead { SystemTime::now() + span } else { SystemTime::now() - span };
+        fs::File::options().write(true).open(run.join("run.json")).unwrap().set_modified(time).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_removes_no_run() {
+        let day = Duration::from_secs(24 * 3600);
+        let removed = |hours, ahead| store_with(hours, ahead).1.gc(day, 0).unwrap().removed.len();
+        assert_eq!(removed(25, false), 1, "older than a day");
+        assert_eq!(removed(23, false), 0, "younger");
+        assert_eq!(removed(9000, true), 0, "written by a clock that was a year ahead");
+    }
+
+    #[test]
+    fn what_is_being_made_counts_as_young_whatever_the_clock_says() {
+        assert!(is_young(SystemTime::now()) && is_young(SystemTime::now() + Duration::from_secs(3600)));
+        assert!(!is_young(SystemTime::now() - Duration::from_secs(3600)));
+    }
 }

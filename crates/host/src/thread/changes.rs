@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use holon_core::redact::Redactor;
-use holon_core::{Access, secrets, sensitive};
+use holon_core::{Access, secrets};
 use holon_git::apply::{self, Delivery};
 use holon_git::{Digest, Git, Repository, Touched};
 use holon_sandbox::diff::{Changes, Options, Patch};
@@ -13,6 +13,7 @@ use holon_sandbox::snapshot::{Snapshot, Stamp, of_layer};
 use super::folder::ThreadFolder;
 use super::ledger::Ledger;
 use crate::error::HostError;
+use crate::steering::sensitive_paths;
 
 /// Everything a thread changed and did not deliver yet.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +71,7 @@ impl ThreadFolder {
         let git = Git::find()?;
         self.with_changes(&layer, hide, Self::never(), &git, |changes, snapshot| {
             let patch = changes.patch(&git, snapshot.dir())?;
-            Ok(delta(&ledger, &changes, patch))
+            Ok(delta(&ledger, &changes, patch, self.workspace()))
         })
     }
 
@@ -115,9 +116,7 @@ impl ThreadFolder {
         )?;
         let paths = match outcome {
             apply::Outcome::NothingToDo => return Ok(Delivered::Nothing),
-            apply::Outcome::Refused { conflicts } => {
-                return Ok(Delivered::Moved(conflicts.into_iter().map(|conflict| conflict.path).collect()));
-            }
+            apply::Outcome::Refused { conflicts } => return refused(conflicts),
             apply::Outcome::Applied { paths } | apply::Outcome::Merged { paths, .. } => paths,
             apply::Outcome::AlreadyThere => delta.touched.iter().map(|t| t.path.clone()).collect(),
         };
@@ -167,18 +166,32 @@ impl ThreadFolder {
     }
 }
 
+/// Files in the way are for the person to look at; a folder that cannot be written is an error.
+fn refused(conflicts: Vec<apply::Conflict>) -> Result<Delivered, HostError> {
+    let Some(unwritten) = conflicts.iter().find(|conflict| conflict.why == apply::Why::Unwritten) else {
+        return Ok(Delivered::Moved(conflicts.into_iter().map(|conflict| conflict.path).collect()));
+    };
+    let what = match unwritten.path.display().to_string() {
+        path if path.is_empty() => "the changes".to_owned(),
+        path => path,
+    };
+    Err(HostError::run(
+        format!("{what} could not be written ({}); the folder is as it was", unwritten.detail),
+        "check the permissions and the space left, then apply again",
+    ))
+}
+
 fn original(workspace: &Path, path: &Path) -> Option<Digest> {
     // What cannot be read now cannot be compared either, and differs from whatever is there later.
     Digest::of_path(&workspace.join(path)).ok().flatten()
 }
 
-fn delta(ledger: &Ledger, changes: &Changes, patch: Patch) -> Delta {
+fn delta(ledger: &Ledger, changes: &Changes, patch: Patch, workspace: &Path) -> Delta {
     let now = patch.touched.iter().map(|t| (t.path.as_path(), t.base.as_ref()));
     let moved = ledger.moved(now);
     let touched = patch.touched.iter();
-    let sensitive = touched.clone().map(|t| t.path.clone()).filter(|path| {
-        sensitive::matches(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).is_some()
-    });
+    let paths: Vec<&Path> = touched.clone().map(|t| t.path.as_path()).collect();
+    let sensitive = sensitive_paths(workspace, &paths).into_iter().map(Path::to_owned).collect();
     Delta {
         files: touched
             .clone()
@@ -188,7 +201,7 @@ fn delta(ledger: &Ledger, changes: &Changes, patch: Patch) -> Delta {
         deletions: patch.deletions,
         ignored: changes.ignored,
         moved: moved.into_iter().collect(),
-        sensitive: sensitive.collect(),
+        sensitive,
         patch: patch.bytes,
         touched: patch.touched,
     }

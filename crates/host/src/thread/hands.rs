@@ -10,10 +10,12 @@ use holon_sandbox::walls::Launcher;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use super::folder::ThreadFolder;
+use super::hide::hidden;
 use super::job::{self, owner_of};
 use super::supervised::Seen;
 use super::watch::{Watched, Why};
 use crate::error::HostError;
+use crate::places::Places;
 
 /// Looks a variable of the host up, from any thread.
 pub type Variables = dyn Fn(&str) -> Option<std::ffi::OsString> + Send + Sync;
@@ -35,6 +37,8 @@ pub type Room = Arc<Semaphore>;
 /// One turn of a thread, or what is left of it after a person answered.
 #[derive(Clone)]
 pub struct Turn {
+    /// Where configuration is read from.
+    pub places: Places,
     /// The thread's files.
     pub folder: ThreadFolder,
     /// Which turn.
@@ -130,10 +134,10 @@ impl Hands for LateHands {
 
 /// Builds the walls of a turn around its snapshot.
 fn begin(turn: &Turn, why: Why, seen: &Seen) -> Result<(Remote, Watched), HostError> {
-    let Turn { folder, number, profile, name, around } = turn;
+    let Turn { places, folder, number, profile, name, around } = turn;
     let identity = folder.identity();
     let native = Native::new(around.launcher.clone());
-    let hide = crate::run::hidden(profile, folder.workspace())?;
+    let hide = hidden(places, &*around.env, profile, folder.workspace())?;
     let snapshot = folder.begin(*number, &profile.access, &hide)?;
     // Walls that could not be built are tried again on a snapshot of the same folders.
     let _ = seen.set(snapshot.clone());

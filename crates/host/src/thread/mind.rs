@@ -9,8 +9,10 @@ use holon_core::redact::Redactor;
 use holon_model::choose::ThisMachine;
 use holon_model::{Normaliser, Prices, Provider, Replay, Timeouts, Wish, resolve_endpoint};
 
+use crate::config;
 use crate::error::HostError;
-use crate::model::{cassette, patience, server_of};
+use crate::model::{cassette, configured, patience, server_of};
+use crate::places::Places;
 use crate::run::Environment;
 
 /// Tokens that fit into a model nobody knows the window of.
@@ -29,16 +31,19 @@ pub struct ChatMind {
     pub prices: Option<Prices>,
 }
 
-/// A model over the network, by what is wished and the environment has.
+/// A model over the network, by what is wished, and what the user's configuration and the environment have.
 pub fn over_network(
     env: &Environment,
+    places: &Places,
     provider: Option<&str>,
     model: Option<&str>,
     profile: &Profile,
 ) -> Result<ChatMind, HostError> {
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = profile.model.intent.parse().unwrap_or_default();
-    let wish = Wish { provider, model, intent, ..Wish::default() };
+    // A chat answers in many workspaces, and none of them may say where its words go.
+    let configured = configured(&config::of_user(places, env)?);
+    let wish = Wish { provider, model, intent, configured: Some(&configured), ..Wish::default() };
     let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable))?;
     let row = chosen.row.as_ref();
     Ok(ChatMind {

@@ -13,16 +13,17 @@
 mod changes;
 mod folder;
 mod hands;
+mod hide;
 mod job;
 mod ledger;
 mod mind;
 mod supervised;
 mod watch;
 
-pub use crate::run::hidden;
 pub use changes::{Delivered, Delta, FileChange};
 pub use folder::ThreadFolder;
 pub use hands::{LateHands, Room, Surroundings, Turn, Variables};
+pub use hide::hidden;
 pub use mind::{ChatMind, from_cassette, over_network};
 pub use supervised::supervision;
 

@@ -179,7 +179,7 @@ fn redacted(turn: Turn, redactor: &Redactor) -> Turn {
         Step::Reasoning(mut reasoning) => {
             reasoning.text = clean(&reasoning.text);
             if let Some(seal) = &mut reasoning.seal {
-                seal.value = clean_value(&seal.value, redactor);
+                seal.value = redactor.redact_json(&seal.value);
             }
             Step::Reasoning(reasoning)
         }
@@ -205,26 +205,10 @@ fn clean_arguments(arguments: &str, redactor: &Redactor) -> String {
     let parsed = ToolCall::new("", "", arguments).object();
     let text = match parsed.map(Value::Object) {
         Ok(value) => {
-            let clean = clean_value(&value, redactor);
+            let clean = redactor.redact_json(&value);
             if clean == value { arguments.to_owned() } else { clean.to_string() }
         }
         Err(_) => arguments.to_owned(),
     };
     redactor.redact_str(&text)
-}
-
-fn clean_value(value: &Value, redactor: &Redactor) -> Value {
-    match value {
-        Value::String(text) => Value::String(redactor.redact_str(text)),
-        Value::Array(list) => list.iter().map(|value| clean_value(value, redactor)).collect(),
-        Value::Object(map) => {
-            map.iter().map(|(key, value)| (redactor.redact_str(key), clean_value(value, redactor))).collect()
-        }
-        Value::Number(number) => {
-            let text = number.to_string();
-            let clean = redactor.redact_str(&text);
-            if clean == text { value.clone() } else { Value::String(clean) }
-        }
-        Value::Null | Value::Bool(_) => value.clone(),
-    }
 }

@@ -13,7 +13,8 @@ impl Decider<'_> {
         if name == "ollama"
             && let Some(host) = set(self.around, "OLLAMA_HOST")
         {
-            let endpoint = Endpoint::compatible("ollama", &spelling::ollama_base(&host), None);
+            let mut endpoint = Endpoint::compatible("ollama", &spelling::ollama_base(&host), None);
+            endpoint.wire = self.wire.unwrap_or(endpoint.wire);
             endpoint.check()?;
             return self.at_server(endpoint, model, "ollama at OLLAMA_HOST was asked for");
         }
@@ -56,6 +57,12 @@ impl Decider<'_> {
             return self.at(&Local { endpoint, models: server.models }, model, why);
         }
         let Some(model) = model else {
+            if endpoint.is_loopback() {
+                return Err(setup(format!(
+                    "nobody lists models at {}: start the server there, correct HOLON_BASE_URL, or name a model with --model or HOLON_MODEL",
+                    endpoint.base
+                )));
+            }
             return Err(setup(format!(
                 "nobody says which models are at {}: name one with --model or HOLON_MODEL",
                 endpoint.base
@@ -63,15 +70,16 @@ impl Decider<'_> {
         };
         // Somebody else's gateway; those call tools.
         let (tools, note) = match endpoint.is_loopback() {
-            true => tools::on_this_machine(self.wish.tools, &endpoint.name, model, None),
-            false => (tools::in_cloud(self.wish.tools, None), ""),
+            true => tools::on_this_machine(self.tools, &endpoint, model, None),
+            false => (tools::in_cloud(self.tools, None), ""),
         };
         let why = if note.is_empty() { why.to_owned() } else { format!("{why}; {note}") };
         Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row: None })
     }
 
     fn at(&self, server: &Local, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
-        let endpoint = server.endpoint.clone();
+        let mut endpoint = server.endpoint.clone();
+        endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         let (name, base) = (&endpoint.name, &endpoint.base);
         let model = match model {
             Some(model) => {
@@ -83,7 +91,7 @@ impl Decider<'_> {
             })?,
         };
         let shown = self.around.shown(&endpoint, &model);
-        let (tools, note) = tools::on_this_machine(self.wish.tools, name, &model, shown.as_ref());
+        let (tools, note) = tools::on_this_machine(self.tools, &endpoint, &model, shown.as_ref());
         let row = ModelRow {
             context: shown.as_ref().and_then(|shown| shown.context),
             tools: Some(tools == ToolCalls::Native),
@@ -122,7 +130,9 @@ fn nothing_answers(name: &str) -> ModelError {
     match DEFAULT_PORTS.iter().find(|(server, _)| *server == name) {
         Some((_, port)) => {
             let start = if name == "ollama" { "start it with `ollama serve`" } else { "start it" };
-            setup(format!("{name} does not answer on port {port}: {start}, or give its --base-url"))
+            setup(format!(
+                "{name} does not answer on port {port}: {start}, or give its URL as HOLON_BASE_URL"
+            ))
         }
         None => setup(format!(
             "set OPENROUTER_API_KEY (any model), ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a server on this machine ({}), or give the URL of one as HOLON_BASE_URL",

@@ -2,6 +2,7 @@
 //! machine, else an error that says what to do.
 
 mod around;
+mod asked;
 mod local;
 mod spelling;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tools;
 pub use around::{Surroundings, ThisMachine};
 pub use tools::{ToolCalls, ToolMode};
 
+use asked::{Asked, Base};
 use holon_core::suggest;
 
 use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Table, maker_of};
@@ -32,12 +34,25 @@ pub struct Wish<'a> {
     pub model: Option<&'a str>,
     /// The base URL; else the variables `HOLON_BASE_URL` or `OPENAI_BASE_URL`.
     pub base_url: Option<&'a str>,
-    /// How tools are called.
+    /// How tools are called; else the variable `HOLON_TOOLS`.
     pub tools: ToolMode,
+    /// What a configuration says about the server; flags and variables beat it.
+    pub configured: Option<&'a Configured>,
     /// What the model is for, when one must be chosen.
     pub intent: Intent,
     /// What the choice must keep to.
     pub constraints: Constraints,
+}
+
+/// What a configuration says about the server to ask when nobody names a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configured {
+    /// Its base URL.
+    pub base_url: Option<String>,
+    /// The wire it speaks: `chat`, `responses` or `messages`.
+    pub wire: Option<String>,
+    /// How tools are called: `auto`, `native` or `text`.
+    pub tools: Option<String>,
 }
 
 /// Whom to ask.
@@ -58,7 +73,8 @@ pub struct Chosen {
 /// Decides. Keys are only looked up, servers only looked for, and neither unless the decision hangs on it.
 pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, ModelError> {
     let asked = Asked::gather(wish, around)?;
-    let decider = Decider { wish, around, table: Table::builtin() };
+    let tools = if wish.tools == ToolMode::Auto { asked.tools } else { wish.tools };
+    let decider = Decider { wish, around, tools, wire: asked.wire, table: Table::builtin() };
     let mut chosen = match (&asked.base, &asked.provider, &asked.model) {
         (Some(base), provider, model) => decider.at_base(base, provider.as_deref(), model.as_deref())?,
         (None, Some(provider), model) => decider.at_provider(provider, model.as_deref(), "was asked for")?,
@@ -77,61 +93,11 @@ pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Ch
     Ok(chosen)
 }
 
-/// A wish and the variables together.
-struct Asked {
-    provider: Option<String>,
-    model: Option<String>,
-    base: Option<Base>,
-}
-
-struct Base {
-    url: String,
-    /// The variable with the key that goes there.
-    key: &'static str,
-}
-
-impl Asked {
-    fn gather(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Self, ModelError> {
-        let pick = |flag: Option<&str>, variable: &str| {
-            let flag = flag.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-            flag.or_else(|| set(around, variable))
-        };
-        let from_env = set(around, "HOLON_PROVIDER").map(|name| spelling::provider(&name));
-        let mut provider = wish.provider.map(spelling::provider).or_else(|| from_env.clone());
-        let mut model = pick(wish.model, "HOLON_MODEL");
-        let split = model.as_deref().and_then(spelling::split);
-        let flagged = wish.provider.is_some() || (wish.model.is_some() && split.is_some());
-        if let Some((named, rest)) = split {
-            // A flag beats a variable; two that are said in the same breath must agree.
-            let outranked = wish.provider.is_none() && wish.model.is_some();
-            if let Some(provider) = provider.as_ref().filter(|provider| **provider != named && !outranked) {
-                return Err(setup(format!(
-                    "the provider is {provider}, but the model `{named}/{rest}` names {named}: leave one of them out"
-                )));
-            }
-            (provider, model) = (Some(named.to_owned()), Some(rest.to_owned()));
-        }
-        let known =
-            |name: &str| KEY_VARIABLES.iter().any(|(known, _)| *known == name) || LOCAL_NAMES.contains(&name);
-        let own = wish.base_url.map(str::to_owned).or_else(|| {
-            // The URL in the environment belongs to the provider there: another one's key must not go to it.
-            let other = flagged && provider != from_env && provider.as_deref().is_some_and(known);
-            set(around, "HOLON_BASE_URL").filter(|_| !other)
-        });
-        let own = own.map(|url| Base { url, key: "HOLON_API_KEY" });
-        // The variable of OpenAI's own clients says nothing about other providers.
-        let theirs = || {
-            let openai = provider.as_deref().is_none_or(|provider| provider == "openai");
-            let url = set(around, "OPENAI_BASE_URL").filter(|_| openai)?;
-            Some(Base { url, key: "OPENAI_API_KEY" })
-        };
-        Ok(Self { base: own.or_else(theirs), provider, model })
-    }
-}
-
 struct Decider<'a> {
     wish: &'a Wish<'a>,
     around: &'a dyn Surroundings,
+    tools: ToolMode,
+    wire: Option<Wire>,
     table: &'static Table,
 }
 
@@ -150,6 +116,7 @@ impl Decider<'_> {
                 // Whoever stands in for OpenAI speaks this one, and seldom the newer.
                 endpoint.wire = Wire::Chat;
             }
+            endpoint.wire = self.wire.unwrap_or(endpoint.wire);
             if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
                 return self.in_cloud(endpoint, model, &format!("{provider} at {url} was asked for"));
             }
@@ -158,6 +125,7 @@ impl Decider<'_> {
         let key = look_up(base.key).map(|key| Key::new(&key));
         let mut endpoint = Endpoint::compatible("", &url, key);
         endpoint.name = endpoint.host().to_owned();
+        endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         endpoint.check()?;
         self.at_server(endpoint, model, &format!("{url} was asked for"))
     }
@@ -202,7 +170,7 @@ impl Decider<'_> {
         };
         // Figures nobody asked for are not worth a look at the network.
         let row = self.table.rows(&provider).into_iter().find(|row| row.id == model);
-        let tools = tools::in_cloud(self.wish.tools, row.as_ref());
+        let tools = tools::in_cloud(self.tools, row.as_ref());
         Ok(Chosen { endpoint, model, tools, why, row })
     }
 
@@ -245,7 +213,7 @@ impl Decider<'_> {
                 "no server on this machine has `{model}`: set OPENROUTER_API_KEY to ask OpenRouter for it, or start the server that has it"
             ),
             None => format!(
-                "no server on this machine has `{model}`: start the one that has it, give its --base-url, or spell a model of OpenRouter as maker/model"
+                "no server on this machine has `{model}`: start the one that has it, give its URL as HOLON_BASE_URL, or spell a model of OpenRouter as maker/model"
             ),
         }
     }

@@ -1,7 +1,9 @@
 //! The ways people write providers, models and URLs.
 
-use super::LOCAL_NAMES;
+use super::{LOCAL_NAMES, ToolMode, setup};
 use crate::endpoint::KEY_VARIABLES;
+use crate::error::ModelError;
+use crate::wire::Wire;
 
 /// A provider's name as we write it.
 pub(super) fn provider(name: &str) -> String {
@@ -29,6 +31,26 @@ pub(super) fn split(model: &str) -> Option<(&'static str, &str)> {
         _ => false,
     };
     (!whole).then_some((name, rest))
+}
+
+/// The wire a variable or a key names.
+pub(super) fn wire(place: &str, value: &str) -> Result<Wire, ModelError> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "chat" => Ok(Wire::Chat),
+        "responses" => Ok(Wire::Responses),
+        "messages" => Ok(Wire::Messages),
+        _ => Err(setup(format!("{place} is `{value}`: it must be chat, responses or messages"))),
+    }
+}
+
+/// How a variable or a key wants tools to be called.
+pub(super) fn tools(place: &str, value: &str) -> Result<ToolMode, ModelError> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "auto" => Ok(ToolMode::Auto),
+        "native" => Ok(ToolMode::Native),
+        "text" => Ok(ToolMode::Text),
+        _ => Err(setup(format!("{place} is `{value}`: it must be auto, native or text"))),
+    }
 }
 
 /// A base URL with the path that all of these servers have, when none is there.

@@ -216,6 +216,75 @@ fn a_base_url_is_where_it_goes() {
 }
 
 #[test]
+fn the_wire_of_a_server_is_what_is_said() {
+    let url = |world: &[&str], flags: &str| {
+        let chosen = ask(&World::new(world), flags).unwrap();
+        (chosen.endpoint.url(), chosen.tools == ToolCalls::Native)
+    };
+    let base = "HOLON_BASE_URL=http://localhost:9";
+    for (wire, path, native) in [
+        ("chat", "chat/completions", false),
+        ("Responses", "responses", true),
+        ("messages", "messages", true),
+    ] {
+        let wire = format!("HOLON_WIRE={wire}");
+        let expect = |native| (format!("http://localhost:9/v1/{path}"), native);
+        assert_eq!(url(&[base, &wire], "--model mine"), expect(native));
+        // What is known about the model, and what is said about tools, counts more.
+        assert_eq!(url(&[base, &wire], "--model gemma3:4b"), expect(false));
+        assert_eq!(url(&[base, &wire, "HOLON_TOOLS=native"], "--model gemma3:4b"), expect(true));
+        assert_eq!(url(&[base, &wire, "HOLON_TOOLS=text"], "--model mine"), expect(false));
+        // Somebody who stands in for a provider may speak another wire too.
+        let standing_in = url(&[base, &wire, OA, "HOLON_PROVIDER=openai"], "--model gpt-x").0;
+        assert_eq!(standing_in, expect(true).0);
+        let local = url(&["ollama: qwen3:8b", &wire], "").0;
+        assert_eq!(local, format!("http://127.0.0.1:11434/v1/{path}"));
+        let flagged = url(&["ollama: qwen3:8b", base, &wire], "--provider ollama").0;
+        assert_eq!(flagged, "http://127.0.0.1:11434/v1/chat/completions", "the wire is the other server's");
+        // A provider without a URL of its own speaks what it speaks.
+        assert_eq!(url(&[AN, &wire], "--model claude-x").0, "https://api.anthropic.com/v1/messages");
+    }
+    let chosen = ask(&World::new(&[base, "HOLON_WIRE=messages", "HOLON_API_KEY=k-h"]), "--model m").unwrap();
+    let headers = chosen.endpoint.request_headers();
+    assert!(headers.contains(&("x-api-key".to_owned(), "k-h".to_owned())), "{headers:?}");
+    for (variable, words) in [
+        ("HOLON_WIRE=grpc", "HOLON_WIRE is `grpc`: it must be chat, responses or messages"),
+        ("HOLON_TOOLS=yes", "HOLON_TOOLS is `yes`: it must be auto, native or text"),
+    ] {
+        assert_eq!(told(&[base, variable], "--model m"), format!("error: {words}"));
+    }
+}
+
+#[test]
+fn a_configured_server_is_for_whoever_names_no_other() {
+    let configured = Configured {
+        base_url: Some("http://localhost:9/v1".into()),
+        wire: Some("messages".into()),
+        tools: Some("text".into()),
+    };
+    let at = |world: &[&str], provider: Option<&str>| {
+        let wish =
+            Wish { provider, model: Some("claude-x"), configured: Some(&configured), ..Wish::default() };
+        let chosen = resolve_endpoint(&wish, &World::new(world)).unwrap();
+        let key = chosen.endpoint.key.as_ref().map(|key| key.expose().to_owned()).unwrap_or_default();
+        format!("{} {key} {}", chosen.endpoint.url(), chosen.tools == ToolCalls::Native)
+    };
+    assert_eq!(at(&[AN], None), "http://localhost:9/v1/messages  false", "no key goes there by itself");
+    assert_eq!(at(&["HOLON_API_KEY=k-h"], Some("mine")), "http://localhost:9/v1/messages  false");
+    assert_eq!(at(&["HOLON_API_KEY=k-h"], None), "http://localhost:9/v1/messages k-h false");
+    // Variables beat a file; a wire belongs to the URL it is said with.
+    let wire = &["HOLON_WIRE=chat", "HOLON_TOOLS=native"];
+    assert_eq!(at(wire, None), "http://localhost:9/v1/chat/completions  true");
+    assert_eq!(
+        at(&["HOLON_BASE_URL=http://localhost:8/v1"], None),
+        "http://localhost:8/v1/chat/completions  false"
+    );
+    // Nobody's key goes to a server that was configured for others.
+    assert!(at(&[AN], Some("anthropic")).starts_with("https://api.anthropic.com/v1/messages k-an"));
+    assert!(at(&[AN, "HOLON_PROVIDER=anthropic"], None).starts_with("https://api.anthropic.com/"));
+}
+
+#[test]
 fn a_key_goes_only_where_it_belongs() {
     let key = |world: &[&str], flags: &str| {
         let chosen = ask(&World::new(world), flags).unwrap();
@@ -272,6 +341,11 @@ fn an_error_says_what_to_do() {
             &["does not have `c`: it has a, b", "ollama pull c"],
         ),
         (&[], "--base-url https://far.example/v1", &["name one with --model"]),
+        (
+            &[],
+            "--base-url http://localhost:9/v1",
+            &["nobody lists models at http://localhost:9/v1: start the server"],
+        ),
         (&[], "--base-url nonsense --model x", &["`nonsense` is no base URL"]),
         (
             &[OR],

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{ModelRow, Table};
 use crate::detect::ollama::Shown;
+use crate::endpoint::Endpoint;
+use crate::wire::Wire;
 
 /// How tools shall be called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +46,7 @@ pub(super) fn in_cloud(mode: ToolMode, row: Option<&ModelRow>) -> ToolCalls {
 /// For a server on this machine: what it says itself counts, then the model's name. With the reason in words.
 pub(super) fn on_this_machine(
     mode: ToolMode,
-    server: &str,
+    server: &Endpoint,
     model: &str,
     shown: Option<&Shown>,
 ) -> (ToolCalls, &'static str) {
@@ -61,15 +63,16 @@ pub(super) fn on_this_machine(
             (text, "the server says that it calls no tools, so they are called in words")
         }
         // Native calls are switched on by flags of the server, and there is no way to ask for them.
-        (ToolMode::Auto, None) if server == "vllm" => {
-            (text, "tools are called in words (tools = native, if vLLM was started with a tool parser)")
+        (ToolMode::Auto, None) if server.wire == Wire::Chat && server.name == "vllm" => {
+            (text, "tools are called in words (HOLON_TOOLS=native, if vLLM was started with a tool parser)")
         }
         (ToolMode::Auto, None) => match Table::builtin().local.calls_tools(model) {
             Some(true) => (ToolCalls::Native, "models of this name call tools"),
             Some(false) => (text, "models of this name call no tools, so they are called in words"),
+            None if server.wire != Wire::Chat => (ToolCalls::Native, "whoever speaks this wire calls tools"),
             None => (
                 text,
-                "nothing is known about its tool calls, so they are made in words (tools = native if it can)",
+                "nothing is known about its tool calls, so they are made in words (HOLON_TOOLS=native if it can)",
             ),
         },
     }

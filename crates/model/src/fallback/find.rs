@@ -14,14 +14,14 @@ pub struct Found {
 }
 
 /// Tags that models were trained to put around calls.
-const TAGS: [(&str, &str); 3] = [
+pub(super) const TAGS: [(&str, &str); 3] = [
     ("<tool_call>", "</tool_call>"),
     ("<function_call>", "</function_call>"),
     ("<|tool_call|>", "<|/tool_call|>"),
 ];
 
 /// What may stand after the three back-ticks of a block with a call.
-const FENCES: [&str; 6] = ["", "json", "json5", "jsonc", "tool_call", "tool"];
+pub(super) const FENCES: [&str; 6] = ["", "json", "json5", "jsonc", "tool_call", "tool"];
 
 /// The calls in a text: in tags, in fenced blocks, or as objects on lines of their own.
 ///
@@ -54,6 +54,13 @@ fn other_block(text: &str) -> Option<usize> {
     let inside = text.trim_start_matches([' ', '\t']).strip_prefix("```")?;
     let close = inside.find("\n```")?;
     Some(text.len() - inside.len() + close + 4)
+}
+
+/// Whether the text of a block is a value that is complete and no call, whatever follows; names of tools do not matter.
+pub(super) fn is_no_call(body: &str) -> bool {
+    let body = body.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+    let mut strict = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    matches!(strict.next(), Some(Ok(_))) && leading_calls(body, |_| true).is_none()
 }
 
 /// A call as this module asks models to write it; [`find_calls`] reads it back.

@@ -3,10 +3,12 @@
 //! The tools are described in the prompt, the model writes its calls as JSON in its text, and they are read from there
 //! with patience for the ways in which small models write JSON.
 
+mod aloud;
 mod find;
 mod lenient;
 mod prompt;
 mod provider;
+mod say;
 
 pub use find::{Found, find_calls, write_call};
 pub use lenient::parse as parse_lenient;

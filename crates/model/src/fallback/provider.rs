@@ -1,12 +1,16 @@
 //! A provider that gives tools to models without them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Map, Value};
 
+use super::aloud::Aloud;
 use super::find::{Found, find_calls};
 use super::lenient;
 use super::prompt::explain_tools;
 use crate::cancel::Cancel;
-use crate::message::{Part, ToolCall};
+use crate::error::{ErrorKind, ModelError};
+use crate::message::{Part, Reasoning, ToolCall};
 use crate::provider::{Answer, Provider, Sink};
 use crate::reply::{Delta, Reply, Stop};
 use crate::request::{Request, ToolChoice};
@@ -16,12 +20,38 @@ use crate::request::{Request, ToolChoice};
 pub struct TextTools<P> {
     inner: P,
     constrain: bool,
+    /// Whether the server turned out to know no schemas.
+    unruly: AtomicBool,
 }
 
 impl<P: Provider> TextTools<P> {
     /// Wraps a provider; `constrain` asks the server to enforce a schema, where it can.
     pub fn new(inner: P, constrain: bool) -> Self {
-        Self { inner, constrain }
+        Self { inner, constrain, unruly: AtomicBool::new(false) }
+    }
+
+    /// Asks once, with or without a schema for the answer.
+    async fn ask(
+        &self,
+        request: &Request,
+        constrain: bool,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Reply, ModelError> {
+        let plain = explain_tools(request, constrain);
+        // Words are told as they come; what may turn out to be a call is held back.
+        let mut teller = Teller { sink, aloud: Aloud::default() };
+        let reply = self.inner.stream(&plain, &mut teller, cancel).await?;
+        let told = teller.aloud.told().to_owned();
+        let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let turn = request.messages.len();
+        let reply = with_calls(reply, &names, turn);
+        let rest = untold(&reply, &told).unwrap_or_else(|| {
+            // What looked like words was something else after all.
+            std::iter::once(Delta::Restart).chain(reply.deltas()).collect()
+        });
+        rest.into_iter().for_each(|delta| sink.delta(delta));
+        Ok(reply)
     }
 }
 
@@ -35,36 +65,70 @@ impl<P: Provider> Provider for TextTools<P> {
             if request.tools.is_empty() || request.choice == ToolChoice::None {
                 return self.inner.stream(&explain_tools(request, false), sink, cancel).await;
             }
-            let plain = explain_tools(request, self.constrain);
-            // Words that may turn out to be a call are held back; thoughts are not.
-            let mut thoughts = ThoughtsOnly(sink);
-            let reply = self.inner.stream(&plain, &mut thoughts, cancel).await?;
-            let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-            let turn = request.messages.len();
-            let reply = with_calls(reply, &names, turn);
-            // The thoughts were told as they came.
-            reply
-                .deltas()
-                .into_iter()
-                .filter(|delta| !matches!(delta, Delta::Reasoning(_)))
-                .for_each(|d| sink.delta(d));
-            Ok(reply)
+            let constrain = self.constrain && !self.unruly.load(Ordering::Relaxed);
+            let answer = self.ask(request, constrain, sink, cancel).await;
+            let refused = |error: &ModelError| error.kind == ErrorKind::BadRequest && error.status.is_some();
+            if constrain && answer.as_ref().is_err_and(refused) {
+                // Not every server knows schemas, and those that do not refuse them; words all of them know.
+                let answer = self.ask(request, false, sink, cancel).await;
+                self.unruly.fetch_or(answer.is_ok(), Ordering::Relaxed);
+                return answer;
+            }
+            answer
         })
     }
 }
 
-struct ThoughtsOnly<'a>(&'a mut dyn Sink);
+struct Teller<'a> {
+    sink: &'a mut dyn Sink,
+    aloud: Aloud,
+}
 
-impl Sink for ThoughtsOnly<'_> {
+impl Sink for Teller<'_> {
     fn delta(&mut self, delta: Delta) {
-        if !matches!(delta, Delta::Text(_)) {
-            self.0.delta(delta);
+        match delta {
+            Delta::Text(piece) => {
+                if let Some(words) = self.aloud.push(&piece) {
+                    self.sink.delta(Delta::Text(words));
+                }
+            }
+            Delta::Reasoning(_) => {
+                self.aloud.interrupted();
+                self.sink.delta(delta);
+            }
+            Delta::Restart => {
+                self.aloud = Aloud::default();
+                self.sink.delta(delta);
+            }
+            // Told with the others at the end, which have a place among them.
+            Delta::CallStarted { .. } | Delta::CallArguments { .. } => {}
         }
     }
 
-    fn waiting(&mut self, pause: std::time::Duration, why: &crate::ModelError) {
-        self.0.waiting(pause, why);
+    fn waiting(&mut self, pause: std::time::Duration, why: &ModelError) {
+        self.sink.waiting(pause, why);
     }
+}
+
+/// The pieces of a reply that were not told yet; nothing when what was told is not its beginning.
+fn untold(reply: &Reply, told: &str) -> Option<Vec<Delta>> {
+    let mut told = told;
+    let mut rest = Vec::new();
+    for delta in reply.deltas() {
+        match delta {
+            // Thoughts were told as they came.
+            Delta::Reasoning(_) => {}
+            Delta::Text(text) => match text.strip_prefix(told) {
+                Some(new) => {
+                    told = "";
+                    rest.extend((!new.is_empty()).then(|| Delta::Text(new.to_owned())));
+                }
+                None => told = told.strip_prefix(text.as_str())?,
+            },
+            other => rest.push(other),
+        }
+    }
+    told.is_empty().then_some(rest)
 }
 
 /// The reply with the calls in its words made real ones; `turn` keeps their ids apart from those of other turns.
@@ -75,6 +139,13 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
         let Part::Text(text) = part else {
             parts.push(part);
             continue;
+        };
+        let text = match thought_first(&text, names) {
+            Some((thoughts, rest)) => {
+                parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
+                rest.to_owned()
+            }
+            None => text,
         };
         let found = said_and_called(&text, names).unwrap_or_else(|| find_calls(&text, names));
         if !found.text.is_empty() {
@@ -90,6 +161,19 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
     let stop = if count > 0 && reply.stop == Stop::EndTurn { Stop::ToolUse } else { reply.stop };
     Reply { parts, stop, ..reply }
 }
+
+/// The thoughts before an answer and the rest, where only their end is marked: some templates begin them themselves.
+///
+/// A call that is only thought about is none. The mark inside a call is part of what is written.
+fn thought_first<'a>(text: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+    let (thoughts, rest) = text.split_once(THOUGHT)?;
+    let among_words =
+        said_and_called(text, names).is_none() && find_calls(text, names).text.contains(THOUGHT);
+    (among_words && !thoughts.contains("<think>")).then(|| (thoughts.trim(), rest))
+}
+
+/// What stands behind thoughts.
+const THOUGHT: &str = "</think>";
 
 /// An answer that follows the schema of words and a call.
 fn said_and_called(text: &str, names: &[&str]) -> Option<Found> {

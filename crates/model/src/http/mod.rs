@@ -83,6 +83,9 @@ impl Http {
         if kind.is_some_and(|kind| kind.starts_with("application/json")) {
             return self.whole(response, sink).await;
         }
+        if kind.is_some_and(|kind| kind.starts_with("text/html")) {
+            return Err(page(response, self.timeouts.idle).await);
+        }
         self.streamed(response, sink).await
     }
 
@@ -181,6 +184,13 @@ async fn refused(mut response: reqwest::Response, idle: Duration) -> ModelError 
     // What was read so far says enough; a body that never ends says nothing more.
     let body = read_body(&mut response, MAX_ERROR, idle).await.unwrap_or_default();
     classify::from_response(status, &headers, &body, jiff::Timestamp::now())
+}
+
+/// A page for people instead of an answer, as proxies and web servers give at a wrong address.
+async fn page(mut response: reqwest::Response, idle: Duration) -> ModelError {
+    let body = read_body(&mut response, MAX_ERROR, idle).await.unwrap_or_default();
+    let url = response.url().clone();
+    ModelError::malformed(format!("{url} answers with a web page"), &String::from_utf8_lossy(&body))
 }
 
 async fn read_body(

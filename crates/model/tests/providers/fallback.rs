@@ -1,10 +1,11 @@
 //! Tools for models without them.
 
-use holon_model::{Delta, Message, Part, Request, Stop, TextTools, Tool, ToolResult, Wire};
+use holon_model::retry::Backoff;
+use holon_model::{Delta, Message, Part, Request, Retrying, Stop, TextTools, Tool, ToolResult, Wire};
 use holon_testkit::model::ModelServer;
 use serde_json::json;
 
-use super::{ask, hello, http};
+use super::{ask, hello, http, quick};
 
 fn with_tools() -> Request {
     let mut request = hello();
@@ -74,4 +75,69 @@ fn a_request_without_tools_streams_as_it_comes() {
     let (deltas, reply) = ask(TextTools::new(http(&server), true), &hello());
     assert_eq!(reply.unwrap().parts, [Part::Text("ab".into())]);
     assert_eq!(deltas.len(), 2);
+}
+
+#[test]
+fn words_stream_and_only_what_may_be_a_call_waits() {
+    let script = r#"
+- reply: [{text: "I will "}, {text: "look.\n"}, {text: "```js"}, {text: "on\n{\"tool\": \"read_file\"}\n```"}]
+- reply: [{text: '{"say": "Loo'}, {text: 'king.", "tool": "no'}, {text: 'ne", "arguments": {}}'}]
+- reply: [{text: '{"say": "Hm.", '}, {text: '"tool": "no such tool"}'}]
+- reply: [{text: "Hm."}, {cut: true}]
+- text: Well.
+"#;
+    let server = ModelServer::play(Wire::Chat, script);
+    let text = |text: &str| Delta::Text(text.to_owned());
+    let provider = || TextTools::new(http(&server), true);
+    let (deltas, _) = ask(provider(), &with_tools());
+    assert_eq!(&deltas[..2], [text("I will"), text(" look.")]);
+    assert!(matches!(&deltas[2], Delta::CallStarted { index: 0, name } if name == "read_file"), "{deltas:?}");
+    let (deltas, reply) = ask(provider(), &with_tools());
+    assert_eq!((deltas, reply.unwrap().text()), (vec![text("Loo"), text("king.")], "Looking.".to_owned()));
+    // What was told is taken back when the whole is something else.
+    let (deltas, reply) = ask(provider(), &with_tools());
+    assert_eq!(deltas, [text("Hm."), Delta::Restart, text(&reply.unwrap().text())]);
+    let retrying =
+        TextTools::new(Retrying::with(http(&server), Backoff { after_text: true, ..quick() }, || 0.0), true);
+    let (deltas, reply) = ask(retrying, &with_tools());
+    assert_eq!(deltas, [text("Hm."), Delta::Restart, text("Well.")]);
+    assert_eq!(reply.unwrap().text(), "Well.");
+}
+
+#[test]
+fn a_server_that_knows_no_schemas_is_asked_without_one() {
+    let script = "
+- error: { kind: bad_request, message: response_format is not supported }
+- text: Let me see.
+- text: Done.
+- error: { kind: bad_request, message: no such model }
+";
+    let server = ModelServer::play(Wire::Chat, script);
+    let provider = std::sync::Arc::new(TextTools::new(http(&server), true));
+    let said = || ask(provider.clone(), &with_tools()).1.unwrap().text();
+    assert_eq!((said().as_str(), said().as_str()), ("Let me see.", "Done."));
+    let constrained: Vec<bool> =
+        server.requests().iter().map(|seen| seen.body.get("response_format").is_some()).collect();
+    assert_eq!(constrained, [true, false, false], "it is remembered");
+    let error = ask(provider, &with_tools()).1.unwrap_err();
+    assert!(error.to_string().contains("no such model"), "{error}");
+    assert_eq!(server.requests().len(), 4, "and asked once when it is something else");
+}
+
+#[test]
+fn a_call_that_is_only_thought_about_is_none() {
+    let script = r#"
+- text: "<think>I could call\n```json\n{\"tool\": \"read_file\"}\n```\nbut no.</think>\n\nNo."
+- text: "I could call\n```json\n{\"tool\": \"read_file\"}\n```\nbut no.\n</think>\n\nNo."
+- text: "```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a\n</think>\nb\"}}\n```"
+"#;
+    let server = ModelServer::play(Wire::Chat, script);
+    for _ in 0..2 {
+        let reply = ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
+        assert_eq!((reply.text().as_str(), reply.stop, reply.calls().count()), ("No.", Stop::EndTurn, 0));
+        assert!(matches!(&reply.parts[0], Part::Reasoning(r) if r.text.ends_with("but no.")), "{reply:?}");
+    }
+    let written = ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
+    let call = written.calls().next().unwrap();
+    assert_eq!(call.arguments, r#"{"path":"a\n</think>\nb"}"#, "what is written is written");
 }

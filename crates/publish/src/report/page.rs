@@ -33,8 +33,11 @@ pub fn page(output: &Output, clean: &Cleaner) -> Result<String, Error> {
     if let Some(patch) = output.text("diff.patch").filter(|patch| !patch.trim().is_empty()) {
         let changes = &manifest.metadata.changes;
         out.push_str(&format!(
-            "### Change: {} files, +{} -{}\n\n",
-            changes.files, changes.insertions, changes.deletions
+            "### Change: {} {}, +{} -{}\n\n",
+            changes.files,
+            if changes.files == 1 { "file" } else { "files" },
+            changes.insertions,
+            changes.deletions
         ));
         // Cut first, so that the fence around it is whole.
         let short: String = patch.chars().take(PATCH).collect();

@@ -6,10 +6,9 @@ use holon_core::Outcome as RunOutcome;
 use holon_core::artifact::ethics::{Ethics, PrincipleImpact, RiskLevel};
 use holon_publish::Error;
 use holon_publish::github::{Outcome, Own};
-use holon_testkit::run_git;
-use holon_testkit::{assert_unchanged, tree_state};
+use holon_testkit::{assert_unchanged, files_containing, run_git, tree_state};
 
-use crate::stage::{LOGIN, NAME, Stage, TOKEN, leaks, numbered, part};
+use crate::stage::{LOGIN, NAME, Stage, TOKEN, numbered, part};
 
 fn text_at(stage: &Stage, branch: &str) -> String {
     stage.repo.git(&["show", &format!("refs/heads/{branch}:a.txt")])
@@ -406,8 +405,8 @@ fn inv_06_the_publishing_token_is_nowhere() {
         .unwrap();
     let text = format!("{report:?}{failed:?}{}", serde_json::to_string(&failed).unwrap());
     assert!(!text.contains(TOKEN), "{text}");
-    assert_eq!(leaks(stage.dir.path()), [""; 0].map(std::path::PathBuf::from));
-    assert_eq!(leaks(stage.hub.root()), [""; 0].map(std::path::PathBuf::from));
+    assert_eq!(files_containing(stage.dir.path(), TOKEN), [""; 0].map(std::path::PathBuf::from));
+    assert_eq!(files_containing(stage.hub.root(), TOKEN), [""; 0].map(std::path::PathBuf::from));
     let with_wrong = stage.publish_as(
         &output,
         &holon_publish::github::Options::new(NAME.parse().unwrap()),

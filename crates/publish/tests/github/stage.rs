@@ -226,18 +226,3 @@ pub(crate) fn part<'r>(report: &'r Report, name: &str) -> &'r PartReport {
         .find(|part| part.part == name)
         .unwrap_or_else(|| panic!("no part {name}: {report:#?}"))
 }
-
-/// Every file below a folder that contains the token.
-pub(crate) fn leaks(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.is_symlink() {
-            found.extend(leaks(&path));
-        } else if fs::read(&path).is_ok_and(|bytes| bytes.windows(TOKEN.len()).any(|w| w == TOKEN.as_bytes()))
-        {
-            found.push(path);
-        }
-    }
-    found
-}

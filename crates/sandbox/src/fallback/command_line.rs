@@ -70,7 +70,7 @@ impl Oci {
 
     fn walls(&self, job: &Job, apart: Option<&Apart>) -> Vec<String> {
         let network = match apart {
-            Some(apart) => format!("ns:{}", apart.path()),
+            Some(apart) => format!("ns:{}", apart.path().display()),
             None if job.network.is_private() => "none".to_owned(),
             None => "host".to_owned(),
         };

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 
+use crate::ready::readable;
 use crate::walls::{Refusal, Step};
 
 /// Which dialect an engine speaks.
@@ -119,9 +119,7 @@ pub fn ask(program: &Path, args: &[String], env: &[(String, String)], limit: Dur
         .stderr(err.try_clone()?)
         .spawn()?;
     let pidfd = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
-    let over = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit));
-    if !matches!(over, Ok(n) if n > 0) {
+    if !readable(&pidfd, Instant::now() + limit) {
         let _ = child.kill();
     }
     let code = child.wait()?.code();

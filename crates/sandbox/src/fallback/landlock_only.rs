@@ -56,17 +56,7 @@ impl Backend for LandlockOnly {
         let rw = mounts.iter().any(|mount| mount.writable && mount.at.starts_with(WORKSPACE));
         let confined =
             Confined { reach: reach(&mounts)?, internet, freeze_metadata: !job.identity.by_root && !rw };
-        let bare = Bare {
-            argv: job.argv.clone(),
-            env: job.env.clone(),
-            cwd: job.cwd.clone(),
-            streams: job.streams,
-            become_user: job.identity.owner(),
-            limits: Some(job.limits),
-            confined: Some(confined),
-            adopt: true,
-            ..Bare::default()
-        };
+        let bare = Bare { confined: Some(confined), ..Bare::of(job) };
         Ok(Box::new(self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?))
     }
 }

@@ -34,17 +34,7 @@ impl Backend for Unwalled {
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        let bare = Bare {
-            argv: job.argv.clone(),
-            env: job.env.clone(),
-            cwd: job.cwd.clone(),
-            streams: job.streams,
-            become_user: job.identity.owner(),
-            or_stay: true,
-            limits: Some(job.limits),
-            adopt: true,
-            ..Bare::default()
-        };
+        let bare = Bare { or_stay: true, ..Bare::of(job) };
         Ok(Box::new(self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?))
     }
 }

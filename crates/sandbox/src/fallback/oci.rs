@@ -3,9 +3,11 @@
 //! The image brings its own root; of the job's mounts only those under /holon (and what [`Oci::also`] names) are handed
 //! in. The engine's client runs under the launcher: when the host dies, the launcher ends the container.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_core::sandbox::Level;
@@ -17,6 +19,10 @@ use super::staged::ENV_FILE;
 use crate::backend::{Backend, Payload};
 use crate::walls::bare::Bare;
 use crate::walls::{Apart, Ending, Held, Job, Launcher, Network, Refusal, Step};
+
+/// What to do where a container can have no door to a model.
+const NO_DOOR: &str = "Use podman, as root or with user namespaces allowed, or give the container a model that it can reach \
+                       with --network host, or a cassette";
 
 /// A container engine, an image, and how to start one from the other.
 #[derive(Debug, Clone)]
@@ -97,9 +103,8 @@ impl Oci {
             None => builder.tempdir(),
         }
         .map_err(staging)?;
-        // Where there can be no door, the host says so when it wants to open it.
-        let wanted = job.network == Network::Gateway && self.dialect == Dialect::Podman;
-        let apart = if wanted { Apart::new().ok() } else { None };
+        let wanted = job.network == Network::Gateway;
+        let apart = if wanted { Some(self.network_apart(stage.path())?) } else { None };
         let arguments = self.arguments(job, stage.path(), apart.as_ref())?;
         arguments.stage(stage.path()).map_err(staging)?;
         let bare = Bare {
@@ -124,6 +129,26 @@ impl Oci {
         let started = Attended::start(running, stage, self.promised(job), pid, failed);
         let _ = fs::remove_file(env_file);
         started.map(|started| started.with_door(apart))
+    }
+
+    /// A network that the container is put into, with the host's listener on it.
+    fn network_apart(&self, stage: &Path) -> Result<Apart, Refusal> {
+        let made = match self.dialect {
+            // Its daemon makes the networks, and joins none that it did not make.
+            Dialect::Docker => Err(io::Error::other("docker takes no network of somebody else's making")),
+            Dialect::Podman if rustix::process::geteuid().is_root() => Apart::new(),
+            Dialect::Podman => {
+                let into: Vec<OsString> =
+                    self.command_words(&["unshare"]).into_iter().map(Into::into).collect();
+                Apart::kept(&into, &self.env, self.launcher.binary(), stage)
+            }
+        };
+        made.map_err(|e| Refusal {
+            step: Step::Loopback,
+            errno: e.raw_os_error().unwrap_or(0),
+            message: format!("{e}. {NO_DOOR}"),
+            detail: "a way to a model for the container".into(),
+        })
     }
 
     fn ask_pid(&self, name: &str) -> Option<u32> {

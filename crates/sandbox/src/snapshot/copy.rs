@@ -2,14 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, copy_file_range, fchmod, fchown, fstat,
-    futimens, ioctl_ficlone, mkdirat, openat, symlinkat, utimensat,
+    AtFlags, Gid, Mode, OFlags, SeekFrom, Timespec, Timestamps, Uid, chownat, copy_file_range, fchmod,
+    fchown, fstat, futimens, ioctl_ficlone, mkdirat, openat, seek, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -167,6 +167,12 @@ impl Copier<'_> {
                 Err(_) => self.reflink = false,
             }
         }
+        let meta = fstat(source)?;
+        if (meta.st_blocks as u64).saturating_mul(512) < meta.st_size as u64
+            && parts(source, target, meta.st_size as u64)?
+        {
+            return Ok(());
+        }
         loop {
             match copy_file_range(source, None, target, None, 1 << 30) {
                 Ok(0) => break,
@@ -206,7 +212,59 @@ impl Copier<'_> {
     }
 }
 
+/// Copies what a file with holes holds and leaves the holes, so that the image of a disk costs what is in it; false, with
+/// nothing copied, where the file system does not tell them.
+fn parts(source: &File, target: &File, size: u64) -> io::Result<bool> {
+    let mut at = 0;
+    while at < size {
+        let start = match seek(source, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            // Nothing but a hole is left.
+            Err(Errno::NXIO) => break,
+            Err(_) if at == 0 => {
+                seek(source, SeekFrom::Start(0))?;
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        at = seek(source, SeekFrom::Hole(start))?;
+        seek(source, SeekFrom::Start(start))?;
+        seek(target, SeekFrom::Start(start))?;
+        io::copy(&mut source.take(at - start), &mut &*target)?;
+    }
+    target.set_len(size)?;
+    Ok(true)
+}
+
 fn times(meta: &Meta) -> Timestamps {
     let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
     Timestamps { last_access: at, last_modification: at }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    use super::*;
+
+    #[test]
+    fn holes_stay_holes() {
+        const SIZE: u64 = 64 << 20;
+        let (source, target) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        source.set_len(SIZE).unwrap();
+        for (offset, text) in [(0, "first"), (9 << 20, "in the middle"), (SIZE - 4, "last")] {
+            source.write_all_at(text.as_bytes(), offset).unwrap();
+        }
+        assert!(parts(&source, &target, SIZE).unwrap(), "the file system of the tests knows holes");
+        let (from, to) = (source.metadata().unwrap(), target.metadata().unwrap());
+        assert_eq!(to.len(), SIZE);
+        assert!(to.blocks() <= from.blocks() + 64, "{} blocks became {}", from.blocks(), to.blocks());
+        let (mut ours, mut theirs) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+        for offset in (0..SIZE).step_by(1 << 20) {
+            source.read_exact_at(&mut ours, offset).unwrap();
+            target.read_exact_at(&mut theirs, offset).unwrap();
+            assert!(ours == theirs, "at {offset}");
+        }
+    }
 }

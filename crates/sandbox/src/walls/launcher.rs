@@ -23,19 +23,28 @@ use super::step::{Refusal, Step};
 use super::sys::{self, Forked};
 use super::view::{View, Views};
 use super::wire::{self, Message, Prelude};
-use super::{bare, init};
+use super::{apart, bare, init};
 
 /// The name a process is started under to become the launcher.
 pub(super) const LAUNCHER_NAME: &str = "holon-walls";
 
-/// Becomes the launcher if this process was started as one, and then never returns. Call it first thing in `main`.
+/// Becomes the launcher, or the keeper of a container's network, if this process was started as one, and then never
+/// returns. Call it first thing in `main`.
 pub fn become_launcher_if_asked() {
-    if std::env::args_os().next().is_some_and(|name| name == LAUNCHER_NAME) {
+    let Some(name) = std::env::args_os().next() else { return };
+    if name == LAUNCHER_NAME {
         let code = match take_socket() {
             Ok(socket) => launch(socket),
             Err(_) => 70,
         };
         sys::exit_now(code);
+    }
+    if apart::is_keeper(&name) {
+        let kept = take_socket().and_then(|socket| apart::keep(&socket));
+        if let Err(error) = &kept {
+            let _ = writeln!(io::stderr(), "no network can be made there: {error}");
+        }
+        sys::exit_now(if kept.is_ok() { 0 } else { 70 });
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::bare::Bare;
 use super::held::Held;
@@ -17,6 +15,7 @@ use super::job::{Ground, Job, Limits, Network, Streams};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{Refusal, Step};
 use super::wire::{self, Message, Prelude, TERMINATE};
+use crate::ready::readable;
 
 /// How long the walls may take to stand before the launch counts as failed.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
@@ -49,6 +48,11 @@ impl Launcher {
     /// Another binary that can become the launcher; for benches and tests.
     pub fn at(binary: impl Into<PathBuf>) -> Self {
         Self { binary: binary.into() }
+    }
+
+    /// The binary that can become the launcher, or a keeper.
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Starts the launcher process, which gets ready while the caller still works out the job.
@@ -236,7 +240,12 @@ impl Running {
             }
             Some(Message::Refused(refusal)) => Err(refusal),
             _ => {
-                Err(Refusal::new(Step::Namespaces, io::Error::other("the launcher ended without a word"), ""))
+                let silent = if self.ending.is_some() {
+                    "the launcher ended without a word"
+                } else {
+                    "the walls did not stand in time"
+                };
+                Err(Refusal::new(Step::Namespaces, io::Error::other(silent), ""))
             }
         }
     }
@@ -309,12 +318,4 @@ pub struct Finished {
     pub ending: Ending,
     /// Whether the kernel ended a process for want of memory.
     pub out_of_memory: bool,
-}
-
-fn readable(socket: &UnixStream, deadline: Instant) -> bool {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-    let fd = socket.as_fd();
-    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-    matches!(poll(&mut fds, Some(&limit)), Ok(n) if n > 0)
 }

@@ -110,8 +110,12 @@ impl Refusal {
                 "overlayfs is not usable for this folder (for example because it is itself an overlay); use --snapshot copy",
             ),
             (Step::Exec, libc::ENOENT) => Some(
-                "the command or its interpreter is not visible inside the walls; give a path, or expose its folder",
+                "the command or its interpreter is not visible inside the walls; give a path, or expose its folder (a script \
+                 with line ends of Windows names an interpreter that nobody has)",
             ),
+            (Step::Exec, libc::ENOEXEC) => {
+                Some("it is no program of this machine: a script begins with a line such as `#!/bin/sh`")
+            }
             (Step::Exec, libc::EACCES) => Some("the command is not executable: chmod +x it"),
             _ => None,
         }

@@ -226,8 +226,9 @@ async fn with_folder<T: Send + 'static>(
 ) -> Result<T, Trouble> {
     let folder = app.folder(thread).map_err(Trouble::Host)?;
     let profile = app.profile("build", thread).map_err(Trouble::Host)?;
+    let (places, env) = (app.setup.places.clone(), Arc::clone(&app.setup.around.env));
     let done = tokio::task::spawn_blocking(move || {
-        let hide = holon_host::thread::hidden(&profile, folder.workspace())?;
+        let hide = holon_host::thread::hidden(&places, &*env, &profile, folder.workspace())?;
         work(&folder, &hide)
     });
     done.await.map_err(|e| Trouble::Lost(e.to_string()))?.map_err(Trouble::Host)

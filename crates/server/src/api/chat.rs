@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use holon_agent::Answer as Given;
+use holon_store::Upload;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -68,10 +69,18 @@ pub(crate) async fn say(
         return Err(Problem::invalid(format!("at most {MOST_FILES} files can come with a message")));
     }
     for file in wanted {
+        if files.iter().any(|known: &Upload| known.id == file) {
+            continue;
+        }
         let name = user.0.clone();
         let found = app.store.read(move |backend| backend.upload(&name, &file)).await?;
-        let found = found.filter(|file| app.upload_path(&file.id).is_file());
-        files.push(found.ok_or_else(|| Problem::invalid("`files` names something that was not uploaded"))?);
+        let found = found.filter(|file| file.thread.is_some() || app.uploads.has(&file.id));
+        let file = found.ok_or_else(|| Problem::invalid("`files` names something that was not uploaded"))?;
+        if file.thread.as_ref().is_some_and(|owner| *owner != thread.id) {
+            return Err(Problem::invalid(format!("`{}` came with a message of another thread", file.name))
+                .with_hint("send it again: a file belongs to one thread, and goes with it"));
+        }
+        files.push(file);
     }
     let ask = Ask { message: said.message, files, mode, language: Language::of(&headers) };
     let seat_first = seat(&app, &user)?;

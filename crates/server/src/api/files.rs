@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use futures_util::StreamExt;
 use holon_core::digest::sha256;
 use holon_host::record::now;
 use holon_store as store;
@@ -54,21 +55,23 @@ pub(crate) async fn upload(
 ) -> Answer<(StatusCode, Json<Upload>)> {
     let name = safe(&name).ok_or_else(|| Problem::invalid("`name` must be the name of a file"))?;
     let limit = app.setup.limits.upload;
+    // Known before anything is kept in memory, where the size is told.
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if let Some(length) = length.and_then(|text| text.parse::<u64>().ok()) {
+        if length > limit as u64 {
+            return Err(too_large());
+        }
+        if let Err(full) = app.uploads.room(&app.store, &user.0, length).await {
+            hear_out(request.into_body()).await;
+            return Err(full);
+        }
+    }
     // Nothing of a body is read before its turn has come, so that many at once cannot fill the memory.
-    let _place = app.uploads.acquire().await.map_err(|_| Problem::ending())?;
+    let _place = app.uploads.place().await?;
     let whole = tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), limit));
     let bytes = whole.await.map_err(|_| too_slow())?.map_err(|_| too_large())?;
     let id = fresh("f");
-    let path = app.upload_path(&id);
     let (digest, size) = (sha256(&bytes), bytes.len() as u64);
-    let written = tokio::task::spawn_blocking(move || {
-        std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
-        std::fs::write(&path, &bytes)
-    });
-    written
-        .await
-        .map_err(|e| Problem::internal(e.to_string()))?
-        .map_err(|e| Problem::internal(format!("the file could not be kept: {e}")))?;
     let row = store::Upload {
         id: id.clone(),
         user: user.0.clone(),
@@ -76,10 +79,18 @@ pub(crate) async fn upload(
         bytes: size,
         sha256: digest.clone(),
         at: now(),
+        thread: None,
     };
     let audit = app.audit(&user.0, "uploaded", None, json!({"id": id, "sha256": digest, "bytes": size}));
-    app.store.write(vec![store::Write::Upload(row), audit]).await?;
+    app.uploads.keep(&app.store, row, bytes, audit).await?;
     Ok((StatusCode::CREATED, Json(Upload { id, name, bytes: size, sha256: digest })))
+}
+
+/// Reads a body that nobody wants: browsers that are not heard out do not listen, either.
+async fn hear_out(body: Body) {
+    let mut pieces = body.into_data_stream();
+    let all = async { while let Some(Ok(_)) = pieces.next().await {} };
+    let _ = tokio::time::timeout(PATIENCE, all).await;
 }
 
 fn too_slow() -> Problem {

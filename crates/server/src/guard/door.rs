@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{LOCAL, User};
 use crate::app::App;
+use crate::caller;
 use crate::problem::{PROBLEM, Problem};
 use crate::setup::Doors;
 
@@ -25,7 +26,8 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, mut request: Request, nex
     let mut response = match admit(&app, &request, open) {
         Ok(user) => {
             request.extensions_mut().insert(user);
-            in_words(next.run(request).await)
+            let caller = caller::of(request.headers());
+            in_words(caller::on_behalf(caller, next.run(request)).await)
         }
         Err(problem) => problem.into_response(),
     };

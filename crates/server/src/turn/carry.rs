@@ -17,13 +17,12 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::end::{Ending, conclude};
-use super::keeper::{Keeper, aside};
+use super::keeper::{Keeper, aside, conversation};
 use super::notes::{notes, seen_as};
 use super::report::{self, DECISIONS, REPORT};
 use super::scribe::{Scribe, Teller, Told};
-use super::start::conversation;
 use super::title;
-use super::traced::{About, Traced};
+use super::traced::{About, Traced, failed_early};
 use crate::app::App;
 use crate::live::Held;
 use crate::setup::Minds;
@@ -118,7 +117,7 @@ impl Carry {
         };
         let mut talk = match conversation(&self.app, &self.thread.id).await {
             Ok(talk) => talk,
-            Err(problem) => return Ending::failed_before("internal", problem.message),
+            Err(problem) => return self.failed_before("internal", problem.message),
         };
         if let (Some(_), Some(pending)) = (&answers, &talk.pending) {
             let _ = tell.send(Told::Waited(pending.interrupt.asks.clone()));
@@ -127,7 +126,7 @@ impl Carry {
             Ok(prepared) => prepared,
             Err(e) => {
                 let code = if matches!(e, HostError::Model(_)) { "model" } else { e.kind() };
-                return Ending::failed_before(code, with_hint(&e));
+                return self.failed_before(code, with_hint(&e));
             }
         };
         if self.first {
@@ -151,6 +150,16 @@ impl Carry {
         };
         let kept = report::kept(&thought.supervision, self.number);
         Ending::of(thought.ended, stopped, changed).supervised(kept, thought.report)
+    }
+
+    /// Nothing could be begun; whoever watches hears of it all the same.
+    fn failed_before(&self, code: &str, words: String) -> Ending {
+        let profile = self.app.profile(&self.mode, &self.thread).ok();
+        let intent = profile.as_ref().map_or("", |profile| profile.model.intent.as_str());
+        let (thread, number) = (self.thread.id.as_str(), self.number);
+        let about = About { mode: &self.mode, intent, thread, number, model: None };
+        failed_early(self.app.metrics.observer().cloned(), &about, code, &self.app.redactor);
+        Ending::failed_before(code, words)
     }
 
     /// What the supervisor came to in the turn before, without asking any model.
@@ -190,8 +199,7 @@ impl Carry {
         let around = with.hands.surroundings(self.app.redactor.clone(), takeovers);
         let steward = Supervised::new(supervision, around, &teller);
         let traced = Traced::new(self.app.metrics.observer().cloned(), &teller);
-        let (thread, before) = (self.thread.id.clone(), talk.rounds);
-        let keeper = Keeper { thread, tell, inner: &steward, before };
+        let keeper = Keeper::new(self.thread.id.clone(), tell, &steward, talk);
         let agent = Agent::new(&with.mind.provider, with.hands, with.settings, &cancel)
             .watched_by(&traced)
             .under(&keeper)
@@ -207,7 +215,7 @@ impl Carry {
             intent: &with.settings.profile.model.intent,
             thread: self.thread.id.as_str(),
             number: self.number,
-            model: &with.mind.info,
+            model: Some(&with.mind.info),
         };
         traced.end(&about, &ended, &self.app.redactor);
         let report = steward.report();
@@ -221,6 +229,7 @@ impl Carry {
         self.bring(&folder, files)?;
         let settings = self.settings(&profile, &mind, &folder, files)?;
         let turn = holon_host::thread::Turn {
+            places: self.app.setup.places.clone(),
             folder,
             number: self.number,
             profile,
@@ -256,11 +265,8 @@ impl Carry {
             return Ok(());
         }
         let to = folder.uploads()?;
-        for file in files {
-            let (from, target) = (self.app.upload_path(&file.id), to.join(seen_as(file)));
-            std::fs::copy(&from, &target).map_err(HostError::io("copy", &from))?;
-        }
-        Ok(())
+        let mut names = files.iter().map(|file| (file.id.as_str(), seen_as(file)));
+        names.try_for_each(|(id, name)| self.app.uploads.bring(id, &to.join(name)))
     }
 }
 

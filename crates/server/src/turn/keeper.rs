@@ -1,30 +1,137 @@
 //! Keeps the conversation after every round, so that a killed server goes on from there.
+//!
+//! What was said is a list that is written as it grows: a long turn is stored once, not once for every round.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::sync::{Mutex, PoisonError};
 
 use holon_agent::{Advice, Conversation, Fact, Steward};
 use holon_core::ids::ThreadId;
-use holon_store::Write;
+use holon_model::Message;
+use holon_store::{NewEnd, Write};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::scribe::Told;
+use crate::app::App;
+use crate::problem::{Answer, Problem};
 
 /// A steward that keeps, and otherwise does what another one says.
 pub(crate) struct Keeper<'a> {
-    pub(crate) thread: ThreadId,
-    pub(crate) tell: UnboundedSender<Told>,
-    pub(crate) inner: &'a dyn Steward,
+    thread: ThreadId,
+    tell: UnboundedSender<Told>,
+    inner: &'a dyn Steward,
     /// Rounds of the conversation before this turn: the other one counts from its own beginning.
-    pub(crate) before: u64,
+    before: u64,
+    kept: Mutex<Kept>,
 }
 
-/// The name under which a conversation is kept.
-pub(crate) const CONVERSATION: &str = "conversation";
+/// The name under which a conversation is kept: a text with everything but what was said, and a list of that.
+const CONVERSATION: &str = "conversation";
 
-impl Keeper<'_> {
-    /// The write that keeps a conversation.
-    fn write(thread: &ThreadId, conversation: &Conversation) -> Write {
-        let body = serde_json::to_string(conversation).unwrap_or_default();
-        Write::Keep(thread.clone(), CONVERSATION, body)
+/// What of a conversation is in the store, in short.
+#[derive(Default)]
+struct Kept {
+    hashes: RandomState,
+    said: Vec<u64>,
+}
+
+impl Kept {
+    /// Everything of this conversation is in the store.
+    fn of(conversation: &Conversation) -> Self {
+        let hashes = RandomState::new();
+        let said = conversation.messages.iter().map(|message| hash(&hashes, message)).collect();
+        Self { hashes, said }
+    }
+
+    /// The writes that bring the store up to date.
+    fn catch_up(&mut self, thread: &ThreadId, conversation: &Conversation) -> Vec<Write> {
+        let said: Vec<u64> =
+            conversation.messages.iter().map(|message| hash(&self.hashes, message)).collect();
+        let stay = self.said.iter().zip(&said).take_while(|(old, new)| old == new).count();
+        let mut writes = Vec::new();
+        if stay < self.said.len().max(said.len()) {
+            let then = conversation.messages[stay..].iter().map(json).collect();
+            let end = NewEnd { thread: thread.clone(), name: CONVERSATION, stay: stay as u64, then };
+            writes.push(Write::KeepFrom(Box::new(end)));
+        }
+        self.said = said;
+        writes.push(Write::Keep(thread.clone(), CONVERSATION, json(&without_messages(conversation))));
+        writes
+    }
+}
+
+/// Everything but what was said, which is what can be long.
+fn without_messages(conversation: &Conversation) -> Conversation {
+    let Conversation { goal, messages: _, todos, facts, usage, rounds, gauge, correction, pending } =
+        conversation;
+    Conversation {
+        goal: goal.clone(),
+        messages: Vec::new(),
+        todos: todos.clone(),
+        facts: facts.clone(),
+        usage: *usage,
+        rounds: *rounds,
+        gauge: *gauge,
+        correction: correction.clone(),
+        pending: pending.clone(),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Plain data with string keys always serialises.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Nobody outside knows the key, so no two messages can be made to look the same.
+fn hash(keyed: &RandomState, message: &Message) -> u64 {
+    let mut sink = Sink(keyed.build_hasher());
+    let _ = serde_json::to_writer(&mut sink, message);
+    sink.0.finish()
+}
+
+struct Sink<H>(H);
+
+impl<H: Hasher> io::Write for Sink<H> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The kept conversation of a thread; a new one when there is none.
+pub(super) async fn conversation(app: &App, id: &ThreadId) -> Answer<Conversation> {
+    let thread = id.clone();
+    let read = app.store.read(move |backend| {
+        Ok((backend.kept(&thread, CONVERSATION)?, backend.kept_list(&thread, CONVERSATION)?))
+    });
+    let (rest, said) = read.await?;
+    let unreadable = |e| Problem::internal(format!("the conversation cannot be read: {e}"));
+    let mut conversation: Conversation = match rest {
+        None => Conversation::default(),
+        Some(text) => serde_json::from_str(&text).map_err(unreadable)?,
+    };
+    for text in said {
+        conversation.messages.push(serde_json::from_str(&text).map_err(unreadable)?);
+    }
+    Ok(conversation)
+}
+
+impl<'a> Keeper<'a> {
+    /// For a turn that begins with this conversation, as it was read.
+    pub(crate) fn new(
+        thread: ThreadId,
+        tell: UnboundedSender<Told>,
+        inner: &'a dyn Steward,
+        talk: &Conversation,
+    ) -> Self {
+        Self { thread, tell, inner, before: talk.rounds, kept: Mutex::new(Kept::of(talk)) }
     }
 
     fn since<'f>(&self, fact: Fact<'f>) -> Fact<'f> {
@@ -51,7 +158,8 @@ impl Steward for Keeper<'_> {
     }
 
     fn keep(&self, conversation: &Conversation) {
-        let _ = self.tell.send(Told::Writes(vec![Self::write(&self.thread, conversation)]));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.tell.send(Told::Writes(kept.catch_up(&self.thread, conversation)));
         self.inner.keep(conversation);
     }
 
@@ -65,5 +173,72 @@ pub(super) fn aside<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+
+    /// Plays the store.
+    fn store(said: &mut Vec<String>, writes: &[Write]) -> usize {
+        let mut bytes = 0;
+        for write in writes {
+            match write {
+                Write::KeepFrom(end) => {
+                    assert!(end.stay as usize <= said.len());
+                    said.truncate(end.stay as usize);
+                    bytes += end.then.iter().map(String::len).sum::<usize>();
+                    said.extend(end.then.iter().cloned());
+                }
+                Write::Keep(_, name, body) => {
+                    assert_eq!(*name, CONVERSATION);
+                    bytes += body.len();
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        bytes
+    }
+
+    fn read(said: &[String]) -> Vec<Message> {
+        said.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_turn_of_many_rounds_is_written_once() {
+        let (thread, mut talk) = ("t-1".parse().unwrap(), Conversation::default());
+        let (mut kept, mut said, mut written) = (Kept::of(&talk), Vec::new(), 0);
+        for round in 0..200 {
+            talk.messages.push(Message::user(format!("result {round} {}", "x".repeat(1000))));
+            talk.rounds += 1;
+            written += store(&mut said, &kept.catch_up(&thread, &talk));
+            assert_eq!(read(&said), talk.messages);
+        }
+        assert!(written < 2 * json(&talk).len(), "{written} bytes were written");
+        let writes = kept.catch_up(&thread, &talk);
+        assert!(!writes.iter().any(|write| matches!(write, Write::KeepFrom(_))), "nothing new was said");
+    }
+
+    #[test]
+    fn what_was_said_differently_is_written_again() {
+        let (thread, mut talk) = ("t-1".parse().unwrap(), Conversation::default());
+        talk.messages = ["a", "b", "c"].map(Message::user).into();
+        let mut said: Vec<String> = talk.messages.iter().map(json).collect();
+        let mut kept = Kept::of(&talk);
+        let mut check = |talk: &Conversation| {
+            store(&mut said, &kept.catch_up(&thread, talk));
+            assert_eq!(read(&said), talk.messages);
+        };
+        // The last message gets another part, a shortening leaves other messages, and fewer.
+        talk.messages[2].parts.push(holon_model::Part::Text("more".into()));
+        check(&talk);
+        talk.messages = ["summary", "c"].map(Message::user).into();
+        check(&talk);
+        talk.messages.pop();
+        check(&talk);
+        talk.messages = ["summary", "d", "e", "f"].map(Message::user).into();
+        check(&talk);
     }
 }

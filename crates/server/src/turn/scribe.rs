@@ -238,15 +238,16 @@ impl Scribe {
             return;
         }
         let text = String::from_utf8_lossy(clean);
-        if let Some(last) =
-            self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none())
-            && let Some(Value::String(before)) = last.data.get_mut("text")
-            && before.len() + text.len() <= MOST_WORDS
-        {
-            before.push_str(&text);
-            return;
+        // A model that does not stream says everything at once, and whoever reads slowly must not hold all of it.
+        for piece in pieces(&text) {
+            let last = self.drafts.last_mut().filter(|d| d.kind == kind && d.data.get("restart").is_none());
+            match last.and_then(|last| last.data.get_mut("text")) {
+                Some(Value::String(before)) if before.len() + piece.len() <= MOST_WORDS => {
+                    before.push_str(piece)
+                }
+                _ => self.drafts.push(Draft { turn: self.turn, kind, data: json!({"text": piece}) }),
+            }
         }
-        self.drafts.push(Draft { turn: self.turn, kind, data: json!({"text": text}) });
     }
 
     fn flush(&mut self) {
@@ -290,6 +291,38 @@ fn interrupt(id: &str, asks: &[Ask]) -> Value {
 }
 
 fn cut(text: &str) -> &str {
-    let end = (0..=text.len().min(MOST_OUTPUT)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..end]
+    &text[..boundary(text, MOST_OUTPUT)]
+}
+
+/// A text in parts, none of them larger than one event.
+fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (piece, rest) = text.split_at(boundary(text, MOST_WORDS));
+        text = rest;
+        Some(piece).filter(|piece| !piece.is_empty())
+    })
+}
+
+/// The last place up to `most` at which a text can be cut.
+fn boundary(text: &str, most: usize) -> usize {
+    (0..=text.len().min(most)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_event_is_larger_than_it_may_be() {
+        let check = |text: &str, expect: usize| {
+            let parts: Vec<&str> = pieces(text).collect();
+            assert_eq!((parts.concat(), parts.len()), (text.to_owned(), expect));
+            assert!(parts.iter().all(|part| part.len() <= MOST_WORDS));
+        };
+        check("", 0);
+        check("a", 1);
+        check(&"a".repeat(MOST_WORDS), 1);
+        check(&"a".repeat(MOST_WORDS + 1), 2);
+        check(&"好".repeat(MOST_WORDS), 4);
+    }
 }

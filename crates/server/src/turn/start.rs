@@ -9,8 +9,9 @@ use holon_store::{ModeSwitch, Thread, ThreadChange, ThreadState, Turn, TurnEnd, 
 use serde_json::{Value, json};
 
 use super::carry::{Carry, Way};
-use super::keeper::CONVERSATION;
+use super::keeper::conversation;
 use crate::app::App;
+use crate::caller;
 use crate::feed::Draft;
 use crate::guard::User;
 use crate::live::{Busy, Doing, Held};
@@ -48,6 +49,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
     let seat = app.turns.take(&user.0).ok_or_else(|| Problem::too_many("too many turns are under way", 2))?;
     // Read again: what was true before nobody else could begin may not be any more.
     let thread = app.thread(user, thread.id.as_str()).await?;
+    app.uploads.fit(&app.store, &thread.id, &ask.files).await?;
     let number = thread.turns + 1;
     let before = turns_before(app, &thread.id, number).await?;
     let after = held.feed.next_seq() - 1;
@@ -71,6 +73,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         ask.files.iter().map(|f| json!({"id": f.id, "name": f.name, "bytes": f.bytes})).collect();
     let told = json!({"turn": number, "mode": ask.mode, "message": turn.message, "files": files, "at": at});
     let mut writes = given_up(app, &thread).await?;
+    writes.extend(ask.files.iter().map(|file| Write::Bring(thread.id.clone(), file.id.clone())));
     writes.push(Write::NewTurn(Box::new(turn)));
     writes.push(Write::Thread(Box::new(ThreadChange {
         state: Some(ThreadState::Running),
@@ -198,8 +201,9 @@ pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answ
 
 fn spawn(carry: Carry, way: Way, busy: Busy, seat: crate::guard::Seat, work: crate::app::Work) {
     let held = carry.held.clone();
+    let caller = caller::present();
     tokio::spawn(async move {
-        carry.go(way).await;
+        caller::on_behalf(caller, carry.go(way)).await;
         // In this order: whoever sees the end of the stream may begin the next turn at once.
         drop(busy);
         held.feed.set_running(false);
@@ -247,17 +251,6 @@ async fn given_up(app: &App, thread: &Thread) -> Answer<Vec<Write>> {
         })));
     }
     Ok(writes)
-}
-
-/// The kept conversation of a thread; a new one when there is none.
-pub(super) async fn conversation(app: &App, id: &ThreadId) -> Answer<Conversation> {
-    let thread = id.clone();
-    let kept = app.store.read(move |backend| backend.kept(&thread, CONVERSATION)).await?;
-    match kept {
-        None => Ok(Conversation::default()),
-        Some(text) => serde_json::from_str(&text)
-            .map_err(|e| Problem::internal(format!("the conversation cannot be read: {e}"))),
-    }
 }
 
 /// One answer per ask, in the order of the asks.

@@ -8,8 +8,10 @@ use holon_core::event::Body;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_host::record;
-use holon_telemetry::{Attribute, Kind, Observer, Place, Span, SpanId, Trace, TraceId, now};
+use holon_telemetry::{Attribute, Caller, Kind, Observer, Place, Span, SpanId, Trace, TraceId, now};
 use serde_json::json;
+
+use crate::caller;
 
 /// Hears what another watcher is told.
 pub(crate) struct Traced<'a> {
@@ -17,6 +19,7 @@ pub(crate) struct Traced<'a> {
     observer: Option<Arc<dyn Observer>>,
     began: Instant,
     wanted: Option<Wanted>,
+    caller: Option<Caller>,
 }
 
 /// The span of a turn that is not over, and what it is made of.
@@ -33,45 +36,74 @@ pub(crate) struct About<'a> {
     pub(crate) intent: &'a str,
     pub(crate) thread: &'a str,
     pub(crate) number: u64,
-    pub(crate) model: &'a ModelInfo,
+    /// Nothing when it ended before there was one.
+    pub(crate) model: Option<&'a ModelInfo>,
+}
+
+/// Hears nothing.
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn tell(&self, _body: Body) {}
+}
+
+/// Tells of a turn that ended before a model could be asked; `sort` is a stable word.
+pub(crate) fn failed_early(
+    observer: Option<Arc<dyn Observer>>,
+    about: &About<'_>,
+    sort: &str,
+    redactor: &Redactor,
+) {
+    Traced::new(observer, &Nobody).close(about, Some(sort), redactor);
 }
 
 impl<'a> Traced<'a> {
     pub(crate) fn new(observer: Option<Arc<dyn Observer>>, to: &'a dyn Watcher) -> Self {
-        let wanted = observer.as_ref().filter(|observer| observer.traces()).map(|_| {
-            let (place, id) = (Place { trace: TraceId::random(), parent: None }, SpanId::random());
+        let caller = caller::present();
+        let seen = caller.as_ref().is_none_or(Caller::is_sampled);
+        let wanted = observer.as_ref().filter(|observer| seen && observer.traces()).map(|_| {
+            let own = || Place { trace: TraceId::random(), parent: None };
+            let (place, id) = (caller.as_ref().map_or_else(own, Caller::place), SpanId::random());
             let trace = Mutex::new(Trace::new(Place { parent: Some(id), ..place }));
             Wanted { place, id, began_ns: now(), trace }
         });
-        Self { to, observer, began: Instant::now(), wanted }
+        Self { to, observer, began: Instant::now(), wanted, caller }
     }
 
     /// The turn is over.
     pub(crate) fn end(self, about: &About<'_>, ended: &Ended, redactor: &Redactor) {
+        self.close(about, sort(&ended.reason), redactor);
+    }
+
+    fn close(self, about: &About<'_>, error: Option<&str>, redactor: &Redactor) {
         let Some(observer) = self.observer else { return };
         let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let error = sort(&ended.reason);
+        let (provider, model) =
+            (about.model.map(|model| model.provider.as_str()), about.model.map(|model| model.id.as_str()));
         let line = json!({
             "at": record::now(), "step": "turn", "mode": about.mode,
             "request_id": format!("{}/{}", about.thread, about.number), "intent": about.intent,
-            "provider": about.model.provider, "model": about.model.id, "success": error.is_none(), "error": error,
+            "provider": provider, "model": model, "success": error.is_none(), "error": error,
             "timings": { "duration_ms": took }, "child_tasks": [], "decision": null,
         });
         observer.logged(&redactor.redact_str(&line.to_string()));
         let Some(Wanted { place, id, began_ns, trace }) = self.wanted else { return };
         let mut trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
-        trace.at_server(about.model.server.as_deref());
+        trace.at_server(about.model.and_then(|model| model.server.as_deref()));
         let mut span = Span::new(place, format!("turn {}", about.mode), Kind::Internal, began_ns, now())
             .with("holon.mode", about.mode)
             .with("holon.turn", about.number)
             .with("gen_ai.conversation.id", about.thread)
-            .with("gen_ai.provider.name", about.model.provider.as_str())
-            .with("gen_ai.request.model", about.model.id.as_str())
+            .with_some("gen_ai.provider.name", provider)
+            .with_some("gen_ai.request.model", model)
             .failed(error);
         span.id = id;
         let mut spans = vec![span];
         spans.extend(trace.end().0);
         spans.iter_mut().for_each(|span| clean(span, redactor));
+        if let Some(caller) = &self.caller {
+            caller.mark(&mut spans);
+        }
         observer.spans(spans);
     }
 }

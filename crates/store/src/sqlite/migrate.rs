@@ -6,8 +6,11 @@ use super::database;
 use crate::error::StoreError;
 
 /// In order; a released one is never changed.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_threads.sql"), include_str!("migrations/0002_open_interrupts.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_threads.sql"),
+    include_str!("migrations/0002_open_interrupts.sql"),
+    include_str!("migrations/0003_lists.sql"),
+];
 
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
     let known = STEPS.len() as i64;

@@ -7,7 +7,7 @@ use super::{Open, database, rows, writes};
 use crate::backend::Backend;
 use crate::chain::{Checker, Head, Verified};
 use crate::error::StoreError;
-use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload};
+use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload, UploadsOf};
 use crate::write::Write;
 
 /// Entries of the audit log that are in memory at once while it is checked.
@@ -65,13 +65,31 @@ impl Backend for Open {
         self.many(&sql, (thread.as_str(), from), rows::turn)
     }
 
-    fn events(&self, thread: &ThreadId, after: u64, limit: usize) -> Result<Vec<EventRow>, StoreError> {
+    fn events(
+        &self,
+        thread: &ThreadId,
+        after: u64,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<Vec<EventRow>, StoreError> {
         let sql = format!(
             "SELECT {} FROM events WHERE thread = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
             rows::EVENT
         );
         let after = i64::try_from(after).unwrap_or(i64::MAX);
-        self.many(&sql, (thread.as_str(), after, limit as i64), rows::event)
+        let mut statement = self.connection.prepare_cached(&sql).map_err(database)?;
+        let mut found = statement.query((thread.as_str(), after, limit as i64)).map_err(database)?;
+        let (mut events, mut size) = (Vec::new(), 0);
+        // Row by row: what is more than somebody takes is not even read.
+        while let Some(row) = found.next().map_err(database)? {
+            let event = rows::event(row).map_err(database)?;
+            size += event.data.len();
+            if size > bytes && !events.is_empty() {
+                break;
+            }
+            events.push(event);
+        }
+        Ok(events)
     }
 
     fn events_of_kind(
@@ -96,6 +114,14 @@ impl Backend for Open {
         self.one("SELECT body FROM kept WHERE thread = ?1 AND name = ?2", (thread.as_str(), name), |row| {
             row.get(0)
         })
+    }
+
+    fn kept_list(&self, thread: &ThreadId, name: &str) -> Result<Vec<String>, StoreError> {
+        self.many(
+            "SELECT body FROM kept_items WHERE thread = ?1 AND name = ?2 ORDER BY place",
+            (thread.as_str(), name),
+            |row| row.get(0),
+        )
     }
 
     fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError> {
@@ -147,10 +173,29 @@ impl Backend for Open {
 
     fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError> {
         self.one(
-            "SELECT id, user, name, bytes, sha256, at FROM uploads WHERE id = ?1 AND user = ?2",
+            "SELECT id, user, name, bytes, sha256, at, thread FROM uploads WHERE id = ?1 AND user = ?2",
             (id, user),
             rows::upload,
         )
+    }
+
+    fn upload_bytes(&self, of: &UploadsOf) -> Result<u64, StoreError> {
+        let (user, thread) = match of {
+            UploadsOf::All => (None, None),
+            UploadsOf::User(user) => (Some(user.as_str()), None),
+            UploadsOf::Thread(thread) => (None, Some(thread.as_str())),
+        };
+        let sum: Option<i64> = self.one(
+            "SELECT coalesce(sum(bytes), 0) FROM uploads
+             WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR thread = ?2)",
+            (user, thread),
+            |row| row.get(0),
+        )?;
+        Ok(sum.unwrap_or(0).unsigned_abs())
+    }
+
+    fn upload_ids(&self) -> Result<Vec<String>, StoreError> {
+        self.many("SELECT id FROM uploads", [], |row| row.get(0))
     }
 
     fn counts(&self) -> Result<(u64, u64), StoreError> {

@@ -36,6 +36,11 @@ fn named<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> Read<T> {
     serde_json::from_value(text.into()).map_err(|e| wrong(index, e))
 }
 
+fn optional<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> Read<Option<T>> {
+    let text: Option<String> = row.get(index)?;
+    text.map(|text| serde_json::from_value(text.into()).map_err(|e| wrong(index, e))).transpose()
+}
+
 fn number(row: &Row<'_>, index: usize) -> Read<u64> {
     let value: i64 = row.get(index)?;
     u64::try_from(value).map_err(|e| wrong(index, e))
@@ -132,5 +137,6 @@ pub(super) fn upload(row: &Row<'_>) -> Read<Upload> {
         bytes: number(row, 3)?,
         sha256: row.get(4)?,
         at: row.get(5)?,
+        thread: optional(row, 6)?,
     })
 }

@@ -1,5 +1,6 @@
 //! Changes of the database.
 
+use holon_core::ids::ThreadId;
 use rusqlite::{Connection, Params, TransactionBehavior};
 
 use super::rows::{json, word};
@@ -7,7 +8,7 @@ use super::{Open, database};
 use crate::chain::{self, Head};
 use crate::error::StoreError;
 use crate::record::{AuditNote, EventRow, Thread, Turn};
-use crate::write::{ThreadChange, TurnEnd, Write};
+use crate::write::{NewEnd, ThreadChange, TurnEnd, Write};
 
 pub(super) fn commit(
     open: &mut Open,
@@ -58,6 +59,7 @@ fn carry_out(at: &Connection, write: &Write) -> Result<(), StoreError> {
              ON CONFLICT (thread, name) DO UPDATE SET body = excluded.body",
             (thread.as_str(), name, body),
         ),
+        Write::KeepFrom(end) => new_end(at, end),
         Write::Interrupt(row) => run(
             at,
             "INSERT INTO interrupts (thread, id, turn, body, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -76,9 +78,25 @@ fn carry_out(at: &Connection, write: &Write) -> Result<(), StoreError> {
         Write::Audit(note) => add_audit(at, note),
         Write::Upload(file) => run(
             at,
-            "INSERT INTO uploads (id, user, name, bytes, sha256, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            (&file.id, &file.user, &file.name, signed(file.bytes), &file.sha256, &file.at),
+            "INSERT INTO uploads (id, user, name, bytes, sha256, at, thread) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            (
+                &file.id,
+                &file.user,
+                &file.name,
+                signed(file.bytes),
+                &file.sha256,
+                &file.at,
+                file.thread.as_ref().map(ThreadId::as_str),
+            ),
         ),
+        Write::Bring(thread, upload) => must(
+            at,
+            "UPDATE uploads SET thread = ?1 WHERE id = ?2 AND (thread IS NULL OR thread = ?1)",
+            (thread.as_str(), upload),
+        ),
+        Write::ForgetUploads(before) => {
+            run(at, "DELETE FROM uploads WHERE thread IS NULL AND at < ?1", [before])
+        }
     }
 }
 
@@ -122,6 +140,27 @@ fn change_thread(at: &Connection, change: &ThreadChange) -> Result<(), StoreErro
             change.usage.as_ref().map(json),
         ),
     )
+}
+
+fn new_end(at: &Connection, end: &NewEnd) -> Result<(), StoreError> {
+    let (thread, name, stay) = (end.thread.as_str(), end.name, signed(end.stay));
+    run(at, "DELETE FROM kept_items WHERE thread = ?1 AND name = ?2 AND place >= ?3", (thread, name, stay))?;
+    // A gap would be a part of a conversation that nobody notices to be missing.
+    let there: i64 = at
+        .prepare_cached("SELECT coalesce(max(place) + 1, 0) FROM kept_items WHERE thread = ?1 AND name = ?2")
+        .and_then(|mut statement| statement.query_row((thread, name), |row| row.get(0)))
+        .map_err(database)?;
+    if there != stay {
+        return Err(StoreError::Conflict(format!("of `{name}`, {there} are there and {stay} were to stay")));
+    }
+    for (place, text) in (stay..).zip(&end.then) {
+        run(
+            at,
+            "INSERT INTO kept_items (thread, name, place, body) VALUES (?1, ?2, ?3, ?4)",
+            (thread, name, place, text),
+        )?;
+    }
+    Ok(())
 }
 
 fn new_turn(at: &Connection, turn: &Turn) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! Threads, turns, events and what hangs on them.
 
 use holon_core::policy::Verdict;
-use holon_store::{InterruptRow, ModeSwitch, ThreadChange, ThreadState, TurnEnd, TurnState, Upload, Write};
+use holon_store::{InterruptRow, ModeSwitch, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
 
 use super::on_every_backend;
 use super::stage::{event, thread, turn};
@@ -31,7 +31,7 @@ fn what_is_written_is_read_back_after_a_restart() {
         assert_eq!(again.busy_threads().unwrap().len(), 1);
         let turns = again.turns(&id, 1).unwrap();
         assert_eq!((turns[0].message.as_str(), turns[0].last_seq), ("说 \u{0} hello", 2));
-        assert_eq!(again.events(&id, 1, 10).unwrap().iter().map(|e| e.seq).collect::<Vec<_>>(), [2]);
+        assert_eq!(again.events(&id, 1, 10, 1000).unwrap().iter().map(|e| e.seq).collect::<Vec<_>>(), [2]);
         assert_eq!(again.counts().unwrap(), (1, 2));
     });
 }
@@ -76,7 +76,7 @@ fn a_group_happens_whole_or_not_at_all_and_does_not_hurt_others() {
         let results = stage.backend.commit(&groups).unwrap();
         assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
         let kinds: Vec<String> =
-            stage.backend.events(&id, 0, 10).unwrap().into_iter().map(|e| e.kind).collect();
+            stage.backend.events(&id, 0, 10, 1000).unwrap().into_iter().map(|e| e.kind).collect();
         assert_eq!(kinds, ["a", "d"]);
     });
 }
@@ -156,7 +156,7 @@ fn questions_stay_open_until_they_are_answered_once() {
 }
 
 #[test]
-fn mode_switches_and_uploads_are_kept() {
+fn mode_switches_are_kept() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
         let switch = |turn, from: Option<&str>, to: &str| ModeSwitch {
@@ -170,18 +170,6 @@ fn mode_switches_and_uploads_are_kept() {
             .write(vec![Write::Mode(id.clone(), one.clone()), Write::Mode(id.clone(), two.clone())])
             .unwrap();
         assert_eq!(stage.backend.modes(&id).unwrap(), [one, two]);
-
-        let file = Upload {
-            id: "f-1".into(),
-            user: "a".into(),
-            name: "x.txt".into(),
-            bytes: 3,
-            sha256: "00".into(),
-            at: "x".into(),
-        };
-        stage.write(vec![Write::Upload(file.clone())]).unwrap();
-        assert_eq!(stage.backend.upload("a", "f-1").unwrap(), Some(file));
-        assert_eq!(stage.backend.upload("b", "f-1").unwrap(), None, "another user's");
     });
 }
 
@@ -197,7 +185,7 @@ fn a_deleted_thread_leaves_nothing() {
         stage.write(vec![Write::DeleteThread(id.clone())]).unwrap();
         assert!(stage.backend.thread(&id).unwrap().is_none());
         assert!(stage.backend.turns(&id, 1).unwrap().is_empty());
-        assert!(stage.backend.events(&id, 0, 10).unwrap().is_empty());
+        assert!(stage.backend.events(&id, 0, 10, 1000).unwrap().is_empty());
         assert!(stage.backend.kept(&id, "x").unwrap().is_none());
         assert!(stage.write(vec![Write::DeleteThread(id)]).unwrap_err().is_conflict());
     });

@@ -7,6 +7,7 @@ use holon_core::manifest::EthicsOverride;
 use proptest::prelude::*;
 
 use super::*;
+use crate::orchestrate::graph::tests::task;
 use crate::orchestrate::state::Joined;
 
 fn state(graph: Graph) -> State {
@@ -152,16 +153,7 @@ fn a_review_that_blocks_is_heard_twice_and_then_a_person_is_asked() {
 
 #[test]
 fn a_conflict_becomes_work_and_then_a_persons() {
-    let graph = || {
-        let task = |id: &str, on: &[&str]| Task {
-            id: id.into(),
-            mode: "code".into(),
-            goal: "x".into(),
-            acceptance: vec!["y".into()],
-            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-        };
-        Graph { tasks: vec![task("a", &[]), task("b", &[])] }
-    };
+    let graph = || Graph { tasks: vec![task("a", "code", &[]), task("b", "code", &[])] };
     let mut once = state(graph());
     let mut refused = false;
     let (ended, begun) = play(&mut once, good, |node| node == 0 || std::mem::replace(&mut refused, true));
@@ -174,13 +166,6 @@ fn a_conflict_becomes_work_and_then_a_persons() {
 
 /// A plan with two tasks side by side, whose changes are wrong together for the first `red` times they are checked.
 fn checked(red: usize) -> (State, Ended, Vec<Start>, usize) {
-    let task = |id: &str, mode: &str, on: &[&str]| Task {
-        id: id.into(),
-        mode: mode.into(),
-        goal: "x".into(),
-        acceptance: vec!["y".into()],
-        depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-    };
     let tasks = vec![task("a", "code", &[]), task("b", "code", &[]), task("r", "review", &["a", "b"])];
     let mut state = state(Graph { tasks });
     let mut looked = 0;

@@ -3,6 +3,7 @@
 mod base64;
 mod changes;
 mod desk;
+mod flow;
 mod modes;
 mod person;
 mod prompt;

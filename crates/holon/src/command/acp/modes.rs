@@ -48,11 +48,12 @@ impl Modes {
         for mode in listed {
             let (id, description) = (text(&mode["name"]), text(&mode["description"]));
             let known = all.iter().any(|mode| mode.id == id) || !mode["chat"].is_null();
-            if id.is_empty() || known || NOT_HERE.contains(&id) || text(&mode["access"]) == "flow" {
+            if id.is_empty() || known || NOT_HERE.contains(&id) {
                 continue;
             }
+            let asks = if text(&mode["access"]) == "flow" { "; you are asked at its gates" } else { "" };
             let description = format!(
-                "{}. Every prompt is a run of its own on the folder as it is, and hands over what it came to",
+                "{}. Every prompt is a run of its own on the folder as it is, and hands over what it came to{asks}",
                 description.trim_end_matches('.')
             );
             all.push(Mode { id: id.to_owned(), name: capital(id), description, run: true });
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chats_come_first_and_flows_not_at_all() {
+    fn chats_come_first_and_orchestrations_not_at_all() {
         let listed = [
             json!({"name": "execute", "chat": "build", "access": "rw", "description": "x"}),
             json!({"name": "plan", "chat": "plan", "access": "read-only", "description": "x"}),
@@ -116,11 +117,12 @@ mod tests {
             json!({"name": "plan-then-execute", "chat": null, "access": "flow", "description": "x"}),
         ];
         let modes = Modes::from_listed(&listed);
-        assert_eq!(modes.names(), "plan, build, review");
+        assert_eq!(modes.names(), "plan, build, review, plan-then-execute");
         assert!(modes.is_run("review") && !modes.is_run("build") && !modes.has("orchestrate"));
         let state = modes.state("plan");
         assert_eq!(state["availableModes"][2]["name"], "Review");
         assert!(text(&state["availableModes"][2]["description"]).starts_with("Finds mistakes. Every prompt"));
+        assert!(text(&state["availableModes"][3]["description"]).ends_with("you are asked at its gates"));
         assert_eq!(modes.options("plan")[0]["currentValue"], "plan");
     }
 }

@@ -113,6 +113,14 @@ pub(super) fn may_apply(wire: &Wire, open: &Open, id: &str, files: &[String]) ->
     }
 }
 
+/// Whether a flow may begin the step behind its gate; without a word it may not.
+pub(super) fn may_go_on(wire: &Wire, open: &Open, id: &str, step: &str) -> bool {
+    let title = format!("Go on with the step `{step}`");
+    let about = json!({"toolCallId": id, "title": title, "kind": "other", "status": "pending"});
+    let choices = vec![choice("go", "Go on", "allow_once"), choice("stop", "Stop here", "reject_once")];
+    matches!(choose(wire, open, about, choices), Some(Chosen::Option(id)) if id == "go")
+}
+
 /// Lets the person choose; nothing at all when the editor is gone or does not know how.
 fn choose(wire: &Wire, open: &Open, about: Value, options: Vec<Value>) -> Option<Chosen> {
     let params = json!({"sessionId": open.id, "toolCall": about, "options": options});

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::changes;
 use super::desk::Desk;
+use super::flow;
 use super::prompt::Said;
 use super::session::Open;
 use super::updates::{Updates, text, words};
@@ -45,6 +46,14 @@ fn follow(desk: &Desk, open: &Open, id: &str) -> Result<(), Trouble> {
     let mut told = Told::default();
     for event in desk.api.follow_run(id)? {
         let event = event.map_err(|e| Trouble::gone(&e))?;
+        if let Some(update) = flow::step(&updates, &event.data) {
+            desk.wire.update(&open.id, update);
+            continue;
+        }
+        if text(&event.data["type"]) == "gate_reached" {
+            flow::gate(desk, open, id, &event.data)?;
+            continue;
+        }
         let Some(event) = told.as_of_a_thread(&event.data) else { continue };
         for update in updates.of(&event) {
             desk.wire.update(&open.id, update);

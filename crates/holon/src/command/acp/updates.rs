@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::threads::Event;
+use crate::threads::{Event, own_words};
 
 /// Translates the events of one thread.
 pub(super) struct Updates {
@@ -70,7 +70,8 @@ impl Updates {
                 Vec::new()
             }
             "error" => {
-                let (code, message) = (text(&data["code"]), text(&data["message"]));
+                let code = text(&data["code"]);
+                let message = own_words(code, text(&data["message"]));
                 self.error = Some((code.to_owned(), message.to_owned()));
                 // What the agent could not do is for the person to read; what ended the session's turn is its answer.
                 let shown = self.past

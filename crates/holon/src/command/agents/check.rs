@@ -1,9 +1,9 @@
 //! `holon agents check`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_host::rehearsal::{self, Breach};
+use holon_host::rehearsal::{self, Breach, Made};
 
 use crate::Done;
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
             }
             found.push(breach);
             // After each of them, so that nothing is lost when a later one cannot be tried.
-            write_page(args.markdown.as_deref(), &found)?;
+            write_page(args, &found)?;
         } else {
             for scene in rehearsal::conform(name, &places, env, scratch.path(), &mut |text: &str| told(text))?
             {
@@ -77,18 +77,27 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write_page(file: Option<&Path>, found: &[Breach]) -> Result<(), Failure> {
-    let Some(file) = file else { return Ok(()) };
+fn write_page(args: &Args, found: &[Breach]) -> Result<(), Failure> {
+    let Some(file) = &args.markdown else { return Ok(()) };
     let today = holon_host::record::now();
-    let page = rehearsal::markdown(found, today.get(..10).unwrap_or_default());
-    std::fs::write(file, page)
+    let quick = if args.quick { " --quick" } else { "" };
+    let made = Made {
+        command: format!(
+            "holon agents check {} --breach{quick} --markdown {}",
+            args.names.join(" "),
+            file.display()
+        ),
+        date: today.get(..10).unwrap_or_default().to_owned(),
+        holon: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    std::fs::write(file, rehearsal::markdown(found, &made))
         .map_err(|e| Failure::user(format!("cannot write {}: {e}", file.display()), "check the path"))
 }
 
 fn report(breach: &Breach, session: &Session) -> Result<bool, Failure> {
     let problems = breach.problems();
     let alone = breach.alone.iter().enumerate();
-    let alone = alone.map(|(index, name)| format!("{} alone ({name})", breach.through_alone(index)));
+    let alone = alone.map(|(index, own)| format!("{} alone ({})", breach.through_alone(index), own.name));
     let through: Vec<String> = alone.chain([format!("{} under Holon", breach.through())]).collect();
     let text = format!(
         "{} {}: {} ways tried in {} modes; let through: {}\n",

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::Done;
 use crate::session::{self, Session};
 use crate::show::table::Table;
+use crate::terminal::visible;
 
 /// List the agents that --agent knows: built in, yours, the project's; which are installed, and how to get the others
 #[derive(Debug, clap::Args)]
@@ -38,8 +39,12 @@ struct Here {
 pub(super) fn run(args: &Args, session: &Session) -> Done {
     let workspace = session.workspace(args.workspace.as_deref())?;
     let places = session.places()?;
-    let adapters = adapter::list(&places, Some(&workspace))?;
-    let rows: Vec<_> = adapters.iter().map(|(source, a)| (*source, a, look(*source, a, &places))).collect();
+    let known = adapter::list(&places, Some(&workspace))?;
+    for warning in known.warnings() {
+        session.terminal.say(&format!("warning: {}", visible(&warning)));
+    }
+    let rows: Vec<_> =
+        known.adapters.iter().map(|(source, a)| (*source, a, look(*source, a, &places))).collect();
     if args.json {
         let rows: Vec<_> = rows.iter().map(|(source, a, here)| as_json(*source, a, here)).collect();
         session.terminal.print(format!("{:#}\n", json!(rows)))?;

@@ -153,7 +153,7 @@ impl Talk<'_> {
             }
         };
         let events = self.api.say(&id, message, self.mode.get().name(), &[])?;
-        let mut view = View::new(self.screen.stream(), self.screen.width());
+        let mut view = View::new(self.screen.stream(), self.screen.width(), true);
         self.carry_on(&id, events, &mut view)
     }
 
@@ -226,7 +226,7 @@ impl Talk<'_> {
             self.screen.styled(Style::Dim, &format!("… {from} turns before these"));
         }
         let first = turns.get(from).and_then(|turn| turn["first_seq"].as_u64()).unwrap_or(1);
-        let mut view = View::new(self.screen.stream(), self.screen.width());
+        let mut view = View::new(self.screen.stream(), self.screen.width(), true);
         view.past = true;
         let events = self.api.follow(id, first.saturating_sub(1))?;
         // A thread whose question nobody waits for any more is not asked again.

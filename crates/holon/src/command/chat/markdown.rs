@@ -1,11 +1,17 @@
 //! Markdown as it comes in pieces, for a terminal: set apart where colour is wanted, else as it was written.
 //!
-//! Nothing is held back but what the next characters decide: the beginning of a line, and a run of marks.
+//! Nothing is held back but what the next characters decide: the beginning of a line, a run of marks, and at a person's
+//! terminal the word that may not fit, and tables.
 
+use super::table;
+use super::wrap::Wrap;
 use crate::terminal::{Stream, visible};
 
 /// The longest beginning of a line that is held back.
 const MOST_HELD: usize = 200;
+/// The longest row of a table that is held back, and how many there are at most.
+const MOST_ROW: usize = 2000;
+const MOST_ROWS: usize = 200;
 
 /// Renders a text that comes in pieces.
 #[derive(Debug)]
@@ -22,11 +28,16 @@ pub(super) struct Markdown {
     /// Marks that opened a span of code.
     code: Option<usize>,
     before: char,
-    out: String,
+    /// Columns of a person's terminal.
+    columns: Option<usize>,
+    /// Rows of a table that may go on.
+    table: Vec<String>,
+    out: Wrap,
 }
 
 impl Markdown {
-    pub(super) fn new(stream: Stream) -> Self {
+    /// Text for a stream; lines are broken between words where the columns are told.
+    pub(super) fn new(stream: Stream, columns: Option<usize>) -> Self {
         Self {
             colour: stream.colour,
             fence: None,
@@ -36,7 +47,9 @@ impl Markdown {
             bold: false,
             code: None,
             before: '\n',
-            out: String::new(),
+            columns,
+            table: Vec::new(),
+            out: Wrap::new(columns),
         }
     }
 
@@ -45,7 +58,7 @@ impl Markdown {
         for c in visible(&text.replace("\r\n", "\n")).chars() {
             self.take(c);
         }
-        std::mem::take(&mut self.out)
+        self.out.take()
     }
 
     /// Whatever was held back, and the end of the line if one is open.
@@ -54,8 +67,10 @@ impl Markdown {
         if held || self.start.is_none() {
             self.take('\n');
         }
-        let out = std::mem::take(&mut self.out);
-        *self = Self { colour: self.colour, ..Self::new(Stream { tty: true, colour: self.colour }) };
+        self.end_table();
+        self.out.flush();
+        let out = self.out.take();
+        *self = Self::new(Stream { tty: true, colour: self.colour }, self.columns);
         out
     }
 
@@ -70,6 +85,12 @@ impl Markdown {
         };
         if c == '\n' {
             let line = std::mem::take(start);
+            if self.is_row(&line) && self.table.len() < MOST_ROWS {
+                self.table.push(line);
+                self.start = Some(String::new());
+                return;
+            }
+            self.end_table();
             if !self.is_fence(&line) {
                 self.begin_line(&line);
                 self.end_line();
@@ -78,6 +99,34 @@ impl Markdown {
         }
         start.push(c);
         if self.fence.is_some() { self.decide_code() } else { self.decide() }
+    }
+
+    /// Whether a line is kept until its table is whole.
+    fn is_row(&self, line: &str) -> bool {
+        self.columns.is_some() && self.fence.is_none() && line.trim_start_matches(' ').starts_with('|')
+    }
+
+    /// Shows the table there is: its columns below one another if they fit, else as it was written.
+    fn end_table(&mut self) {
+        let lines = std::mem::take(&mut self.table);
+        if lines.is_empty() {
+            return;
+        }
+        let aligned = table::aligned(&lines, self.columns.unwrap_or(0));
+        // Rows are not broken: the terminal does that better than we could.
+        self.out.set_plain(true);
+        for (at, line) in aligned.as_ref().unwrap_or(&lines).iter().enumerate() {
+            let head = at == 0 && aligned.is_some();
+            if head {
+                self.paint("1");
+            }
+            self.out.push_str(line);
+            if head {
+                self.paint("0");
+            }
+            self.out.push('\n');
+        }
+        self.out.set_plain(false);
     }
 
     /// Whether a line opens or closes a block of code; then it is not shown itself.
@@ -108,6 +157,9 @@ impl Markdown {
 
     fn decide(&mut self) {
         let Some(start) = &self.start else { return };
+        if self.is_row(start) && start.len() < MOST_ROW {
+            return;
+        }
         let text = start.trim_start_matches(' ');
         let digits = text.chars().take_while(char::is_ascii_digit).count();
         let open = match text.chars().next() {
@@ -132,7 +184,9 @@ impl Markdown {
 
     /// Shows the beginning of a line, which is decided.
     fn begin_line(&mut self, line: &str) {
+        self.end_table();
         self.start = None;
+        self.out.set_plain(self.fence.is_some());
         if self.fence.is_some() {
             if !line.is_empty() {
                 self.out.push_str("    ");
@@ -170,6 +224,7 @@ impl Markdown {
             self.paint("0");
         }
         self.out.push('\n');
+        self.out.set_plain(false);
         self.before = '\n';
         self.start = Some(String::new());
     }
@@ -266,7 +321,7 @@ mod tests {
     use super::*;
 
     fn render(text: &str, colour: bool, piece: usize) -> String {
-        let mut markdown = Markdown::new(Stream { tty: true, colour });
+        let mut markdown = Markdown::new(Stream { tty: true, colour }, None);
         let chars: Vec<char> = text.chars().collect();
         let mut out: String =
             chars.chunks(piece.max(1)).map(|part| markdown.push(&part.iter().collect::<String>())).collect();
@@ -312,15 +367,41 @@ mod tests {
 
     #[test]
     fn words_come_at_once() {
-        let mut markdown = Markdown::new(Stream { tty: true, colour: false });
+        let mut markdown = Markdown::new(Stream { tty: true, colour: false }, None);
         assert_eq!(markdown.push("Let me"), "Let me");
         assert_eq!(markdown.push(" see"), " see");
     }
 
+    #[test]
+    fn at_a_terminal_words_stay_whole_and_tables_stand_straight() {
+        let shown = |text: &str, columns: usize| {
+            let mut markdown = Markdown::new(Stream { tty: true, colour: false }, Some(columns));
+            let out: String = text.chars().map(|c| markdown.push(&c.to_string())).collect();
+            out + &markdown.finish()
+        };
+        assert_eq!(shown("some words that do not fit", 21), "some words that do\nnot fit\n");
+        let code = "```\nlet a_long_line = of(code, that, goes, on);\n```\n";
+        assert_eq!(shown(code, 21), "    let a_long_line = of(code, that, goes, on);\n");
+        let table = "Look:\n| a | b |\n|---|---|\n| one | 2 |\n\nSo.";
+        assert_eq!(shown(table, 40), "Look:\na   │ b\n────┼──\none │ 2\n\nSo.\n");
+        let wide = "| a long cell in it | b |\n|---|---|\n| one | 2 |";
+        assert_eq!(shown(wide, 20), format!("{wide}\n"), "what does not fit stays as it was written");
+        assert_eq!(shown("|x", 20), "|x\n");
+    }
+
     proptest! {
         #[test]
-        fn pieces_do_not_matter(text in "[a#*`~\\-1. \n\\\\好]{0,60}", piece in 1_usize..9, colour: bool) {
+        fn pieces_do_not_matter(text in "[a#*`~\\-1. |\n\\\\好]{0,60}", piece in 1_usize..9, colour: bool) {
             prop_assert_eq!(render(&text, colour, piece), render(&text, colour, 1000));
+            let wrapped = |piece: usize| {
+                let mut markdown = Markdown::new(Stream { tty: true, colour }, Some(24));
+                let chars: Vec<char> = text.chars().collect();
+                let mut out: String =
+                    chars.chunks(piece).map(|part| markdown.push(&part.iter().collect::<String>())).collect();
+                out.push_str(&markdown.finish());
+                out
+            };
+            prop_assert_eq!(wrapped(piece), wrapped(1000));
         }
 
         #[test]

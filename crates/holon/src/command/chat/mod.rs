@@ -11,7 +11,9 @@ mod orders;
 mod screen;
 pub(crate) mod signals;
 mod slash;
+mod table;
 mod view;
+mod wrap;
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;

@@ -33,7 +33,7 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
         return events(api, &id, message, mode, session);
     }
     let mut screen = Screen::new(&session.terminal, false);
-    let mut view = View::new(screen.stream(), screen.width());
+    let mut view = View::new(screen.stream(), screen.width(), false);
     let stream = api.say(&id, message, mode.name(), &[])?;
     let followed = follow(api, &id, stream, &mut view, &mut screen, &signals)?;
     if followed == Followed::Left {
@@ -61,7 +61,7 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
 
 /// The same, each event as a line of JSON.
 fn events(api: &Api, id: &str, message: &str, mode: Mode, session: &Session) -> Done {
-    let mut view = View::new(session.terminal.stdout, session.terminal.width);
+    let mut view = View::new(session.terminal.stdout, session.terminal.width, false);
     for event in api.say(id, message, mode.name(), &[])? {
         let event = event.map_err(|e| Trouble::gone(&e))?;
         view.pieces(&event);

@@ -26,7 +26,7 @@ impl Talk<'_> {
             self.screen.line("nothing is changed");
             return Ok(());
         }
-        self.screen.line(patch::coloured(words.as_bytes(), self.terminal.stdout).trim_end());
+        self.screen.as_it_is(patch::coloured(words.as_bytes(), self.terminal.stdout).trim_end());
         let listed = |name: &str| -> Vec<String> {
             diff[name].as_array().into_iter().flatten().map(|path| visible(text(path))).collect()
         };

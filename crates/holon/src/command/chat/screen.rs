@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::view::Piece;
+use super::wrap::Wrap;
 use crate::terminal::{Style, Terminal, one_line};
 
 /// Writes pieces as they come.
@@ -12,11 +13,13 @@ pub(super) struct Screen {
     person: bool,
     /// Whether a status is shown at the moment.
     status: bool,
+    /// Whether the last row of the answer is not complete.
+    open: bool,
 }
 
 impl Screen {
     pub(super) fn new(terminal: &Terminal, person: bool) -> Self {
-        Self { terminal: terminal.clone(), person, status: false }
+        Self { terminal: terminal.clone(), person, status: false, open: false }
     }
 
     /// The stream that answers are written to.
@@ -24,8 +27,11 @@ impl Screen {
         self.terminal.stdout
     }
 
+    /// Columns at this moment: people change the size of their windows.
     pub(super) fn width(&self) -> usize {
-        self.terminal.width
+        let size =
+            rustix::termios::tcgetwinsize(rustix::stdio::stdout()).map(|size| usize::from(size.ws_col));
+        size.ok().filter(|columns| self.person && *columns >= 20).unwrap_or(self.terminal.width)
     }
 
     /// Shows pieces; `false` when nobody reads any more.
@@ -36,6 +42,11 @@ impl Screen {
     /// Shows a line.
     pub(super) fn line(&mut self, text: &str) {
         let _ = self.piece(&Piece::Aside(text.to_owned()));
+    }
+
+    /// Shows lines without breaking them, as patches are.
+    pub(super) fn as_it_is(&mut self, text: &str) {
+        let _ = self.piece(&Piece::Answer(format!("{text}\n")));
     }
 
     /// Shows a line in a style.
@@ -54,15 +65,24 @@ impl Screen {
             out.write_all(b"\r\x1b[K")?;
         }
         match piece {
-            Piece::Answer(text) => out.write_all(text.as_bytes())?,
-            Piece::Aside(text) if self.person => writeln!(out, "{text}")?,
+            Piece::Answer(text) => {
+                self.open = if text.is_empty() { self.open } else { !text.ends_with('\n') };
+                out.write_all(text.as_bytes())?;
+            }
+            Piece::Aside(text) if self.person => {
+                if std::mem::take(&mut self.open) {
+                    writeln!(out)?;
+                }
+                let columns = self.terminal.stdout.tty.then(|| self.width());
+                writeln!(out, "{}", Wrap::whole(text, columns))?;
+            }
             Piece::Aside(text) => {
                 // The answer so far comes first where both are the same terminal.
                 out.flush()?;
                 let _ = writeln!(io::stderr().lock(), "{text}");
             }
             Piece::Status(text) if self.person && self.terminal.live_terminal() => {
-                let text = one_line(text, self.terminal.width.saturating_sub(1));
+                let text = one_line(text, self.width().saturating_sub(1));
                 write!(out, "{}", self.terminal.stdout.paint(Style::Dim, &text))?;
                 self.status = true;
             }

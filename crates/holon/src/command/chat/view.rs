@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::markdown::Markdown;
 use crate::show::{amount, supervisor};
 use crate::terminal::{Stream, Style, one_line, visible};
-use crate::threads::Event;
+use crate::threads::{Event, own_words};
 
 /// Something to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +39,12 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(stream: Stream, width: usize) -> Self {
+    /// For a stream of this width; a person's terminal is told its lines where they shall break.
+    pub(super) fn new(stream: Stream, width: usize, person: bool) -> Self {
         Self {
             stream,
             width,
-            markdown: Markdown::new(stream),
+            markdown: Markdown::new(stream, person.then_some(width)),
             calls: HashMap::new(),
             todos: Value::Null,
             past: false,
@@ -76,8 +77,8 @@ impl View {
             "note" => pieces.extend(self.note(data)),
             "error" => {
                 self.error = Some(text(&data["code"]).to_owned());
-                let words = self.stream.paint(Style::Red, &visible(text(&data["message"])));
-                pieces.push(Piece::Aside(words));
+                let words = own_words(text(&data["code"]), text(&data["message"]));
+                pieces.push(Piece::Aside(self.stream.paint(Style::Red, &visible(words))));
             }
             _ => {}
         }
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     fn shown(events: &[(&str, Value)]) -> Vec<Piece> {
-        let mut view = View::new(Stream { tty: true, colour: false }, 60);
+        let mut view = View::new(Stream { tty: true, colour: false }, 60, false);
         let event =
             |(name, data): &(&str, Value)| Event { id: None, name: (*name).into(), data: data.clone() };
         events.iter().flat_map(|told| view.pieces(&event(told))).collect()

@@ -35,11 +35,21 @@ impl Stage {
     /// Writes the files and makes the repository.
     pub(super) fn build(session: &Session, cassettes: Option<&Path>) -> Result<Self, Failure> {
         let git = Git::find().map_err(HostError::from)?;
+        for (folder, (name, _)) in
+            cassettes.iter().flat_map(|folder| CASSETTES.iter().map(move |c| (folder, c)))
+        {
+            let path = folder.join(name);
+            if !path.is_file() {
+                let message = format!("{} is not there", path.display());
+                let hint = "--cassettes takes a folder with plan.yaml, execute.yaml and review.yaml";
+                return Err(Failure::user(message, hint));
+            }
+        }
         let temp = std::env::temp_dir();
         let root = tempfile::Builder::new()
             .prefix("holon-demo-")
             .tempdir_in(&temp)
-            .map_err(Failure::io("make a folder in", &temp))?;
+            .map_err(|e| Failure::from(HostError::io("make a folder in", &temp)(e)))?;
         let real = root.path().canonicalize().map_err(Failure::io("read", root.path()))?;
         let places = Places {
             state: real.join("state"),

@@ -20,6 +20,9 @@ use crate::session::{Session, variable};
 use crate::show::manifest;
 use crate::terminal::one_line;
 
+/// Fewer free bytes than this are worth a word.
+const LITTLE: u64 = 256 << 20;
+
 /// Everything that was found.
 pub(super) struct Found {
     pub(super) rungs: Vec<Rung>,
@@ -28,6 +31,8 @@ pub(super) struct Found {
     pub(super) git: Result<GitFound, String>,
     /// Bytes free for runs.
     pub(super) free: Option<u64>,
+    /// Whether runs can be kept.
+    pub(super) state: Result<(), String>,
     pub(super) folders: Vec<(&'static str, String)>,
     pub(super) advice: Vec<String>,
 }
@@ -93,17 +98,14 @@ impl Found {
                 probes.landlock.as_ref().map(|abi| (Level::L4, format!("ABI {abi}, on a copy"))),
             ),
         ];
-        let overlay = overlay_works(&native, &places);
-        let advice = advice(root, &overlay, held.as_ref());
-        Ok(Self {
-            rungs,
-            held,
-            overlay,
-            git: git(),
-            free: free_bytes(&places.state),
-            folders: folders(&places),
-            advice,
-        })
+        let state = state_works(&places.state);
+        let overlay = state.clone().and_then(|()| overlay_works(&native, &places));
+        let free = free_bytes(&places.state);
+        let mut advice = advice(root, &overlay, held.as_ref());
+        advice.extend(free.filter(|free| *free < LITTLE).map(|_| {
+            "there is little space left for runs; `holon runs gc` removes old ones of a workspace".to_owned()
+        }));
+        Ok(Self { rungs, held, overlay, git: git(), free, state, folders: folders(&places), advice })
     }
 }
 
@@ -112,10 +114,15 @@ fn layers(held: &Held) -> Layers {
     Layers { there, missing, processes: held.processes.clone(), memory: held.memory.clone() }
 }
 
+/// Runs are kept in the state folder; without one none can start.
+fn state_works(state: &Path) -> Result<(), String> {
+    let told = |e: std::io::Error| format!("{}: {}", state.display(), e.kind());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(told)?;
+    tempfile::tempfile_in(state).map(drop).map_err(told)
+}
+
 /// Mounts a layer over an empty folder where runs are kept, behind real walls.
 fn overlay_works(native: &Native, places: &Places) -> Result<(), String> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&places.state);
-    made.map_err(|e| format!("{}: {e}", places.state.display()))?;
     let folder =
         tempfile::Builder::new().prefix("doctor-").tempdir_in(&places.state).map_err(|e| e.to_string())?;
     let tried = try_overlay(native, folder.path());

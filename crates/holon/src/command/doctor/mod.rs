@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let found = Found::look(session)?;
     let terminal = &session.terminal;
     terminal.print(if args.json { as_json(&found) } else { page(&found, terminal.stdout) })?;
-    let usable = found.rungs.iter().any(|rung| rung.level.is_some()) && found.git.is_ok();
+    let walls = found.rungs.iter().any(|rung| rung.level.is_some());
+    let usable = walls && found.git.is_ok() && found.state.is_ok();
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -79,6 +80,9 @@ fn page(found: &Found, stream: Stream) -> String {
     ]);
     for (name, folder) in &found.folders {
         rest.row([name, folder]);
+    }
+    if let Err(why) = &found.state {
+        rest.row(["runs", &format!("cannot be kept ({why}); set XDG_STATE_HOME to a folder you can write")]);
     }
     text.push_str(&rest.render(stream));
 
@@ -136,6 +140,7 @@ fn as_json(found: &Found) -> String {
         "git": git,
         "free_bytes": found.free,
         "folders": folders,
+        "state": { "works": found.state.is_ok(), "why": found.state.as_ref().err() },
         "advice": found.advice,
     });
     format!("{whole:#}\n")

@@ -59,10 +59,8 @@ pub(super) fn workspace_of(args: &Args, base: &Path) -> PathBuf {
 /// The spec, if it can be read; what is wrong with it is said by the run itself.
 fn spec_of(args: &Args) -> Option<spec::Spec> {
     let path = args.spec.as_deref()?;
-    let meta = std::fs::metadata(path).ok()?;
-    let text =
-        (meta.is_file() && meta.len() <= spec::MAX_BYTES as u64).then(|| std::fs::read_to_string(path).ok());
-    Some(spec::parse(&text??, &path.to_string_lossy()).ok()?.0)
+    let text = holon_host::modes::read_named(path, "--spec").ok()?;
+    Some(spec::parse(&text, &path.to_string_lossy()).ok()?.0)
 }
 
 /// The flow that flags or spec ask for, if it is one.

@@ -302,8 +302,9 @@ fn megabytes(text: &str) -> Result<u64, String> {
         "g" | "gb" | "gib" => 1024,
         _ => 0,
     };
-    let wrong = || format!("`{text}` is not a size; write it like 64, 64M or 2G");
-    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|n| *n > 0).ok_or_else(wrong)
+    let wrong = || format!("`{text}` is not a size of at most 1024G; write it like 64, 64M or 2G");
+    let size = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    size.filter(|n| (1..=1 << 20).contains(n)).ok_or_else(wrong)
 }
 
 /// An amount of money that is a number and not negative.
@@ -378,7 +379,8 @@ mod tests {
         assert_eq!(megabytes("64"), Ok(64));
         assert_eq!(megabytes("64MiB"), Ok(64));
         assert_eq!(megabytes("2G"), Ok(2048));
-        for wrong in ["", "0", "M", "1T", "-1", "1.5G", "99999999999999999999", "18446744073709551615G", "1ä"]
+        for wrong in
+            ["", "0", "M", "1T", "-1", "1.5G", "1025G", "99999999999999999999", "18446744073709551615G", "1ä"]
         {
             assert!(megabytes(wrong).is_err(), "{wrong}");
         }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use holon_core::Outcome;
 use holon_flow::{Call, Dispatcher};
+use holon_git::apply;
+use holon_host::run::Applied;
 use holon_host::store::RunFolder;
 use holon_host::{Finished, Host, Places, RunRequest};
 use holon_sandbox::walls::Launcher;
@@ -93,6 +95,11 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
 /// Publishes a good result if that was asked for, and gives the exit code of the whole.
 fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, session: &Session) -> Done {
     let code = ExitCode::from(finished.manifest.exit_code);
+    match &finished.applied {
+        Some(Err(_)) => return Ok(ExitCode::FAILURE),
+        Some(Ok(Applied { outcome: apply::Outcome::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
+        _ => {}
+    }
     match publish {
         Some(target) if finished.manifest.outcome == Outcome::Success => {
             let wish = Wish { target, json, ..Wish::default() };
@@ -114,9 +121,15 @@ fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Fail
     if !reason.is_empty() {
         terminal.say(reason.trim_end());
     }
+    if let Some(Err(error)) = &finished.applied {
+        let id = manifest.run_id.as_str();
+        let then = format!("the run is kept; when it can be done: holon runs apply {id}");
+        let hint = error.hint().map_or(then.clone(), |hint| format!("{hint}; {then}"));
+        Failure::config(format!("the patch was not applied: {error}")).hint(hint).report(terminal);
+    }
     if !json {
         let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));
-        let note = finished.applied.as_ref().map(applied::text);
+        let note = finished.applied.as_ref().and_then(|done| done.as_ref().ok()).map(applied::text);
         let workspace = RunFolder::open(finished.folder.clone()).record().ok().map(|record| record.workspace);
         let elsewhere = workspace.filter(|path| session.workspace(None).ok().as_ref() != Some(path));
         let mut text =

@@ -20,6 +20,9 @@ use crate::session::{Session, variable};
 use crate::show::tree::Tree;
 use crate::stop;
 
+/// What is shorter says nothing to whoever reads the audit log.
+const SHORTEST_REASON: usize = 8;
+
 /// Starts an orchestration.
 pub(super) fn start(args: Args, session: &Session) -> Done {
     let base = current_folder()?;
@@ -118,9 +121,9 @@ impl Way {
 
 /// Who overrules an assessment, and why; both are written down.
 fn overruling(reason: &str) -> Result<EthicsOverride, Failure> {
-    if reason.trim().chars().count() < 8 {
+    if reason.trim().chars().count() < SHORTEST_REASON {
         return Err(Failure::user(
-            "--override-ethics needs a reason",
+            format!("--override-ethics needs a reason of at least {SHORTEST_REASON} characters"),
             "say in a sentence why the result may go out; it is written to the audit log",
         ));
     }

@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// Answer from a cassette instead of a model, each thread from its beginning
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
+    /// Room for files that people send, in all; a thread gets a quarter of it
+    #[arg(long, value_name = "MB", default_value_t = 4096)]
+    uploads_mb: u64,
     /// Make titles of threads from their first words, without asking a model
     #[arg(long)]
     plain_titles: bool,
@@ -81,7 +84,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             None => roots(&args.root)?,
         },
         doors: Doors { tokens, hosts: args.allow_host.clone(), address: None },
-        limits: Limits::default(),
+        limits: Limits { kept: args.uploads_mb.saturating_mul(1 << 20), ..Limits::default() },
         minds: minds(&args, stage.as_ref()),
         host: Arc::new(host_in),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -17,6 +17,8 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
             told.failed(kind_of(message), message);
         }
         _ if line["method"] == "session/update" => update(&line["params"]["update"], told),
+        // Some agents tell of a call only when they ask leave for it.
+        _ if line["method"] == "session/request_permission" => proposed(&line["params"]["toolCall"], told),
         _ => {}
     }
 }
@@ -36,13 +38,7 @@ fn update(update: &Value, told: &mut Telling<'_>) {
         Some("agent_message_chunk") => told.words(text(&update["content"]), true),
         Some("agent_thought_chunk") => told.thoughts(text(&update["content"])),
         Some("tool_call") => {
-            // What was said before a call was not the end.
-            told.heard.words.clear();
-            let id = update["toolCallId"].as_str().unwrap_or_default();
-            let kind = update["kind"].as_str().unwrap_or("other");
-            let input = &update["rawInput"];
-            let title = serde_json::json!({ "description": update["title"] });
-            told.call(id, kind, if input.is_object() { input } else { &title });
+            proposed(update, told);
             finished(update, told);
         }
         Some("tool_call_update") => finished(update, told),
@@ -64,6 +60,20 @@ fn update(update: &Value, told: &mut Telling<'_>) {
         }
         _ => {}
     }
+}
+
+/// A call, the first time that it is heard of.
+fn proposed(call: &Value, told: &mut Telling<'_>) {
+    let id = call["toolCallId"].as_str().unwrap_or_default();
+    if id.is_empty() || !told.is_new(id) {
+        return;
+    }
+    // What was said before a call was not the end.
+    told.heard.words.clear();
+    let kind = call["kind"].as_str().unwrap_or("other");
+    let input = &call["rawInput"];
+    let title = serde_json::json!({ "description": call["title"] });
+    told.call(id, kind, if input.is_object() { input } else { &title });
 }
 
 fn finished(update: &Value, told: &mut Telling<'_>) {

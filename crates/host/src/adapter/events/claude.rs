@@ -40,6 +40,9 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
     }
 }
 
+/// What those that follow Claude Code say last, as if it were an answer, when a request to the model failed.
+const FAILED_REQUEST: &str = "[API Error: ";
+
 /// The last line. A failed request to the model comes as a success that is an error.
 fn result(line: &Value, told: &mut Telling<'_>) {
     let count = |key: &str| line["usage"][key].as_u64().unwrap_or(0);
@@ -52,7 +55,7 @@ fn result(line: &Value, told: &mut Telling<'_>) {
     };
     let words = line["result"].as_str().unwrap_or_default();
     let subtype = line["subtype"].as_str().unwrap_or_default();
-    if line["is_error"] == true || subtype != "success" {
+    if line["is_error"] == true || subtype != "success" || words.starts_with(FAILED_REQUEST) {
         let first = line["errors"][0].as_str().or(line["error"]["message"].as_str());
         let message = if words.is_empty() { first.unwrap_or(subtype) } else { words };
         let kind = match subtype {

@@ -23,6 +23,9 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
             {
                 return told.failed(kind_of(&words), &words);
             }
+            if words.starts_with("I've reached the maximum number of actions") {
+                return told.failed("rounds", &words);
+            }
             told.done();
         }
         _ => {}

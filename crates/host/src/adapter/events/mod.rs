@@ -13,7 +13,7 @@ mod opencode;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holon_core::digest::sha256;
 use holon_core::event::Body;
@@ -29,6 +29,8 @@ use super::file::Adapter;
 const SUMMARY: usize = 160;
 /// How much is kept of an agent's words; more than any artifact needs.
 const MAX_WORDS: usize = 4 << 20;
+/// How many calls are known again.
+const MAX_CALLS: usize = 10_000;
 
 /// The forms in which agents tell what they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,6 +79,8 @@ pub struct Heard {
     pub unread: u64,
     /// Calls it made.
     pub calls: u64,
+    /// Which ones, for those that tell of one several times.
+    called: BTreeSet<String>,
 }
 
 /// Reads one agent's lines.
@@ -148,6 +152,12 @@ impl Telling<'_> {
         if !text.is_empty() {
             self.bodies.push(Body::ReasoningDelta { text: text.to_owned() });
         }
+    }
+
+    /// Whether a call is heard of for the first time.
+    pub(super) fn is_new(&mut self, id: &str) -> bool {
+        let called = &mut self.heard.called;
+        !called.contains(id) && (called.len() >= MAX_CALLS || called.insert(cut(id, 200).to_owned()))
     }
 
     /// A call begins.

@@ -69,6 +69,11 @@ fn failures_of_claude_are_told_apart() {
         failed("credentials", "API Error: 401 bad key")
     );
     assert_eq!(
+        end(json!({"type":"result","subtype":"success","is_error":false,"result":"[API Error: 500 broken]"})),
+        failed("agent_failed", "[API Error: 500 broken]"),
+        "an answer that is none"
+    );
+    assert_eq!(
         end(json!({"type":"result","subtype":"error_max_turns"})),
         failed("rounds", "error_max_turns")
     );
@@ -325,4 +330,30 @@ proptest! {
             prop_assert!(reader.heard().words.len() <= MAX_WORDS);
         }
     }
+}
+
+#[test]
+fn a_call_that_is_only_asked_leave_for_is_told_once() {
+    let asked = json!({"method":"session/request_permission","id":1,"params":{"toolCall":{"toolCallId":"c1","kind":"shell","title":"echo two"}}});
+    let done = json!({"method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"}}});
+    let end = json!({"holon":"end","stopReason":"end_turn"});
+    let heard = check(
+        Format::Acp,
+        &[asked.clone(), done.clone(), end.clone()],
+        &["c1 shell exec echo two", "c1 ok=true None "],
+    );
+    assert_eq!(heard.calls, 1);
+    let told = json!({"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"shell","title":"echo two"}}});
+    let heard =
+        check(Format::Acp, &[told, asked, done, end], &["c1 shell exec echo two", "c1 ok=true None "]);
+    assert_eq!(heard.calls, 1, "asking leave is no second call");
+}
+
+#[test]
+fn goose_that_ran_out_of_turns_is_not_done() {
+    let words = "I've reached the maximum number of actions I can do without user input. Would you like me to continue?";
+    let said =
+        json!({"type":"message","message":{"role":"assistant","content":[{"type":"text","text":words}]}});
+    let heard = check(Format::Goose, &[said, json!({"type":"complete"})], &[&format!("says {words}")]);
+    assert!(matches!(heard.end, Some(End::Failed { kind: "rounds", .. })), "{:?}", heard.end);
 }

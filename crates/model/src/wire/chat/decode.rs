@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::thinking::{Piece, Thinking};
 use crate::classify;
 use crate::error::{ErrorKind, ModelError};
 use crate::message::{Seal, ToolCall};
@@ -23,6 +24,8 @@ pub(crate) struct Decoder {
     slots: Vec<(Option<u64>, usize)>,
     /// OpenRouter's own form of the thoughts, to be sent back.
     details: Vec<Map<String, Value>>,
+    /// Tells thoughts in the words from the words.
+    thinking: Thinking,
     refused: bool,
     done: bool,
 }
@@ -78,6 +81,7 @@ impl Decoder {
             let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
             self.delta(delta, out);
             if let Some(reason) = text(choice, "finish_reason") {
+                self.say_rest(out);
                 self.ended(reason, choice);
             }
         }
@@ -86,18 +90,35 @@ impl Decoder {
     fn delta(&mut self, delta: &Value, out: &mut Vec<Delta>) {
         self.thoughts(delta, out);
         if let Some(content) = delta.get("content") {
-            self.reply.add_text(&words(content), out);
+            for piece in self.thinking.push(&words(content)) {
+                self.say(piece, out);
+            }
         }
         if let Some(refusal) = text(delta, "refusal") {
             self.refused = true;
             self.reply.add_text(refusal, out);
         }
         for call in list(delta, "tool_calls") {
+            self.say_rest(out);
             self.call(call, out);
         }
         // The form before tools; some old servers still send it.
         if let Some(function) = delta.get("function_call").filter(|f| f.is_object()) {
             self.call(&serde_json::json!({"index": 0, "function": function}), out);
+        }
+    }
+
+    fn say(&mut self, piece: Piece, out: &mut Vec<Delta>) {
+        match piece {
+            Piece::Thoughts(text) => self.reply.add_reasoning(&text, out),
+            Piece::Words(text) => self.reply.add_text(&text, out),
+        }
+    }
+
+    /// Says what was held back because it could have been a tag.
+    fn say_rest(&mut self, out: &mut Vec<Delta>) {
+        if let Some(piece) = self.thinking.rest() {
+            self.say(piece, out);
         }
     }
 

@@ -46,6 +46,21 @@ fn words_and_calls_in_fragments() {
 }
 
 #[test]
+fn thoughts_between_tags_are_thoughts() {
+    check(
+        &[
+            delta(json!({"content": "\n<th"})),
+            delta(json!({"content": "ink>hm"})),
+            delta(json!({"content": ", ```json\n{\"tool\": \"ls\"}\n``` no</thi"})),
+            delta(json!({"content": "nk>\n\nYes"})),
+            end("stop"),
+        ],
+        "(hm, ```json\n{\"tool\": \"ls\"}\n``` no) / Yes | EndTurn",
+    );
+    check(&[delta(json!({"content": "<thin"})), end("stop")], "<thin | EndTurn");
+}
+
+#[test]
 fn calls_without_index_or_id_and_calls_sent_whole() {
     // No index: by id, else the last one.
     check(

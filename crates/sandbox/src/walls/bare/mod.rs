@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Cgroup;
 use super::held::Held;
-use super::job::{Limits, Streams};
+use super::job::{Job, Limits, Streams};
 use super::step::{Refusal, Step};
 use super::wire::{self, Message};
 use super::{confine, sys};
@@ -72,6 +72,22 @@ pub(crate) struct Bare {
     pub to_terminate: Vec<String>,
     /// Commands that end what is no descendant of ours, such as a container.
     pub at_end: Vec<Vec<String>>,
+}
+
+impl Bare {
+    /// A job as it is, as its own user and within its limits, with everything it starts; nothing else is confined.
+    pub(crate) fn of(job: &Job) -> Self {
+        Self {
+            argv: job.argv.clone(),
+            env: job.env.clone(),
+            cwd: job.cwd.clone(),
+            streams: job.streams,
+            become_user: job.identity.owner(),
+            limits: Some(job.limits),
+            adopt: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// Walls a process can put up around itself.

@@ -1,5 +1,4 @@
 //! Agents that speak the Agent Client Protocol, behind the walls.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
 use serde_json::Value;
 
-const BIN: &str = env!("CARGO_BIN_EXE_holon");
+use crate::BIN;
 
 /// A small agent: it asks for leave, runs a command, asks the model for its last words, and does what its argument says.
 const AGENT: &str = r##"#!/usr/bin/python3
@@ -47,7 +46,7 @@ while True:
             sys.exit(0)
         update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "Let me see."})
         update(sessionUpdate="tool_call", toolCallId="c1", title="Write b.txt", kind="execute", status="pending", rawInput={"command": "echo"})
-        options = [{"optionId": "n", "name": "No", "kind": "reject_once"}, {"optionId": "y", "name": "Yes", "kind": "allow_once"}]
+        options = [{"optionId": "n", "name": "No", "kind": "reject_once"}, {"optionId": "e", "name": "Ever", "kind": "allow_always"}, {"optionId": "y", "name": "Yes", "kind": "allow_once"}]
         send(id="p1", method="session/request_permission", params={"sessionId": "s", "toolCall": {"toolCallId": "c1"}, "options": options})
         assert hear()["result"]["outcome"]["optionId"] == "y"
         send(id="f1", method="fs/write_text_file", params={"sessionId": "s", "path": "/etc/x", "content": ""})

@@ -1,0 +1,8 @@
+//! Agents that are not Holon's own: how they are described and found, and those that speak the Agent Client Protocol.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod acp;
+mod described;
+
+/// The binary under test.
+pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");

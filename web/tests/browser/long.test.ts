@@ -1,0 +1,48 @@
+import { expect, over, SAY, say, test } from "./stage";
+
+const PATH = `${"a-long-folder-name/".repeat(6)}${"and_a_name_that_does_not_break_".repeat(3)}.txt`;
+
+test("a long path shows its name and pushes nothing out of the panel", async ({ page }) => {
+  await page.route("**/api/threads/*/diff", (route) =>
+    route.fulfill({
+      contentType: "application/json",
+      body: JSON.stringify({
+        patch: `diff --git a/x.txt b/x.txt\n--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-a\n+b\n`,
+        files: [
+          { path: PATH, status: "added" },
+          { path: "x.txt", status: "modified" },
+        ],
+        insertions: 1, deletions: 1, ignored: 0, moved: [], sensitive: [],
+      }),
+    }),
+  );
+  await page.goto("/");
+  await say(page, SAY.build);
+  await over(page);
+  const panel = page.locator(".panel");
+  await expect(panel.locator(".path-name").first()).toContainText("and_a_name");
+  const edge = await panel.evaluate((element) => element.getBoundingClientRect().right);
+  for (const part of [".file", ".path-name", ".file-count"]) {
+    const box = await panel.locator(part).last().boundingBox();
+    expect((box?.x ?? Infinity) + (box?.width ?? 0), part).toBeLessThanOrEqual(edge);
+    expect(box?.width ?? 0, part).toBeGreaterThan(10);
+  }
+  expect(await panel.locator(".path-name").first().evaluate((element) => element.clientWidth)).toBeGreaterThan(80);
+});
+
+test("a text that is too long is not cut without a word", async ({ page, stage }) => {
+  stage.expected.push("413");
+  await page.route("**/api/chat/*", (route) =>
+    route.fulfill({
+      status: 413,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ code: "too_large", message: "the message is too long", hint: "send long texts as files" }),
+    }),
+  );
+  await page.goto("/");
+  const long = "long text ".repeat(30_000);
+  await page.locator(".composer textarea").fill(long);
+  await page.locator(".send").click();
+  await expect(page.locator(".problem")).toContainText("send long texts as files");
+  await expect(page.locator(".composer textarea")).toHaveValue(long);
+});
