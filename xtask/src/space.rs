@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::{Failure, process};
 
 /// Both commands, one after the other from an empty build folder, take about so much, in megabytes.
-const NEEDED: u64 = 20_000;
+const NEEDED: u64 = 10_000;
 /// With less than this at the end, what failed may have failed for want of room.
 const SCARCE: u64 = 1_000;
 
