@@ -95,12 +95,12 @@ impl Client {
         }
     }
 
-    /// Waits until the thread has nothing under way.
+    /// Waits until the first turn of the thread is over: before it has begun, nothing is under way either.
     pub(crate) fn settled(&self, thread: &str) -> Result<(), Failure> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let answer = self.get(&format!("/api/threads/{thread}"))?;
-            if answer.contains("\"state\":\"idle\"") {
+            if answer.contains("\"turns_count\":1") && answer.contains("\"state\":\"idle\"") {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(100));

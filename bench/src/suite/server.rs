@@ -28,7 +28,7 @@ const MOST_KB: f64 = 200.0;
 /// What readers that do not read may cost together, in MB: far less than what they are sent.
 const MOST_MB: f64 = 50.0;
 
-/// Fills the server, then loads it twice: by itself, and with readers that do not read.
+/// Fills the server, then loads it three times: by itself, after long answers, and with readers that do not read them.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let (stored, streams) = if bench.quick { (STORED / 10, STREAMS / 10) } else { (STORED, STREAMS) };
     let served = Served::start(bench)?;
@@ -55,21 +55,32 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
 
     // The same answers to readers who read them: what long answers cost is not what their readers cost.
     attentive(&served)?;
-    served.settle()?;
-    let heard_out = served.memory_kb()?;
+    let (heard_out, control) = beside(&served, some, &message)?;
+    errors.extend(control.errors.iter().cloned());
+    rows.extend(times(&control, &format!("{streams} streams, after {LAZY} long answers that were read")));
     let lazy = lazy(&served)?;
-    served.settle()?;
-    let with_lazy = (served.memory_kb()? - heard_out).max(0.0) / 1024.0;
-    let beside = Load::streams(&served, some, &message, PACE);
-    errors.extend(beside.errors.iter().cloned());
-    rows.extend(times(&beside, &format!("{streams} streams, {LAZY} readers that do not read")));
+    let (unread, load) = beside(&served, some, &message)?;
+    errors.extend(load.errors.iter().cloned());
+    rows.extend(times(&load, &format!("{streams} streams, {LAZY} readers that do not read")));
     drop(lazy);
     let sent = (LAZY * LAZY_BYTES) >> 20;
+    let cost = |kb: f64| (kb / 1024.0).max(0.0);
+    rows.push(Row::samples(
+        format!("memory after {LAZY} answers of {sent} MB that were read"),
+        "MB",
+        &[cost(heard_out)],
+    ));
     rows.push(
-        Row::samples(format!("memory for readers that do not read {sent} MB"), "MB", &[with_lazy])
-            .median_target(Limit::AtMost(MOST_MB)),
+        Row::samples(
+            format!("memory for readers that do not read {sent} MB"),
+            "MB",
+            &[cost(unread - heard_out)],
+        )
+        .median_target(Limit::AtMost(MOST_MB)),
     );
     rows.push(long_thread(&served, if bench.quick { TURNS / 5 } else { TURNS })?);
+    served.settle()?;
+    rows.push(Row::samples("memory after all of this", "MB", &[served.memory_kb()? / 1024.0]));
     let failed = errors.len() as f64;
     rows.push(Row::samples("streams that failed", "", &[failed]).median_target(Limit::AtMost(0.0)));
     errors.sort();
@@ -80,6 +91,13 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         PACE.as_millis()
     ));
     Ok(Report { rows, notes })
+}
+
+/// Memory of the server at rest, in KB, and then streams in its state.
+fn beside(served: &Served, threads: &[String], message: &str) -> Result<(f64, Load), Failure> {
+    served.settle()?;
+    let memory = served.memory_kb()?;
+    Ok((memory, Load::streams(served, threads, message, PACE)))
 }
 
 /// The first event, which no model is asked for, and the first word.

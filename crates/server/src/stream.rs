@@ -24,7 +24,10 @@ const PING: Duration = Duration::from_secs(15);
 /// Events read at once.
 const PAGE: usize = 200;
 /// Bytes of events that are held for one reader.
-const MOST_HELD: usize = 256 << 10;
+const MOST_HELD: usize = 64 << 10;
+/// Bytes that are handed on at once. Sixteen of these wait for a reader who does not read, whatever their size, before
+/// nothing more is asked for.
+const MOUTHFUL: usize = 8 << 10;
 
 /// One reader of a thread.
 pub(crate) struct Reader {
@@ -48,13 +51,15 @@ struct Going {
     reader: Reader,
     standing: watch::Receiver<Standing>,
     ready: VecDeque<Arc<EventRow>>,
+    /// Of the event that was taken last, what has not been handed on.
+    rest: Bytes,
 }
 
 impl Reader {
     /// The answer; it ends when the thread has nothing more to say for now.
     pub(crate) fn answer(self) -> Response {
         let standing = self.held.feed.watch();
-        let going = Going { reader: self, standing, ready: VecDeque::new() };
+        let going = Going { reader: self, standing, ready: VecDeque::new(), rest: Bytes::new() };
         let chunks = stream::unfold(State::Going(Box::new(going)), |state| async move {
             match state {
                 State::Over => None,
@@ -82,6 +87,9 @@ pub(crate) fn event_stream(body: Body) -> Response {
 impl Going {
     /// The next bytes, and whether they are the last.
     async fn next(&mut self) -> (Bytes, bool) {
+        if !self.rest.is_empty() {
+            return (self.mouthful(), false);
+        }
         loop {
             let standing = *self.standing.borrow_and_update();
             if self.ready.is_empty()
@@ -125,17 +133,32 @@ impl Going {
 
     /// What is ready, as bytes; not more than a reader takes at once.
     fn take(&mut self) -> Bytes {
-        let mut text = String::new();
-        while let Some(row) = self.ready.front() {
-            if !text.is_empty() && text.len() + row.data.len() > 64 << 10 {
-                break;
-            }
-            write_event(&mut text, row);
+        let fits = fitting(&self.ready);
+        // Exactly what it needs: it may be held for long.
+        let mut text = String::with_capacity(self.ready.range(..fits).map(|row| written(row)).sum());
+        for row in self.ready.drain(..fits) {
+            write_event(&mut text, &row);
             self.reader.after = row.seq;
-            self.ready.pop_front();
         }
-        Bytes::from(text)
+        self.rest = Bytes::from(text);
+        self.mouthful()
     }
+
+    fn mouthful(&mut self) -> Bytes {
+        let size = self.rest.len().min(MOUTHFUL);
+        self.rest.split_to(size)
+    }
+}
+
+/// How many events are handed on together: those that fit, and at least one.
+fn fitting(ready: &VecDeque<Arc<EventRow>>) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&Arc<EventRow>| {
+        let first = bytes == 0;
+        bytes += written(row);
+        first || bytes <= MOUTHFUL
+    };
+    ready.iter().take_while(fits).count()
 }
 
 /// The first of these events, as many as are held for a reader who may not take them for long.
@@ -157,6 +180,13 @@ fn write_event(text: &mut String, row: &EventRow) {
     let _ = write!(text, "id: {}\nevent: {}\ndata: {}\n\n", row.seq, row.kind, row.data);
 }
 
+/// Bytes an event is written in.
+fn written(row: &EventRow) -> usize {
+    const AROUND: usize = "id: \nevent: \ndata: \n\n".len();
+    let digits = row.seq.checked_ilog10().unwrap_or(0) as usize + 1;
+    AROUND + digits + row.kind.len() + row.data.len()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -176,8 +206,30 @@ mod tests {
         };
         check(&[], 0);
         check(&[10; 200], 200);
-        check(&[100 << 10; 200], 2);
+        check(&[20 << 10; 200], 3);
         // One that is larger than that by itself is told all the same.
         check(&[1 << 20, 10], 1);
+    }
+
+    #[test]
+    fn nothing_has_more_room_than_it_needs() {
+        for (seq, bytes) in [(0, 0), (1, 1), (9, 10), (10, 300), (u64::MAX, 70_000)] {
+            let mut text = String::new();
+            write_event(&mut text, &row(seq, bytes));
+            assert_eq!(written(&row(seq, bytes)), text.len(), "{seq}, {bytes}");
+        }
+    }
+
+    #[test]
+    fn a_reader_is_given_a_mouthful_at_a_time() {
+        let check = |sizes: &[usize], expect: usize| {
+            let ready = sizes.iter().zip(1..).map(|(bytes, seq)| row(seq, *bytes)).collect();
+            assert_eq!(fitting(&ready), expect, "{sizes:?}");
+        };
+        check(&[], 0);
+        check(&[10; 20], 20);
+        check(&[3 << 10; 20], 2);
+        check(&[1 << 20, 10], 1);
+        check(&[10, 1 << 20], 1);
     }
 }

@@ -13,11 +13,31 @@ pub trait Connect: Send + Sync {
     fn connect(&self) -> Result<Box<dyn Backend>, StoreError>;
 }
 
+/// How much was committed that is not where it will stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead {
+    /// Nothing needs to be done.
+    Little,
+    /// Somebody should settle it, beside the writes.
+    Much,
+    /// Whoever writes should settle it before anything else.
+    TooMuch,
+}
+
 /// One connection; calls block.
 pub trait Backend: Send {
     /// Carries out groups of writes in one transaction; a group that cannot be carried out is left out as a whole and
     /// told. The outer error means that nothing was written.
     fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError>;
+
+    /// What should be done about what was committed here, asked after a commit.
+    fn ahead(&mut self) -> Ahead {
+        Ahead::Little
+    }
+    /// Brings what was committed to where it stays. It may take long when the disk is busy, and nobody else waits for it.
+    fn settle(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// A thread.
     fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError>;

@@ -1,13 +1,13 @@
 //! What callers hold: a few threads that do the blocking work, and futures to wait for it.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use tokio::sync::oneshot;
 
-use crate::backend::{Backend, Connect};
+use crate::backend::{Ahead, Backend, Connect};
 use crate::error::StoreError;
 use crate::sqlite::Sqlite;
 use crate::write::Write;
@@ -43,8 +43,10 @@ impl Store {
         let (reader, questions) = channel();
         let questions = Arc::new(Mutex::new(questions));
         let mut threads = Vec::new();
-        let connection = database.connect()?;
-        threads.push(spawn("store-write", move || write_all(connection, &groups))?);
+        let (connection, beside) = (database.connect()?, database.connect()?);
+        let (wish, wishes) = sync_channel(1);
+        threads.push(spawn("store-write", move || write_all(connection, &groups, &wish))?);
+        threads.push(spawn("store-settle", move || settle_all(beside.as_ref(), &wishes))?);
         for _ in 0..READERS {
             let (connection, questions) = (database.connect()?, Arc::clone(&questions));
             threads.push(spawn("store-read", move || answer_all(connection.as_ref(), &questions))?);
@@ -110,7 +112,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
         .map_err(|e| StoreError::Database(format!("no thread for it: {e}")))
 }
 
-fn write_all(mut backend: Box<dyn Backend>, groups: &Receiver<Group>) {
+fn write_all(mut backend: Box<dyn Backend>, groups: &Receiver<Group>, wish: &SyncSender<()>) {
     while let Ok(first) = groups.recv() {
         let mut waiting = vec![first];
         waiting.extend(groups.try_iter().take(MOST_AT_ONCE - 1));
@@ -119,6 +121,21 @@ fn write_all(mut backend: Box<dyn Backend>, groups: &Receiver<Group>) {
         for (done, result) in done.into_iter().zip(results) {
             let _ = done.send(result);
         }
+        match backend.ahead() {
+            Ahead::Little => {}
+            // One wish is enough for everything that has been committed.
+            Ahead::Much => drop(wish.try_send(())),
+            // What went wrong here goes wrong again at the next commit, which tells it.
+            Ahead::TooMuch => drop(backend.settle()),
+        }
+    }
+}
+
+/// Settles what was committed whenever somebody wishes it, until nobody can any more.
+fn settle_all(backend: &dyn Backend, wishes: &Receiver<()>) {
+    while wishes.recv().is_ok() {
+        // Nothing is lost when it fails: it is tried again after more commits.
+        let _ = backend.settle();
     }
 }
 

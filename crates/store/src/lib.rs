@@ -12,7 +12,7 @@ pub mod record;
 pub mod sqlite;
 pub mod write;
 
-pub use backend::{Backend, Connect};
+pub use backend::{Ahead, Backend, Connect};
 pub use chain::{Head, Verified};
 pub use error::StoreError;
 pub use front::Store;

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use holon_store::sqlite::Sqlite;
-use holon_store::{AuditNote, Connect, Store, StoreError, Verified, Write};
+use holon_store::{
+    Ahead, AuditNote, Backend, Connect, Store, StoreError, Thread, ThreadState, Verified, Write,
+};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -16,6 +18,26 @@ fn note(n: usize) -> Write {
         thread: None,
         turn: None,
         detail: json!({}),
+    }))
+}
+
+fn thread(name: &str) -> Write {
+    let at = "2026-01-01T00:00:00Z";
+    Write::NewThread(Box::new(Thread {
+        id: name.parse().unwrap(),
+        user: "local".into(),
+        workspace: "/w".into(),
+        agent: "native".into(),
+        model: None,
+        title: None,
+        mode: None,
+        tools: Default::default(),
+        state: ThreadState::Idle,
+        created_at: at.into(),
+        updated_at: at.into(),
+        last_seq: 0,
+        turns: 0,
+        usage: Default::default(),
     }))
 }
 
@@ -120,6 +142,39 @@ fn conversations_of_before_become_lists() {
     assert_eq!(read("t-3"), ("{}".to_owned(), Vec::new()));
     assert_eq!(backend.kept(&"t-1".parse().unwrap(), "supervisor").unwrap(), Some(said.to_string()));
     assert_eq!(backend.upload("local", "f-1").unwrap().unwrap().thread, None);
+}
+
+#[test]
+fn no_commit_waits_for_what_was_committed_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(folder.path()).unwrap();
+    let (mut writer, beside) = (sqlite.connect().unwrap(), sqlite.connect().unwrap());
+    let size = || std::fs::metadata(folder.path().join("holon.db")).unwrap().len();
+    // Never the same twice: what does not change is not written.
+    let mut letters = "ab".chars().cycle();
+    let mut large = || letters.next().map(String::from).unwrap().repeat(1 << 20);
+    let mut until = |writer: &mut dyn Backend, wanted: Ahead| {
+        let commits = (1..200).find(|_| {
+            let write = Write::Keep("t-1".parse().unwrap(), "large", large());
+            writer.commit(&[vec![write]]).unwrap().remove(0).unwrap();
+            writer.ahead() == wanted
+        });
+        commits.unwrap_or_else(|| panic!("never {wanted:?}"))
+    };
+    writer.commit(&[vec![thread("t-1")]]).unwrap().remove(0).unwrap();
+    let before = size();
+    until(writer.as_mut(), Ahead::Much);
+    assert_eq!(size(), before, "brought in by a commit");
+    beside.settle().unwrap();
+    assert!(size() > before, "brought in by nobody");
+    // The log begins anew, so the same again is needed for the next wish.
+    assert!(until(writer.as_mut(), Ahead::Much) > 1);
+    // When nobody does it, the writer does.
+    until(writer.as_mut(), Ahead::TooMuch);
+    writer.settle().unwrap();
+    until(writer.as_mut(), Ahead::Little);
+    let kept = beside.kept(&"t-1".parse().unwrap(), "large").unwrap();
+    assert_eq!(kept.map(|text| text.len()), Some(1 << 20));
 }
 
 #[test]

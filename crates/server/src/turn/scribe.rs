@@ -89,16 +89,21 @@ impl Scribe {
             while let Ok(more) = told.try_recv() {
                 self.take(more);
             }
-            let only_words = self.writes.is_empty()
-                && self.drafts.iter().all(|d| matches!(d.kind, "message" | "reasoning"));
+            let pause = self.only_words();
             self.commit().await?;
-            if only_words {
+            if pause {
                 tokio::time::sleep(BREATH).await;
             }
         }
         self.flush();
         self.commit().await?;
         Ok(self.usage)
+    }
+
+    /// Whether there is something to store, and nothing of it but pieces of text.
+    fn only_words(&self) -> bool {
+        let words = |draft: &Draft| matches!(draft.kind, "message" | "reasoning");
+        self.writes.is_empty() && !self.drafts.is_empty() && self.drafts.iter().all(words)
     }
 
     async fn commit(&mut self) -> Result<(), StoreError> {

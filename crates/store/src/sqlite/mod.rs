@@ -1,5 +1,6 @@
 //! Everything in one SQLite file: write-ahead log, one writer, readers that never wait for it.
 
+mod ahead;
 mod anchor;
 mod migrate;
 mod reads;
@@ -47,6 +48,8 @@ impl Sqlite {
             ("synchronous", "NORMAL"),
             ("foreign_keys", "ON"),
             ("cache_size", "-4000"),
+            // What a log that was long keeps of its length when it begins anew.
+            ("journal_size_limit", "16777216"),
         ] {
             connection.pragma_update(None, name, value).map_err(database)?;
         }
@@ -57,13 +60,16 @@ impl Sqlite {
 
 impl Connect for Sqlite {
     fn connect(&self) -> Result<Box<dyn Backend>, StoreError> {
-        Ok(Box::new(Open { connection: self.raw()?, anchor: anchor::Anchor::of(&self.folder) }))
+        let mut connection = self.raw()?;
+        let log = ahead::Log::of(&mut connection)?;
+        Ok(Box::new(Open { connection, log, anchor: anchor::Anchor::of(&self.folder) }))
     }
 }
 
 /// One open connection.
 struct Open {
     connection: Connection,
+    log: ahead::Log,
     anchor: anchor::Anchor,
 }
 

@@ -3,8 +3,8 @@
 use holon_core::ids::ThreadId;
 use rusqlite::{OptionalExtension, Params, Row};
 
-use super::{Open, database, rows, writes};
-use crate::backend::Backend;
+use super::{Open, ahead, database, rows, writes};
+use crate::backend::{Ahead, Backend};
 use crate::chain::{Checker, Head, Verified};
 use crate::error::StoreError;
 use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload, UploadsOf};
@@ -31,6 +31,14 @@ impl Open {
 impl Backend for Open {
     fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         writes::commit(self, groups)
+    }
+
+    fn ahead(&mut self) -> Ahead {
+        self.log.ahead()
+    }
+
+    fn settle(&self) -> Result<(), StoreError> {
+        ahead::bring_in(&self.connection)
     }
 
     fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError> {

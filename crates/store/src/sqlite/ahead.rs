@@ -1,0 +1,106 @@
+//! How far the write-ahead log is ahead of the database.
+//!
+//! Bringing the two together waits for the disk, which may be busy with something else for long. So it is not done by a
+//! commit, as SQLite would, but beside the commits; only a log that has become far too long is dealt with by the writer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rusqlite::Connection;
+
+use super::database;
+use crate::backend::Ahead;
+use crate::error::StoreError;
+
+/// Pages after which the log should be brought in: 4 MB.
+const STEP: u32 = 1000;
+/// Pages after which the writer itself does it: 64 MB.
+const TOO_MANY: u32 = 16 * STEP;
+/// Tries to bring in what was added meanwhile too; only when nothing is left can the log begin anew.
+const TRIES: usize = 3;
+
+/// Watches the log of one connection.
+pub(super) struct Log {
+    pages: Arc<AtomicU32>,
+    /// Its length when it was told last that it should be brought in.
+    told: u32,
+}
+
+impl Log {
+    /// Begins to watch; from now on no commit of this connection brings anything in.
+    pub(super) fn of(connection: &mut Connection) -> Result<Self, StoreError> {
+        let pages = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&pages);
+        let hook = move |_: &mut rusqlite::hooks::Wal, length: std::ffi::c_int| {
+            seen.store(length.unsigned_abs(), Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(hook)).map_err(database)?;
+        Ok(Self { pages, told: 0 })
+    }
+
+    /// What should be done after the last commit.
+    pub(super) fn ahead(&mut self) -> Ahead {
+        let (ahead, told) = weigh(self.pages.load(Ordering::Relaxed), self.told);
+        self.told = told;
+        ahead
+    }
+}
+
+/// What a log of this length needs, and the length that was told last.
+fn weigh(pages: u32, told: u32) -> (Ahead, u32) {
+    // Shorter than before: it has begun anew.
+    let told = if pages < told { 0 } else { told };
+    match pages {
+        TOO_MANY.. => (Ahead::TooMuch, pages),
+        _ if pages - told >= STEP => (Ahead::Much, pages),
+        _ => (Ahead::Little, told),
+    }
+}
+
+/// Brings the log in, as far as nobody reads or writes there.
+pub(super) fn bring_in(connection: &Connection) -> Result<(), StoreError> {
+    for _ in 0..TRIES {
+        let (length, done): (i64, i64) = connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?)))
+            .map_err(database)?;
+        if done >= length {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_once_for_every_step() {
+        let mut told = 0;
+        let mut look = |pages| {
+            let (ahead, next) = weigh(pages, told);
+            told = next;
+            ahead
+        };
+        for (pages, expect) in [
+            (1, Ahead::Little),
+            (999, Ahead::Little),
+            (1000, Ahead::Much),
+            (1001, Ahead::Little),
+            (1999, Ahead::Little),
+            (2100, Ahead::Much),
+            (3099, Ahead::Little),
+            // Begun anew.
+            (5, Ahead::Little),
+            (1000, Ahead::Much),
+            (15_999, Ahead::Much),
+            (16_000, Ahead::TooMuch),
+            (16_001, Ahead::TooMuch),
+            (3, Ahead::Little),
+            (1500, Ahead::Much),
+        ] {
+            assert_eq!(look(pages), expect, "{pages}");
+        }
+    }
+}
