@@ -122,19 +122,24 @@ fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Ev
     everywhere.truncate(200);
     let mut all = Vec::new();
     let mut shown: BTreeMap<CheckId, usize> = BTreeMap::new();
+    let mut excerpts: BTreeMap<(&str, u64), Option<String>> = BTreeMap::new();
     for finding in findings {
         let count = shown.entry(finding.check).or_default();
         *count += 1;
         if *count > SHOWN {
             continue;
         }
-        let own = hidden.get(&(finding.path.as_str(), finding.line)).map(Vec::as_slice).unwrap_or_default();
-        let excerpt = line(files, finding).map(|text| excerpt(redactor, text, own, &everywhere));
+        // A line may be long, and have many findings; it is read once.
+        let place = (finding.path.as_str(), finding.line);
+        let made = excerpts.entry(place).or_insert_with(|| {
+            let own = hidden.get(&place).map(Vec::as_slice).unwrap_or_default();
+            line(files, finding).map(|text| excerpt(redactor, text, own, &everywhere))
+        });
         all.push(Evidence {
             kind: finding.rule.clone(),
             reference: redactor.redact_str(&finding.place()),
             sha256: Some(digests.get(finding.path.as_str()).cloned().unwrap_or_else(|| patch.clone())),
-            excerpt,
+            excerpt: made.clone(),
         });
     }
     all
@@ -149,16 +154,25 @@ fn line<'a>(files: &'a [FileChange], finding: &Finding) -> Option<&'a str> {
 /// A line without its indentation and without anything that must not be shown, cut to a length one can read.
 fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -> String {
     // Shapes first: a key's armour is recognised by its first line, which is a value of its own.
-    let mut text = redactor.redact_str(text.trim());
-    let mut own = own.to_vec();
-    own.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
-    for value in own.iter().chain(everywhere).filter(|value| !value.trim().is_empty()) {
-        if text.contains(value) {
-            text = text.replace(value, "[redacted]");
+    let text = redactor.redact_str(text.trim());
+    let mut values: Vec<&str> = own.iter().chain(everywhere).copied().collect();
+    values.retain(|value| !value.trim().is_empty());
+    values.sort_unstable_by_key(|value| std::cmp::Reverse(value.len()));
+    // Values are taken out on the way, so that no line is read further than it is shown.
+    let (mut rest, mut short, mut count) = (text.as_str(), String::new(), 0);
+    while count < EXCERPT {
+        if let Some(value) = values.iter().find(|value| rest.starts_with(**value)) {
+            rest = rest.get(value.len()..).unwrap_or_default();
+            short.push_str("[redacted]");
+            count += "[redacted]".len();
+            continue;
         }
+        let Some(c) = rest.chars().next() else { break };
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        short.extend((!c.is_control()).then_some(c));
+        count += 1;
     }
-    let short: String = text.chars().take(EXCERPT).filter(|c| !c.is_control()).collect();
-    if short.len() < text.len() { format!("{short}…") } else { short }
+    if rest.is_empty() { short } else { short + "…" }
 }
 
 fn impacts(findings: &[Finding], checks: &[Check]) -> Vec<PrincipleImpact> {
@@ -188,4 +202,23 @@ fn mitigations(findings: &[Finding]) -> Vec<String> {
     ids.sort_unstable();
     ids.dedup();
     ids.into_iter().map(|id| id.mitigation().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpts_show_no_value_and_no_more_than_their_length() {
+        let check = |text: &str, own: &[&str], everywhere: &[&str], expect: &str| {
+            assert_eq!(excerpt(redactor(), text, own, everywhere), expect, "{text}");
+        };
+        check("  a = b\u{7}c  ", &[], &[], "a = bc");
+        check("a = hunter22, b = hunter2", &["hunter2", "hunter22"], &[], "a = [redacted], b = [redacted]");
+        check("own one, other two", &["one"], &["two"], "own [redacted], other [redacted]");
+        // One that begins where the excerpt ends is not shown in part.
+        let long = format!("{}secret{}", "x".repeat(158), "y".repeat(50));
+        check(&long, &["secret"], &[], &format!("{}[redacted]…", "x".repeat(158)));
+        check(&"é".repeat(161), &[], &[], &format!("{}…", "é".repeat(160)));
+    }
 }

@@ -37,6 +37,8 @@ mod input;
 mod pattern;
 mod place;
 mod rules;
+#[cfg(test)]
+mod work;
 
 pub use assess::{Assessment, assess};
 pub use check::licences::{Licences, NoLicences};

@@ -35,22 +35,22 @@ impl Pattern {
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text.as_bytes())
+        self.0.is_match(counted(text))
     }
 
     pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Groups<'t>> {
-        self.0.captures(text.as_bytes()).map(|captures| Groups { text, captures })
+        self.0.captures(counted(text)).map(|captures| Groups { text, captures })
     }
 
     pub(crate) fn captures_iter<'r, 't>(
         &'r self,
         text: &'t str,
     ) -> impl Iterator<Item = Groups<'t>> + use<'r, 't> {
-        self.0.captures_iter(text.as_bytes()).map(move |captures| Groups { text, captures })
+        self.0.captures_iter(counted(text)).map(move |captures| Groups { text, captures })
     }
 
     pub(crate) fn find_iter<'r, 't>(&'r self, text: &'t str) -> impl Iterator<Item = Hit<'t>> + use<'r, 't> {
-        self.0.find_iter(text.as_bytes()).filter_map(move |hit| Hit::of(text, hit.start(), hit.end()))
+        self.0.find_iter(counted(text)).filter_map(move |hit| Hit::of(text, hit.start(), hit.end()))
     }
 }
 
@@ -62,12 +62,12 @@ impl Patterns {
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text.as_bytes())
+        self.0.is_match(counted(text))
     }
 
     /// The numbers of those that match, in order.
     pub(crate) fn matches(&self, text: &str) -> Vec<usize> {
-        self.0.matches(text.as_bytes()).into_iter().collect()
+        self.0.matches(counted(text)).into_iter().collect()
     }
 }
 
@@ -98,6 +98,19 @@ impl<'t> Groups<'t> {
     pub(crate) fn get(&self, number: usize) -> Option<Hit<'t>> {
         self.captures.get(number).and_then(|hit| Hit::of(self.text, hit.start(), hit.end()))
     }
+}
+
+/// The bytes of a text that is about to be searched; tests count them.
+fn counted(text: &str) -> &[u8] {
+    #[cfg(test)]
+    SEARCHED.set(SEARCHED.get() + text.len() as u64);
+    text.as_bytes()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many bytes this thread has searched so far.
+    pub(crate) static SEARCHED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// Other scripts know no letter case here; they are taken as they stand.

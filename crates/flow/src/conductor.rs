@@ -9,6 +9,7 @@ use holon_core::ids::RunId;
 use holon_core::manifest::{AuditHead, DecidedBy, ErrorInfo, Manifest};
 use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
+use holon_core::redact::Redactor;
 use holon_host::record::now;
 use holon_host::run::{Applied, Plan, apply};
 use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
@@ -63,7 +64,7 @@ impl Conductor<'_> {
         request: RunRequest,
         base: &Path,
     ) -> Result<Vec<(String, Plan)>, FlowError> {
-        self.plan_steps(definition, &Asked::new(request, base)?)
+        self.plan_steps(definition, &Asked::new(request, base)?.without_secrets(&self.redactor()))
     }
 
     /// Starts a flow; an error means that nothing was started. `asked` is kept and comes back with [`load`], so that the
@@ -75,7 +76,8 @@ impl Conductor<'_> {
         order: Order<'_>,
     ) -> Result<Finished, FlowError> {
         let (request, base) = (order.request.clone(), order.base.clone());
-        let wanted = Asked::new(request, &base)?;
+        let redactor = self.redactor();
+        let wanted = Asked::new(request, &base)?.without_secrets(&redactor);
         let plans = self.plan_steps(definition, &wanted)?;
         let Some((_, plan)) = plans.first() else {
             return Err(FlowError::Definition { file: definition.name.clone(), message: "no run".into() });
@@ -96,7 +98,7 @@ impl Conductor<'_> {
         let mut state = State::new(record.id.clone(), definition, asked);
         state.spec_sha256 = wanted.spec.as_ref().map(|(_, digest)| digest.clone());
         state.max_cost_usd = wanted.max_cost_usd();
-        let folder = FlowFolder::create(&self.places, store.folder(), &record)?;
+        let folder = FlowFolder::create(&self.places, store.folder(), &record, redactor)?;
         self.conduct(definition, state, folder, &wanted, order)
     }
 
@@ -114,15 +116,16 @@ impl Conductor<'_> {
                 "start it anew with this version",
             )
         })?;
-        let wanted = Asked::new(order.request.clone(), &order.base)?;
+        let redactor = self.redactor();
+        let wanted = Asked::new(order.request.clone(), &order.base)?.without_secrets(&redactor);
         if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
             return Err(FlowError::resume(
                 "the spec is not the one the flow was started with",
                 "put it back as it was, or start the flow anew",
             ));
         }
-        let state = before.resumed(&definition, message)?;
-        let folder = FlowFolder::reopen(&self.places, folder)?;
+        let state = before.resumed(&definition, message.map(|text| redactor.redact_str(&text)))?;
+        let folder = FlowFolder::reopen(&self.places, folder, redactor)?;
         self.conduct(&definition, state, folder, &wanted, order)
     }
 
@@ -139,6 +142,12 @@ impl Conductor<'_> {
             plans.push((step.name.clone(), host.plan(&request)?));
         }
         Ok(plans)
+    }
+
+    /// Takes out what must not be written, as the runs of the steps do.
+    fn redactor(&self) -> Redactor {
+        let secrets = (self.host)(self.places.clone()).secrets;
+        Redactor::new(secrets.iter().map(|(name, value)| (name, value)))
     }
 
     fn catalog(&self, asked: &Asked) -> Result<Catalog, FlowError> {

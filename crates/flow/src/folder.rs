@@ -16,9 +16,11 @@ use std::path::{Path, PathBuf};
 use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::Manifest;
+use holon_core::redact::Redactor;
 use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
 use holon_host::{HostError, Places};
 use rustix::fs::FlockOperation;
+use serde::Serialize;
 
 use crate::error::FlowError;
 use crate::orchestrate::find_child;
@@ -31,20 +33,27 @@ pub(crate) struct FlowFolder {
     /// Held here when the folder was opened again; a new one's lock is in `run`.
     lock: Option<File>,
     steps: Store,
+    /// Takes out of the state what must not be written.
+    redactor: Redactor,
 }
 
 impl FlowFolder {
     /// Makes the folder of a new flow.
-    pub(crate) fn create(places: &Places, runs: &Path, record: &RunRecord) -> Result<Self, FlowError> {
+    pub(crate) fn create(
+        places: &Places,
+        runs: &Path,
+        record: &RunRecord,
+        redactor: Redactor,
+    ) -> Result<Self, FlowError> {
         let run = RunFolder::create(runs, record)?;
         // A flow has no snapshot of its own.
         run.remove_layers();
         let steps = steps_of(places, run.path(), &record.workspace);
-        Ok(Self { run, lock: None, steps })
+        Ok(Self { run, lock: None, steps, redactor })
     }
 
     /// Takes hold of a flow that is not going on, and says so to everybody who looks.
-    pub(crate) fn reopen(places: &Places, run: RunFolder) -> Result<Self, FlowError> {
+    pub(crate) fn reopen(places: &Places, run: RunFolder, redactor: Redactor) -> Result<Self, FlowError> {
         let path = run.path().join("lock");
         let lock =
             File::options().create(true).append(true).open(&path).map_err(HostError::io("create", &path))?;
@@ -63,7 +72,7 @@ impl FlowFolder {
         record.finished = false;
         run.save(&record)?;
         let steps = steps_of(places, run.path(), &record.workspace);
-        Ok(Self { run, lock: Some(lock), steps })
+        Ok(Self { run, lock: Some(lock), steps, redactor })
     }
 
     /// The run folder it is.
@@ -83,9 +92,14 @@ impl FlowFolder {
 
     /// Replaces the state in one step.
     pub(crate) fn save(&self, state: &State) -> Result<(), FlowError> {
+        self.save_as(STATE, state)
+    }
+
+    /// Replaces a file of its own in one step; the command line in it may hold what nothing else is told.
+    pub(crate) fn save_as(&self, name: &str, state: &impl Serialize) -> Result<(), FlowError> {
         let mut text = serde_json::to_vec_pretty(state).unwrap_or_default();
         text.push(b'\n');
-        Ok(write_durable(&self.own(STATE), &text)?)
+        Ok(write_durable(&self.own(name), &self.redactor.redact(&text))?)
     }
 
     /// Lets go of it; its record says that it is over.
@@ -172,6 +186,9 @@ pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
 
 /// The run of a flow's step, named as `FLOW/STEP` (the beginning or end of the flow's id is enough) or by its own id.
 pub fn find_step(places: &Places, store: &Store, name: &str) -> Option<RunFolder> {
+    if name.trim().is_empty() {
+        return None;
+    }
     let step_of = |flow: &RunFolder, wanted: &dyn Fn(&str, &RunId) -> bool| -> Option<RunFolder> {
         if let Some(child) = find_child(flow, wanted) {
             return Some(child);
@@ -187,7 +204,13 @@ pub fn find_step(places: &Places, store: &Store, name: &str) -> Option<RunFolder
     }
     let ids = store.ids().ok()?;
     let named = |run: &RunId| run.as_str().starts_with(name) || run.as_str().ends_with(name);
-    ids.iter().rev().find_map(|id| step_of(&store.open(id), &|_, run| named(run)))
+    // A part of an id must mean one step and no other; what it means is found in the flows it could be in.
+    let mut found = ids.iter().rev().filter_map(|id| step_of(&store.open(id), &|_, run| named(run)));
+    let one = found.next()?;
+    let own = one.path().file_name()?.to_str()?.to_owned();
+    let flow = ids.iter().rev().map(|id| store.open(id)).find(|flow| one.path().starts_with(flow.path()))?;
+    let other = |run: &RunId| named(run) && run.as_str() != own;
+    (found.next().is_none() && step_of(&flow, &|_, run| other(run)).is_none()).then_some(one)
 }
 
 /// The command that goes on with a flow, from whatever folder.

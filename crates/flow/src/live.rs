@@ -152,7 +152,10 @@ impl World for Live<'_, '_> {
             files: files.into_iter().map(|(label, found)| (label, found.path)).collect(),
             concern: concern.map(|error| error.message),
         };
-        Ok(self.gatekeeper.ask(&question))
+        Ok(match self.gatekeeper.ask(&question) {
+            Answer::Go { comment } => Answer::Go { comment: comment.map(|text| self.journal.redact(&text)) },
+            other => other,
+        })
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use holon_core::Span;
 use holon_core::mode::{Catalog, Network, Profile};
+use holon_core::redact::Redactor;
 use holon_core::spec::{self, Spec};
+use holon_host::run::CREDENTIAL_IN_GOAL;
 use holon_host::store::write_atomic;
 use holon_host::{HostError, RunRequest};
 
@@ -52,6 +54,21 @@ impl Asked {
         let digest = holon_core::digest::sha256(text.as_bytes());
         let warnings = warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect();
         Ok(Self { request, spec: Some((spec, digest)), warnings })
+    }
+
+    /// The same without credentials in the goal, which is written down and told to every step.
+    pub(crate) fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        let spec = self.spec.as_mut().map(|(spec, _)| &mut spec.goal.description);
+        let mut found = false;
+        for goal in self.request.goal.as_mut().into_iter().chain(spec) {
+            let clean = redactor.redact_str(goal);
+            found |= clean != *goal;
+            *goal = clean;
+        }
+        if found {
+            self.warn(&[CREDENTIAL_IN_GOAL.to_owned()]);
+        }
+        self
     }
 
     /// Adds what the whole is to be warned of, each once.

@@ -2,6 +2,7 @@
 //! in it: trees are made in a throw-away index, and only objects and one new ref go to the user's repository.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +62,14 @@ pub enum CommitError {
     DoesNotFit {
         /// What git says.
         detail: String,
+    },
+    /// A file belongs to a repository inside of this one.
+    #[error("{} is in the submodule {}, whose files are committed in its own repository", path.display(), module.display())]
+    InSubmodule {
+        /// The file.
+        path: PathBuf,
+        /// The submodule.
+        module: PathBuf,
     },
     /// Somebody's program stands between a file and what is committed of it.
     #[error("{} goes through git's filter `{filter}` when it is committed, and no filter is run here", path.display())]
@@ -177,6 +186,9 @@ impl Bench<'_> {
             Some(parent) => self.call(&["read-tree", parent]).output()?,
             None => self.call(&["read-tree", "--empty"]).output()?,
         };
+        if let Some(error) = self.in_submodule()? {
+            return Err(error);
+        }
         let mut directory = OsString::from("--directory=");
         directory.push(&self.wanted.repository.prefix);
         let mut args = ["apply", "--cached", "--whitespace=nowarn", "-p1"].map(OsString::from).to_vec();
@@ -193,6 +205,25 @@ impl Bench<'_> {
             (Way::Raw, false) => Err(CommitError::DoesNotFit { detail: tail(&done.stderr) }),
             (Way::Converted, raw) => conversion.tree(parent, raw),
         }
+    }
+
+    /// The first touched file that lies in a submodule: to git it is a file that is not there, and a new one would take the
+    /// submodule's place.
+    fn in_submodule(&self) -> Result<Option<CommitError>, Error> {
+        let listed = self.call(&["ls-files", "--stage", "-z"]).output()?;
+        let entries = listed.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"160000 "));
+        let modules: Vec<&Path> = entries
+            .filter_map(|entry| entry.split(|byte| *byte == b'\t').nth(1))
+            .map(|name| Path::new(OsStr::from_bytes(name)))
+            .collect();
+        let prefix = &self.wanted.repository.prefix;
+        let paths: Vec<PathBuf> = self.wanted.touched.iter().map(|t| prefix.join(&t.path)).collect();
+        // One that the change itself takes away is none any more.
+        let stays = |module: &&&Path| !paths.iter().any(|path| path == **module);
+        Ok(modules.iter().filter(stays).find_map(|module| {
+            let path = paths.iter().find(|path| path.starts_with(module))?.clone();
+            Some(CommitError::InSubmodule { module: module.to_path_buf(), path })
+        }))
     }
 
     /// Whether a commit has this tree and this one parent.

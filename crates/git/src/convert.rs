@@ -26,8 +26,8 @@ pub(crate) struct Conversion<'a> {
     wanted: Wanted<'a>,
     scratch: Scratch,
     files: tempfile::TempDir,
-    /// `core.autocrlf` and `core.eol` as the user has them.
-    settings: [OsString; 2],
+    /// `core.autocrlf` and `core.eol` as the user has them, and a copy of their own attributes.
+    settings: [OsString; 3],
 }
 
 /// What becomes of touched paths on their way into a commit.
@@ -45,13 +45,19 @@ impl<'a> Conversion<'a> {
         let files = tempfile::Builder::new().prefix("files-").tempdir_in(wanted.temp);
         let files = files.map_err(Error::io("make a folder in", wanted.temp))?;
         // Asked with an override of our own in place, which is the last of the answers.
-        let mut crlf = all_of(git, wanted, "core.autocrlf")?;
+        let mut crlf = all_of(git, wanted, &["core.autocrlf"])?;
         crlf.pop();
         let setting = |name: &str, values: Vec<String>, default: &str| {
-            OsString::from(format!("{name}={}", values.last().map_or(default, |value| value.as_str())))
+            let last = values.last().map(|value| value.to_lowercase());
+            OsString::from(format!("{name}={}", last.as_deref().unwrap_or(default)))
         };
-        let eol = all_of(git, wanted, "core.eol")?;
-        let settings = [setting("core.autocrlf", crlf, "false"), setting("core.eol", eol, "native")];
+        let eol = all_of(git, wanted, &["core.eol"])?;
+        let copy = scratch.path().join("info/attributes-of-user");
+        let mut attributes = OsString::from("core.attributesFile=");
+        attributes.push(&copy);
+        fs::write(&copy, of_user(git, wanted)?).map_err(Error::io("write", &copy))?;
+        let settings =
+            [setting("core.autocrlf", crlf, "false"), setting("core.eol", eol, "native"), attributes];
         Ok(Self { git, wanted, scratch, files, settings })
     }
 
@@ -59,7 +65,8 @@ impl<'a> Conversion<'a> {
     pub(crate) fn way(&self, index: &Path) -> Result<Way, CommitError> {
         self.attributes(false)?;
         let paths: Vec<&Touched> = self.wanted.touched.iter().filter(|t| t.result.is_some()).collect();
-        let args = [&["check-attr", "--cached", "-z", "--stdin"][..], &CONVERTING].concat();
+        let args = ["check-attr", "--cached", "-z", "--stdin"].into_iter().chain(CONVERTING).map(OsStr::new);
+        let args = [OsStr::new("-c"), &self.settings[2]].into_iter().chain(args);
         let call = self.git.call(args).git_dir(self.scratch.path()).env("GIT_INDEX_FILE", index);
         let call = call.env("GIT_OBJECT_DIRECTORY", self.objects());
         let out = call.feed(|stdin| paths.iter().try_for_each(|touched| self.name(stdin, touched)))?;
@@ -162,10 +169,34 @@ impl<'a> Conversion<'a> {
 }
 
 /// Every value of a key, the one that counts last.
-fn all_of(git: &Git, wanted: Wanted<'_>, key: &str) -> Result<Vec<String>, Error> {
-    let call = git.call(["config", "--get-all", key]).git_dir(&wanted.repository.git_dir);
+fn all_of(git: &Git, wanted: Wanted<'_>, key: &[&str]) -> Result<Vec<String>, Error> {
+    let args = ["config", "--get-all"].iter().chain(key);
+    let call = git.call(args).git_dir(&wanted.repository.git_dir);
     let done = call.as_user(wanted.user).run(|_| Ok(()))?;
-    Ok(String::from_utf8_lossy(&done.stdout).lines().map(|line| line.trim().to_lowercase()).collect())
+    Ok(String::from_utf8_lossy(&done.stdout).lines().map(|line| line.trim().to_owned()).collect())
+}
+
+/// The attributes that hold for all of the user's repositories: those of `core.attributesFile`, or of git's usual place.
+fn of_user(git: &Git, wanted: Wanted<'_>) -> Result<Vec<u8>, Error> {
+    let mut named = all_of(git, wanted, &["--type=path", "core.attributesFile"])?;
+    // The last answer is our own override.
+    named.pop();
+    let variable = |name: &str| wanted.user.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    let usual = || {
+        let config = variable("XDG_CONFIG_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let config = config.or_else(|| Some(Path::new(variable("HOME")?).join(".config")))?;
+        Some(config.join("git/attributes"))
+    };
+    let Some(path) = named.pop().map(PathBuf::from).or_else(usual).filter(|path| path.is_absolute()) else {
+        return Ok(Vec::new());
+    };
+    // It is the user's own, who may keep it elsewhere and link to it.
+    let path = fs::canonicalize(&path).unwrap_or(path);
+    if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        return Ok(Vec::new());
+    }
+    let read = read::small(&path, MOST_ATTRIBUTES).map_err(Error::io("read", &path))?;
+    Ok(read.unwrap_or_default())
 }
 
 fn does_not_fit(error: Error) -> CommitError {

@@ -87,6 +87,14 @@ impl Failure {
     pub(crate) fn closed() -> Self {
         Self { kind: Kind::Config, message: String::new(), hint: None }
     }
+
+    /// Standard output cannot be written to, for whatever reason.
+    pub(crate) fn unwritten(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::closed(),
+            _ => Self::config(format!("cannot write to standard output: {error}")),
+        }
+    }
 }
 
 impl From<HostError> for Failure {
@@ -166,6 +174,12 @@ impl Failure {
             }
             ErrorKind::ValueValidation => {
                 let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+                // The standard library's words for numbers speak of digits and types.
+                let why = match why.as_str() {
+                    "invalid digit found in string" => format!("`{value}` is not a whole number"),
+                    text if text.starts_with("number too ") => format!("`{value}` is too large"),
+                    _ => why,
+                };
                 Self::user(format!("{argument}: {why}"), help)
             }
             ErrorKind::ArgumentConflict => {
@@ -247,6 +261,12 @@ mod tests {
             assert!(told.hint.as_deref().unwrap_or_default().contains(hint), "{line}: {:?}", told.hint);
         };
         check("holon mend it", "unknown command `mend`", "in quotes: holon \"mend it\"");
+        check("holon runs gc --keep x", "--keep <N>: `x` is not a whole number", "--help");
+        check(
+            "holon runs list --limit 99999999999999999999",
+            "`99999999999999999999` is too large",
+            "--help",
+        );
         check("holon mend", "unknown command `mend`", "lists the commands");
         check("holon rum --goal x", "did you mean `run`?", "lists the commands");
         check("holon run --timeout -5", "`-5` is below zero", "--help");

@@ -10,6 +10,7 @@ mod show;
 mod stop;
 mod terminal;
 mod threads;
+mod variables;
 
 use std::process::ExitCode;
 
@@ -28,7 +29,13 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let session = Session::from_process(&args);
-    let code = match cli::parse(args, &session).and_then(|command| command::dispatch(command, &session)) {
+    let done = cli::parse(args, &session).and_then(|asked| {
+        if matches!(asked, cli::Asked::Command(_)) {
+            variables::warn(&session.terminal);
+        }
+        command::dispatch(asked, &session)
+    });
+    let code = match done {
         Ok(code) => code,
         Err(failure) => failure.report(&session.terminal),
     };

@@ -1,7 +1,7 @@
 //! What is known about standard output and error, and the only way text gets there.
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use holon_host::record::now;
@@ -97,8 +97,7 @@ impl Terminal {
     pub(crate) fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::closed()),
-            Err(e) => Err(Failure::config(format!("cannot write to standard output: {e}"))),
+            Err(e) => Err(Failure::unwritten(&e)),
             Ok(()) => Ok(()),
         }
     }

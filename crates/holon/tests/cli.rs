@@ -39,6 +39,10 @@ fn help_teaches() {
     top.assert_code(0)
         .assert_stdout("Examples:")
         .assert_stdout("Exit codes: 0 success, 1 failure, 2 needs a person");
+    for group in ["runs", "plan", "modes", "models", "agents", "audit"] {
+        let help = env.holon([group, "--help"]).run();
+        help.assert_code(0).assert_stdout("Examples:").assert_stdout(&format!("  holon {group} "));
+    }
     let help = env.holon(["run", "--help"]).run();
     help.assert_code(0);
     for heading in ["What to do:", "Where:", "Who does it:", "Walls:", "Limits:", "The result:", "Output:"] {
@@ -658,4 +662,118 @@ fn without_user_namespaces_a_weaker_wall_is_named_and_native_is_refused() {
     assert!(auto.code == 0 || auto.stderr.contains("no walls strong enough"), "{auto}");
     auto.assert_stderr("native walls are refused here");
     assert_unchanged(&before, repo.path());
+}
+
+#[test]
+fn variables_that_say_nothing_are_named() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let show = || env.holon(["config", "show"]).cwd(repo.path());
+    let fine = show().env("HOLON_LOG", "text").env("HOLON_MODELS__SELECTION", "off").run();
+    assert_eq!(fine.assert_code(0).stderr, "");
+    let wrong = show().env("HOLON_LOG", "xml").env("HOLON_MODELS__SELECTOIN", "off").run();
+    wrong
+        .assert_code(0)
+        .assert_stderr("warning: HOLON_LOG is `xml`, which is not used: it is one of text, json")
+        .assert_stderr("warning: $HOLON_MODELS__SELECTOIN")
+        .assert_stderr("(did you mean `HOLON_MODELS__SELECTION`?)");
+    // Help and mistakes in the command line are answered without.
+    let help = env.holon(["--help"]).env("HOLON_LOG", "xml").run();
+    assert_eq!(help.assert_code(0).stderr, "");
+}
+
+#[test]
+fn what_is_not_there_is_told_with_what_there_is() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let holon = |args: &[&str]| env.holon(args).cwd(repo.path()).run();
+    holon(&["agents", "check", "claud-code"])
+        .assert_code(64)
+        .assert_stderr("unknown agent `claud-code` (did you mean `claude-code`?)");
+    holon(&["agents", "check", "nobody-knows"])
+        .assert_code(64)
+        .assert_stderr("hint: known: ")
+        .assert_stderr("codex");
+    // Nothing is wrong with these command lines.
+    for command in ["show", "report"] {
+        holon(&["plan", command]).assert_code(1).assert_stderr("holon plan generate");
+    }
+    run(&env, &repo, WRITER, &[]).assert_code(0);
+    holon(&["plan", "show", "last"]).assert_code(1).assert_stderr("last left no plan");
+    holon(&["config", "migrate"]).assert_code(0).assert_stderr("nothing to rewrite");
+    holon(&["config", "migrate", "nope.toml"]).assert_code(64).assert_stderr("there is no file nope.toml");
+    let log = env.state().join("holon/audit.jsonl");
+    fs::remove_file(log).unwrap();
+    let empty = holon(&["audit", "list"]);
+    assert_eq!(empty.assert_code(0).assert_stderr("nothing is in the audit log yet").stdout, "");
+}
+
+#[test]
+fn a_cassette_that_is_no_file_is_refused_at_once() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let pipe = env.work().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for path in [pipe.as_path(), env.work().as_path(), std::path::Path::new("/dev/zero")] {
+        let call = env.holon(["run", "--goal", "x", "--replay"]).arg(path).cwd(repo.path());
+        call.timeout(Duration::from_secs(30)).run().assert_code(64).assert_stderr("is not a regular file");
+    }
+    let call = env.holon(["run", "--goal", "x", "--replay", "nope.yaml"]).cwd(repo.path());
+    call.run().assert_code(64).assert_stderr("nope.yaml").assert_stderr("check the path given with --replay");
+    assert!(env.runs().is_empty(), "nothing was started");
+}
+
+#[test]
+fn a_renamed_file_is_one_file() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let script = "#!/bin/sh\nmv a.txt b.txt\necho '# Renamed' > \"$HOLON_OUTPUT_DIR/summary.md\"\n";
+    run(&env, &repo, script, &[]).assert_code(0);
+    let applied = env.holon(["runs", "apply", "last"]).cwd(repo.path()).run();
+    applied.assert_code(0).assert_stdout(": 1 file changed");
+    assert!(repo.join("b.txt").exists() && !repo.join("a.txt").exists());
+}
+
+#[test]
+fn an_empty_word_is_no_name_and_no_command() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    run(&env, &repo, WRITER, &[]).assert_code(0);
+    let holon = |args: &[&str]| env.holon(args).cwd(repo.path()).run();
+    // An empty variable in a script must not mean the only run there is.
+    for command in ["show", "diff", "apply", "rm"] {
+        for name in ["", " "] {
+            holon(&["runs", command, name]).assert_code(64).assert_stderr("the name of the run is empty");
+        }
+    }
+    holon(&["run", "--resume", ""]).assert_code(64);
+    assert_eq!(env.runs().len(), 1);
+    run(&env, &repo, WRITER, &["--check", ""]).assert_code(64).assert_stderr("a check is an empty command");
+    run(&env, &repo, WRITER, &["--image", ""])
+        .assert_code(64)
+        .assert_stderr("the name of the image is empty");
+    // Found out before the run, not after it.
+    run(&env, &repo, WRITER, &["--publish"]).assert_code(64).assert_stderr("no repository is named");
+    run(&env, &repo, WRITER, &["--publish=nonsense"]).assert_code(64).assert_stderr("names no repository");
+    let long = "long ".repeat(20_000);
+    holon(&["run", "--goal", &long]).assert_code(64).assert_stderr("the goal has 100000 bytes");
+    assert_eq!(env.runs().len(), 1, "nothing was started");
+    holon(&["ask", " "]).assert_code(64).assert_stderr("the question is empty");
+    holon(&["plan", "generate", ""]).assert_code(64).assert_stderr("holon plan generate");
+    holon(&["modes", "new", "../x"]).assert_code(64).assert_stderr("is no name for a mode");
+    holon(&["adapter"]).assert_code(1).assert_stderr("holon run --image");
+    // None wanted is not the same as none there.
+    let none = holon(&["runs", "list", "--limit", "0"]);
+    assert_eq!(none.assert_code(0).stderr, "");
+    assert_eq!(holon(&["audit", "list", "--last", "0"]).assert_code(0).stderr, "");
+}
+
+#[test]
+fn help_and_version_can_be_asked_for_in_words() {
+    let env = TestEnv::new(BIN);
+    env.holon(["help"]).run().assert_code(0).assert_stdout("Usage: holon [OPTIONS] <COMMAND>");
+    env.holon(["help", "runs", "apply"]).run().assert_code(0).assert_stdout("Usage: holon runs apply");
+    let version = env.holon(["version"]).run();
+    assert_eq!(version.assert_code(0).stdout, env.holon(["--version"]).run().stdout);
+    env.holon(["help", "nope"]).run().assert_code(64).assert_stderr("unknown command `nope`");
 }

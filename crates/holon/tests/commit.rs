@@ -301,3 +301,48 @@ fn a_file_that_goes_through_a_filter_is_refused_and_no_filter_runs() {
     make(&env, repo.path());
     commit(&env, repo.path()).assert_code(0);
 }
+
+#[test]
+fn attributes_for_all_of_the_users_repositories_count() {
+    // Where git looks by itself, and where the user's configuration says.
+    for (file, setting) in
+        [("config/git/attributes", ""), ("home/mine", "[core]\n\tattributesFile = ~/mine\n")]
+    {
+        let env = TestEnv::new(BIN);
+        env.write("home/.gitconfig", format!("{ME}{setting}"));
+        env.write(file, "*.txt text eol=crlf\n*.bin filter=large\n");
+        let repo = repo(&env, "repo");
+        let script = "#!/bin/sh\nprintf 'new\\r\\nfile\\r\\n' > n.txt\necho '# Done' > \"$HOLON_OUTPUT_DIR/summary.md\"\n";
+        make_with(&env, repo.path(), script);
+        let branch = told(&commit(&env, repo.path()));
+        assert_eq!(repo.git(["show", &format!("{branch}:n.txt")]), "new\nfile\n", "{file}");
+        make_with(&env, repo.path(), &script.replace("n.txt", "n.bin"));
+        commit(&env, repo.path()).assert_code(1).assert_stderr("n.bin goes through git's filter `large`");
+    }
+}
+
+#[test]
+fn a_change_inside_a_submodule_says_where_it_is_committed() {
+    let env = TestEnv::new(BIN);
+    env.write("home/.gitconfig", ME);
+    let repo = repo(&env, "repo");
+    repo.git(["init", "-q", "mod"]);
+    fs::write(repo.join("mod/s.txt"), "one\n").unwrap();
+    repo.git(["-C", "mod", "add", "."]);
+    repo.git(["-C", "mod", "commit", "-q", "-m", "inside"]);
+    repo.git(["add", "mod"]);
+    repo.git(["commit", "-q", "-m", "with a submodule"]);
+    // One that is there, and one that would take the submodule's place in the tree.
+    for script in ["echo two >> mod/s.txt", "echo new > mod/new.txt"] {
+        make_with(
+            &env,
+            repo.path(),
+            &format!("#!/bin/sh\n{script}\necho '# Done' > \"$HOLON_OUTPUT_DIR/summary.md\"\n"),
+        );
+        let before = standing(&repo);
+        let refused = commit(&env, repo.path());
+        refused.assert_code(1).assert_stderr("is in the submodule mod").assert_stderr("commit in mod first");
+        assert_eq!(standing(&repo), before);
+        assert!(repo.try_git(["rev-parse", "--verify", &branch(&env)]).is_err(), "no branch");
+    }
+}

@@ -629,3 +629,21 @@ fn two_processes_cannot_go_on_with_the_same_flow() {
     first.signal(Signal::INT);
     first.wait().assert_code(1);
 }
+
+#[test]
+fn a_part_of_an_id_means_one_step_or_none() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let agent = env.agent("agent.sh", AGENT);
+    run(&env, &repo, "plan-then-execute", &agent, &["--gate", "auto", "--no-auto-checks"]).assert_code(0);
+    run(&env, &repo, "plan-then-execute", &agent, &["--gate", "auto", "--no-auto-checks"]).assert_code(0);
+    let show = |name: &str| env.holon(["runs", "show", name]).cwd(repo.path()).run();
+    // All of them begin like this.
+    show("2").assert_code(1).assert_stderr("could be 2 runs");
+    let step = fs::read_dir(flow(&env).0.join("steps")).unwrap().next().unwrap().unwrap().path();
+    for step in fs::read_dir(step.join("runs")).unwrap() {
+        let id = step.unwrap().file_name().into_string().unwrap();
+        show(&id).assert_code(0).assert_stdout(&id);
+        show(&id[16..]).assert_code(0).assert_stdout(&id);
+    }
+}

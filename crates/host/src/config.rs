@@ -53,7 +53,7 @@ pub(crate) fn former_mode(config: &Config, mode: &str) -> Result<Option<String>,
 }
 
 /// The variables that can say something: one for each key, and for the keys of modes one for each mode.
-fn variables() -> impl Iterator<Item = String> {
+pub fn variables() -> impl Iterator<Item = String> {
     let spelled = |name: &str| format!("HOLON_{}", name.to_ascii_uppercase().replace('.', "__"));
     known().iter().flat_map(move |key| match key.name.split_once('*') {
         Some((before, after)) => {

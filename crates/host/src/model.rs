@@ -1,6 +1,6 @@
 //! The model of a run: chosen, opened and recorded.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,12 +20,15 @@ use holon_model::{
 };
 
 use crate::error::HostError;
+use crate::modes;
 use crate::run::{Environment, Plan};
 
 /// Tokens that fit into a model nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
 /// The variable that says how often a request is repeated.
 const RETRIES: &str = "HOLON_RETRIES";
+/// The largest cassette that is read, in bytes; long runs leave a few MiB.
+const MOST_CASSETTE: u64 = 1 << 30;
 /// What a cassette's model is called when nobody says.
 const REPLAYED: &str = "cassette";
 
@@ -113,9 +116,7 @@ pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
 
 /// Reads a cassette; one that cannot be read is found out before anything starts.
 pub(crate) fn cassette(file: &Path) -> Result<(PathBuf, Cassette), HostError> {
-    let text = fs::read_to_string(file).map_err(|e| {
-        HostError::usage(format!("cassette {}: {e}", file.display()), "check the path given with --replay")
-    })?;
+    let text = modes::read_large(file, "--replay", MOST_CASSETTE)?;
     let cassette = text.parse().map_err(|e| {
         HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
     })?;

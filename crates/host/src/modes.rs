@@ -86,22 +86,35 @@ pub(crate) fn read_of(source: Source, path: &Path) -> Result<String, HostError> 
 
 /// A small file the user named with this flag; whatever is wrong with it is a mistake in the request.
 pub fn read_named(path: &Path, flag: &str) -> Result<String, HostError> {
-    read_with(path, OFlags::empty()).map_err(|error| match error {
+    read_with(path, OFlags::empty()).map_err(|error| in_request(error, flag))
+}
+
+/// A file of at most `most` bytes the user named with this flag; whatever is wrong with it is a mistake in the request.
+pub(crate) fn read_large(path: &Path, flag: &str, most: u64) -> Result<String, HostError> {
+    read_at_most(path, OFlags::empty(), most).map_err(|error| in_request(error, flag))
+}
+
+fn in_request(error: HostError, flag: &str) -> HostError {
+    match error {
         HostError::Io { .. } => {
             HostError::usage(error.to_string(), format!("check the path given with {flag}"))
         }
         other => other,
-    })
+    }
 }
 
 fn read_with(path: &Path, links: OFlags) -> Result<String, HostError> {
+    read_at_most(path, links, MAX_FILE)
+}
+
+fn read_at_most(path: &Path, links: OFlags, most: u64) -> Result<String, HostError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | links;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|e| HostError::io("read", path)(e.into()))?;
     let file = fs::File::from(file);
     let meta = file.metadata().map_err(HostError::io("read", path))?;
-    if !meta.is_file() || meta.len() > MAX_FILE {
-        let most = MAX_FILE >> 10;
+    if !meta.is_file() || meta.len() > most {
+        let most = most >> 10;
         let message = format!("{} is not a regular file of at most {most} KiB", path.display());
         return Err(HostError::usage(message, "replace it with a small plain file"));
     }

@@ -26,6 +26,8 @@ pub struct Endpoint {
     pub dialect: Dialect,
     /// The key, where one is needed.
     pub key: Option<Key>,
+    /// The variable that is looked into for the key.
+    pub key_from: Option<String>,
     /// Headers besides those of the wire.
     pub headers: Vec<(String, String)>,
     /// Fields put into every body, such as OpenRouter's routing; objects are joined with those already there.
@@ -68,7 +70,8 @@ impl Endpoint {
 
     fn at(name: &str, base: &str, wire: Wire, dialect: Dialect, key: Option<Key>) -> Self {
         let base = base.trim().trim_end_matches('/').to_owned();
-        Self { name: name.to_owned(), base, wire, dialect, key, headers: Vec::new(), extra: Map::new() }
+        let name = name.to_owned();
+        Self { name, base, wire, dialect, key, key_from: None, headers: Vec::new(), extra: Map::new() }
     }
 
     /// The endpoint of a provider by name, with its key from the environment; `base` replaces its URL.
@@ -81,6 +84,7 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let variable =
             KEY_VARIABLES.iter().find(|(provider, _)| *provider == name).map(|(_, variable)| *variable);
+        let own = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
         let mut endpoint = match (name, variable) {
             ("openrouter", Some(variable)) => {
                 Self::openrouter(Key::from_env(variable, "OpenRouter", &look_up)?)
@@ -96,10 +100,10 @@ impl Endpoint {
                         ),
                     ));
                 };
-                let variable = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
-                Self::compatible(name, base, Key::from_env(&variable, name, &look_up).ok())
+                Self::compatible(name, base, Key::from_env(&own, name, &look_up).ok())
             }
         };
+        endpoint.key_from = Some(variable.map_or(own, str::to_owned));
         if let Some(base) = base {
             base.trim().trim_end_matches('/').clone_into(&mut endpoint.base);
         }

@@ -111,6 +111,25 @@ impl App {
         ThreadFolder::open(&self.setup.places, &thread.id, Path::new(&thread.workspace))
     }
 
+    /// Whether a path lies below one of the folders this server works on.
+    pub(crate) fn is_below_a_root(&self, path: &Path) -> bool {
+        self.setup.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// Whether a thread's workspace is the folder it was when the thread was made, and not a link that was put in its
+    /// place; and whether this server works there at all.
+    pub(crate) fn check_workspace(&self, thread: &Thread) -> Answer<()> {
+        let path = Path::new(&thread.workspace);
+        if !self.is_below_a_root(path) {
+            return Err(Problem::outside());
+        }
+        if path.canonicalize().is_ok_and(|real| real == path && real.is_dir()) {
+            return Ok(());
+        }
+        let message = format!("the folder this thread is about is not there any more: {}", thread.workspace);
+        Err(Problem::conflict("workspace_gone", message).with_hint("put it back, or delete the thread"))
+    }
+
     /// The profile of a chat mode, narrowed by what the thread's tools table says.
     pub(crate) fn profile(&self, mode: &str, thread: &Thread) -> Result<Profile, HostError> {
         let workspace = Path::new(&thread.workspace);

@@ -37,6 +37,8 @@ pub(crate) struct Standing {
     pub(crate) seq: u64,
     /// Whether a turn is under way.
     pub(crate) running: bool,
+    /// Whether the end of the last turn could not be stored.
+    pub(crate) lost: bool,
 }
 
 /// An event before it has a number.
@@ -49,7 +51,7 @@ pub(crate) struct Draft {
 
 impl Feed {
     pub(crate) fn new(thread: ThreadId, store: Arc<Store>, last_seq: u64) -> Self {
-        let (standing, _) = watch::channel(Standing { seq: last_seq, running: false });
+        let (standing, _) = watch::channel(Standing { seq: last_seq, running: false, lost: false });
         let numbered = Mutex::new(Numbered { seq: last_seq, tail: VecDeque::new() });
         Self { thread, store, numbered, standing }
     }
@@ -65,7 +67,15 @@ impl Feed {
     }
 
     pub(crate) fn set_running(&self, running: bool) {
-        self.standing.send_modify(|standing| standing.running = running);
+        self.standing.send_modify(|standing| {
+            standing.lost &= !running;
+            standing.running = running;
+        });
+    }
+
+    /// The end of the turn under way could not be stored: whoever follows hears at least that.
+    pub(crate) fn lose_the_end(&self) {
+        self.standing.send_modify(|standing| standing.lost = true);
     }
 
     /// Stores events together with other writes, in one step, and then shows them.

@@ -78,6 +78,24 @@ pub enum ServerError {
     Store(#[from] StoreError),
 }
 
+impl ServerError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "choose another address with --listen, e.g. 127.0.0.1:0",
+            Self::Open(_) => "name a file with --tokens, or listen on loopback",
+            Self::Taken { .. } => "stop the other one, or use another XDG_STATE_HOME",
+            Self::Store(StoreError::Newer { .. }) => {
+                "use the release that wrote it, or another XDG_STATE_HOME"
+            }
+            Self::Store(StoreError::Database(_) | StoreError::Damaged { .. }) => {
+                "put a copy of `server/holon.db` in the state folder back, or move it away to begin anew"
+            }
+            Self::Folder { .. } | Self::Store(_) => "check XDG_STATE_HOME and the space left there",
+        }
+    }
+}
+
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,

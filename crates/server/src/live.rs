@@ -111,6 +111,9 @@ impl Live {
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        // Before anything else can begin: what was set for this is not for that.
+        self.0.set_cancel(None);
+        self.0.set_takeovers(None);
         *self.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.0.freed.notify_waiters();
     }

@@ -60,6 +60,12 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
+    /// A workspace that this server does not work on.
+    pub(crate) fn outside() -> Self {
+        Self::forbidden("that folder is not below a folder this server works on")
+            .with_hint("start the server with --root FOLDER to allow it")
+    }
+
     pub(crate) fn not_found(what: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}"))
     }
@@ -82,6 +88,13 @@ impl Problem {
     /// Something of ours went wrong; the words may be read by anyone.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    /// There is no room left on the server's disk.
+    pub(crate) fn full(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message).with_hint(
+            "free some space where Holon keeps its state, then ask again: nothing that was stored is lost",
+        )
     }
 
     #[must_use]
@@ -117,6 +130,8 @@ impl From<StoreError> for Problem {
             StoreError::Conflict(_) => {
                 Self::conflict("conflict", "this was changed by somebody else meanwhile")
             }
+            // The database has these words for it.
+            StoreError::Database(words) if words.contains("disk is full") => Self::full(words),
             other => Self::internal(other.to_string()),
         }
     }
@@ -124,6 +139,9 @@ impl From<StoreError> for Problem {
 
 impl From<HostError> for Problem {
     fn from(e: HostError) -> Self {
+        if e.kind() == "disk_full" {
+            return Self::full(e.to_string());
+        }
         let hint = e.hint();
         let problem = match &e {
             HostError::Usage { .. } | HostError::Mode(_) | HostError::Spec(_) => Self::invalid(e.to_string()),
@@ -135,5 +153,32 @@ impl From<HostError> for Problem {
             Some(hint) => problem.with_hint(hint),
             None => problem,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_too_much_is_told_when_to_come_back() {
+        let answer = Problem::too_many("too many requests at once", 3).into_response();
+        assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(answer.headers()[header::RETRY_AFTER], "3");
+        assert_eq!(answer.headers()[header::CONTENT_TYPE], PROBLEM);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_what_to_do() {
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        for problem in [
+            Problem::from(HostError::io("write", std::path::Path::new("/x"))(full())),
+            Problem::from(StoreError::Database("database or disk is full".into())),
+        ] {
+            assert_eq!((problem.status, problem.code.as_str()), (507, "disk_full"), "{problem:?}");
+            assert!(problem.hint.is_some_and(|hint| hint.contains("free some space")));
+        }
+        let other = Problem::from(StoreError::Database("no such table".into()));
+        assert_eq!((other.status, other.code.as_str()), (500, "internal"));
     }
 }

@@ -96,11 +96,13 @@ impl Going {
                 && self.reader.after < standing.seq
                 && let Err(e) = self.fetch().await
             {
-                let data = serde_json::json!({"message": e.to_string(), "code": "internal"});
-                return (Bytes::from(format!("event: error\ndata: {data}\n\n{DONE}")), true);
+                return (last_words("internal", &e.to_string()), true);
             }
             if !self.ready.is_empty() {
                 return (self.take(), false);
+            }
+            if standing.lost && !standing.running {
+                return (last_words("not_stored", NOT_STORED), true);
             }
             if !standing.running && self.reader.after >= standing.seq {
                 return (Bytes::from_static(DONE.as_bytes()), true);
@@ -173,6 +175,14 @@ fn at_hand(rows: impl IntoIterator<Item = Arc<EventRow>>) -> VecDeque<Arc<EventR
 }
 
 const DONE: &str = "event: done\ndata: {}\n\n";
+const NOT_STORED: &str = "the end of the turn could not be stored; free some space where Holon keeps its state, then say \
+                          something: the thread goes on from what was stored";
+
+/// An error that is no part of the story, and the end.
+fn last_words(code: &str, message: &str) -> Bytes {
+    let data = serde_json::json!({"message": message, "code": code});
+    Bytes::from(format!("event: error\ndata: {data}\n\n{DONE}"))
+}
 
 /// JSON has no raw line breaks, so one data line always does.
 fn write_event(text: &mut String, row: &EventRow) {

@@ -73,10 +73,11 @@ impl Uploads {
             fs::create_dir_all(path.parent().unwrap_or(&path))?;
             fs::write(&path, &bytes)
         });
-        written
-            .await
-            .map_err(|e| Problem::internal(e.to_string()))?
-            .map_err(|e| Problem::internal(format!("the file could not be kept: {e}")))?;
+        written.await.map_err(|e| Problem::internal(e.to_string()))?.map_err(|e| {
+            let words = format!("the file could not be kept: {e}");
+            let full = e.kind() == io::ErrorKind::StorageFull;
+            if full { Problem::full(words) } else { Problem::internal(words) }
+        })?;
         Ok(store.write(vec![Write::Upload(row), audit]).await?)
     }
 

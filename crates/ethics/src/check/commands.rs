@@ -1,5 +1,7 @@
 //! Commands and settings that do damage or open doors.
 
+use std::cell::LazyCell;
+use std::ops::Deref;
 use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
@@ -9,7 +11,7 @@ use super::Found;
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
 use crate::pattern::Pattern;
-use crate::rules::{Kind, Row, Rules};
+use crate::rules::{Kind, Row, Rule, Rules};
 
 /// How far from a command something that runs it may stand.
 const NEAR: usize = 12;
@@ -48,10 +50,11 @@ pub(super) fn check(files: &[FileChange]) -> Found {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
+        let has_run_key = LazyCell::new(|| file.added.iter().any(|line| table.run_keys.is_match(&line.text)));
         for (index, line) in file.added.iter().enumerate().filter(|(_, line)| !line.comment) {
             for rule in table.rules.on(&joined(file, index)) {
                 // A rule may match only because of the line that follows a backslash; then it is reported once, here.
-                let Some(severity) = table.severity(file, index, rule.kind, rule.severity) else { continue };
+                let Some(severity) = table.severity(file, index, rule, &has_run_key) else { continue };
                 let finding = Finding::new(CheckId::Commands, &rule.id, severity, rule.what.as_str());
                 found.push(finding.at(&file.path, line.number));
             }
@@ -82,27 +85,22 @@ impl Table {
         &self,
         file: &FileChange,
         index: usize,
-        kind: Kind,
-        severity: RiskLevel,
+        rule: &Rule,
+        has_run_key: &dyn Deref<Target = bool>,
     ) -> Option<RiskLevel> {
+        let severity = rule.severity;
         let line = file.added.get(index)?;
         let is_run =
             || file.around(index, NEAR).iter().any(|near| !near.comment && self.runs.is_match(&near.text));
         let weaker = if severity == RiskLevel::Medium { RiskLevel::Low } else { RiskLevel::Medium };
-        match kind {
+        match rule.kind {
             // Tests may talk to servers without certificates; a shell for somebody else is none of their business.
             Kind::Code if file.place.test_code && severity != RiskLevel::Critical => Some(weaker),
             Kind::Code if file.place.test_code && !is_run() => Some(weaker),
             Kind::Code => Some(severity),
             Kind::Command if self.says.is_match(&line.text) => None,
             Kind::Command if file.place.script && !file.place.test_code => Some(severity),
-            Kind::Command
-                if is_run()
-                    || (file.place.data
-                        && file.added.iter().any(|near| self.run_keys.is_match(&near.text))) =>
-            {
-                Some(severity)
-            }
+            Kind::Command if is_run() || (file.place.data && **has_run_key) => Some(severity),
             // A script is what its first line says.
             Kind::Command
                 if file

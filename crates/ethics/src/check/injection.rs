@@ -1,5 +1,6 @@
 //! Text that talks to whoever assesses the change.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
@@ -14,12 +15,19 @@ use crate::pattern::{Pattern, Patterns};
 /// How many lines a sentence may take.
 const LINES: usize = 4;
 
+/// How many lines are read at once to rule them out together; nearly all of them are.
+const BLOCK: usize = 64;
+/// Into how many parts a block is divided where something may be.
+const PARTS: usize = 8;
+
 struct Table {
     overrides: Patterns,
     addressed: Pattern,
     verdict: Pattern,
     certain: Patterns,
     pretended: Pattern,
+    /// The same wherever a line could begin.
+    perhaps_pretended: Pattern,
     harmless: Pattern,
     machine: Pattern,
     about: Pattern,
@@ -50,7 +58,8 @@ fn load(text: &str) -> Result<Table, String> {
         addressed: Pattern::new(&file.addressed)?,
         verdict: Pattern::new(&file.verdict)?,
         certain: Patterns::new(&file.certain)?,
-        pretended: Pattern::new(&file.pretended)?,
+        pretended: Pattern::new(&format!(r#"(?:^|[.!?"'>\]] ){}"#, file.pretended))?,
+        perhaps_pretended: Pattern::new(&format!("(?:^| ){}", file.pretended))?,
         harmless: Pattern::new(&file.harmless)?,
         machine: Pattern::new(&file.machine)?,
         about: Pattern::new(&file.about)?,
@@ -74,12 +83,17 @@ pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
         found.push(finding(RiskLevel::High).at("goal", 0));
     }
     for file in files.iter().filter(|file| !file.place.lock) {
+        let lines: Vec<String> = file.added.iter().map(|line| plain(&line.text)).collect();
+        let suspects = table.suspects(file, &lines);
         let mut quiet_until = 0;
-        for (index, line) in file.added.iter().enumerate() {
-            if index < quiet_until {
+        for (index, (line, said)) in file.added.iter().zip(&lines).enumerate() {
+            if index < quiet_until || said.is_empty() {
                 continue;
             }
-            let Some((lines, sure)) = table.at(file, index) else { continue };
+            let run = lines.get(index..index + file.run(index, LINES).count()).unwrap_or_default();
+            let suspect = suspects.get(index).is_some_and(|suspect| *suspect);
+            let told = if suspect { table.at(run, &line.text) } else { table.encoded(&line.text) };
+            let Some((lines, sure)) = told else { continue };
             // Tests of filters and papers about the matter quote such texts.
             let told_of = || {
                 file.place.docs && file.run(index, lines).any(|line| table.about.is_match(&plain(&line.text)))
@@ -103,17 +117,60 @@ fn finding(severity: RiskLevel) -> Finding {
 }
 
 impl Table {
-    /// The fewest lines from here on that say it.
-    fn at(&self, file: &FileChange, index: usize) -> Option<(usize, Sure)> {
+    /// Which lines could begin such a text. Blocks of lines are read as one, and in parts only where something may be.
+    fn suspects(&self, file: &FileChange, lines: &[String]) -> Vec<bool> {
+        let mut suspects = vec![false; lines.len()];
+        let mut from = 0;
+        while from < lines.len() {
+            let follow = file.added.get(from..).unwrap_or_default();
+            let gap = follow.windows(2).position(|pair| pair[1].number != pair[0].number.saturating_add(1));
+            let to = gap.map_or(lines.len(), |gap| from + gap + 1);
+            let run = lines.get(..to).unwrap_or_default();
+            for start in (from..to).step_by(BLOCK) {
+                self.narrow(run, start, to.min(start + BLOCK), &mut suspects);
+            }
+            from = to;
+        }
+        suspects
+    }
+
+    fn narrow(&self, run: &[String], start: usize, end: usize, suspects: &mut [bool]) {
+        // What begins in the last line may go on below.
+        let reach = run.len().min(end + LINES - 1);
+        let mut text = String::new();
+        for line in run.get(start..reach).unwrap_or_default() {
+            text.push_str(line);
+            text.push(' ');
+        }
+        if !self.possible(&text) {
+            return;
+        }
+        match end - start {
+            1 => suspects.iter_mut().skip(start).take(1).for_each(|suspect| *suspect = true),
+            count => {
+                let step = (count / PARTS).max(1);
+                for from in (start..end).step_by(step) {
+                    self.narrow(run, from, end.min(from + step), suspects);
+                }
+            }
+        }
+    }
+
+    /// Whether [`Table::judge`] could find something in a part of the text that begins and ends with a line.
+    fn possible(&self, text: &str) -> bool {
+        self.certain.is_match(text)
+            || self.overrides.is_match(text)
+            || self.perhaps_pretended.is_match(text)
+            || (self.addressed.is_match(text) && self.verdict.is_match(text))
+    }
+
+    /// The fewest of the lines, the first included, that say it; `first` is that one as it is written.
+    fn at(&self, lines: &[String], first: &str) -> Option<(usize, Sure)> {
         let mut text = String::new();
         let mut start = 0;
-        for (count, line) in file.run(index, LINES).enumerate() {
-            let more = plain(&line.text);
-            if count == 0 && more.is_empty() {
-                return None;
-            }
+        for (count, more) in lines.iter().enumerate() {
             start = if count == 0 { more.len() } else { start };
-            text.push_str(&more);
+            text.push_str(more);
             text.push(' ');
             if let Some(sure) = self.judge(&text) {
                 // What the later lines say without the first is found when they come first.
@@ -122,7 +179,12 @@ impl Table {
                 return (!alone).then_some((count + 1, sure));
             }
         }
-        let decoded = file.added.get(index).and_then(|line| self.decoded(&line.text))?;
+        self.encoded(first)
+    }
+
+    /// The same behind a long base64 word of one line.
+    fn encoded(&self, line: &str) -> Option<(usize, Sure)> {
+        let decoded = self.decoded(line)?;
         self.judge(&plain(&decoded)).map(|sure| (1, sure))
     }
 
@@ -175,14 +237,17 @@ impl Table {
 /// A line as it is meant: visible characters in lower case, single spaces, without the marks of comments.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let shown = text.chars().filter_map(|c| match c {
+    let shown = |c: char| match c {
         '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
         // Invisible copies of ASCII.
         '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000),
         '\u{2018}' | '\u{2019}' => Some('\''),
         _ => Some(c),
-    });
-    let line: String = shown.collect();
+    };
+    let line = match text.is_ascii() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.chars().filter_map(shown).flat_map(char::to_lowercase).collect()),
+    };
     let trimmed = line
         .trim()
         .trim_start_matches(['#', '/', '*', '-', ';', '%', '<', '!', '|', '>'])
@@ -191,8 +256,9 @@ fn plain(text: &str) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().flat_map(char::to_lowercase));
+        out.push_str(word);
     }
+    out.make_ascii_lowercase();
     out
 }
 
@@ -210,5 +276,6 @@ mod tests {
     fn hidden_letters_are_read() {
         assert_eq!(plain("// Ig\u{200b}nore   THIS"), "ignore this");
         assert_eq!(plain("\u{e0041}\u{e0042}"), "ab");
+        assert_eq!(plain("\u{c4}ND\u{cc}ERE \u{2018}x\u{2019}"), "\u{e4}nd\u{ec}ere 'x'");
     }
 }

@@ -1,5 +1,7 @@
 //! Licences: of every dependency that is added, and of texts that are pasted in.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
@@ -47,10 +49,10 @@ pub(crate) fn dependencies(
             found.push(finding("unreadable-manifest", RiskLevel::Medium, what).at(&path, 0).unverified());
             continue;
         };
+        let lines = LazyCell::new(|| spelled_lines(files, &path));
         for dependency in added {
-            let line = line_of(files, &path, &dependency);
             let judged = judge(&dependency, project, &input.allowed_licences, licences);
-            found.extend(judged.map(|finding| finding.at(&path, line)));
+            found.extend(judged.map(|finding| finding.at(&path, line_of(&lines, &dependency))));
         }
     }
     for file in files.iter().filter(|file| file.place.lock) {
@@ -80,9 +82,11 @@ type Added = (String, Option<Vec<Dependency>>);
 /// What every touched manifest adds; `None` for one that cannot be read.
 fn added(input: &Input, files: &[FileChange]) -> Vec<Added> {
     let mut all: Vec<Added> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
     for file in input.files.iter().filter(|file| Ecosystem::of(&file.path).is_some()) {
         let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|b| String::from_utf8_lossy(b).into_owned());
         if let Some(after) = text(&file.after) {
+            known.insert(&file.path);
             all.push((
                 file.path.clone(),
                 dependency::added(&file.path, text(&file.before).as_deref(), &after),
@@ -90,7 +94,7 @@ fn added(input: &Input, files: &[FileChange]) -> Vec<Added> {
         }
     }
     for file in files.iter().filter(|file| !file.is_deleted && Ecosystem::of(&file.path).is_some()) {
-        if all.iter().any(|(path, _)| *path == file.path) {
+        if !known.insert(&file.path) {
             continue;
         }
         let lines: Vec<&str> = file.added.iter().map(|line| line.text.as_str()).collect();
@@ -135,13 +139,21 @@ fn judge(
     ))
 }
 
-fn line_of(files: &[FileChange], path: &str, dependency: &Dependency) -> u64 {
-    let name = dependency.name.rsplit(':').next().unwrap_or(&dependency.name);
-    let named = |text: &str| {
-        text.to_lowercase().replace(['_', '.'], "-").contains(&name.to_lowercase().replace(['_', '.'], "-"))
-    };
+/// One spelling for names that package managers take for the same.
+fn spelled(text: &str) -> String {
+    text.to_lowercase().replace(['_', '.'], "-")
+}
+
+fn spelled_lines(files: &[FileChange], path: &str) -> Vec<(u64, String)> {
     let file = files.iter().find(|file| file.path == path);
-    file.and_then(|file| file.added.iter().find(|line| named(&line.text))).map_or(0, |line| line.number)
+    file.map(|file| file.added.iter().map(|line| (line.number, spelled(&line.text))).collect())
+        .unwrap_or_default()
+}
+
+/// The first line that names a dependency.
+fn line_of(lines: &[(u64, String)], dependency: &Dependency) -> u64 {
+    let name = spelled(dependency.name.rsplit(':').next().unwrap_or(&dependency.name));
+    lines.iter().find(|(_, text)| text.contains(&name)).map_or(0, |(number, _)| *number)
 }
 
 /// Licence texts and headers in added lines that do not fit the project.

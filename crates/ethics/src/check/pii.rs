@@ -1,5 +1,6 @@
 //! Data about people: addresses, telephone numbers, payment cards, bank accounts, identity numbers.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -14,6 +15,12 @@ use crate::{checksum, entropy};
 
 /// How far above a line the words that explain it may stand.
 const ABOVE: usize = 3;
+
+/// The most of each kind that are told of one line; nobody reads on, and excerpts end long before.
+const MOST: usize = 50;
+
+/// The longest address on the network in which a login is looked for.
+const LONGEST_URL: usize = 500;
 
 struct Table {
     email: Pattern,
@@ -152,6 +159,9 @@ pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
     Ok(found)
 }
 
+/// The words around a line, put together when somebody asks for them.
+pub(super) type Context<'f> = LazyCell<String, Box<dyn Fn() -> String + 'f>>;
+
 type Hit<'a> = (&'a str, String, String, RiskLevel);
 
 impl Table {
@@ -161,13 +171,14 @@ impl Table {
             return Vec::new();
         }
         let mut hits = Vec::new();
-        let context = || context(file, index);
+        let around: Box<dyn Fn() -> String + '_> = Box::new(|| context(file, index));
+        let context = Context::new(around);
         self.emails(file, text, &mut hits);
         self.accounts(text, &mut hits);
         self.cards(file, text, &context, &mut hits);
         self.identities(text, &context, &mut hits);
         let taken: Vec<String> = hits.iter().map(|(_, _, value, _)| value.clone()).collect();
-        for value in self.telephone.find(text, &context) {
+        for value in self.telephone.find(text, &context, MOST) {
             if !taken.iter().any(|other| other.contains(&value) || value.contains(other.as_str())) {
                 hits.push(("telephone", "a telephone number".into(), value, RiskLevel::High));
             }
@@ -179,11 +190,16 @@ impl Table {
         if !text.contains('@') || file.place.credits || self.credit_line.is_match(text) {
             return;
         }
+        let before = hits.len();
         for hit in self.email.captures_iter(text).filter_map(|hit| hit.name("value")) {
+            if hits.len() - before >= MOST {
+                break;
+            }
             let Some((local, domain)) = hit.as_str().split_once('@') else { continue };
             // `user:secret@host` in a URL is no address.
-            let before = text.get(..hit.start()).unwrap_or_default();
-            let in_url = before.rsplit([' ', '"', '\'']).next().is_some_and(|word| word.contains("://"));
+            let from = text.floor_char_boundary(hit.start().saturating_sub(LONGEST_URL));
+            let ahead = text.get(from..hit.start()).unwrap_or_default();
+            let in_url = ahead.rsplit([' ', '"', '\'']).next().is_some_and(|word| word.contains("://"));
             if in_url || self.reserved.is_match(domain) || self.role.is_match(local) {
                 continue;
             }
@@ -193,7 +209,11 @@ impl Table {
     }
 
     fn accounts<'a>(&'a self, text: &str, hits: &mut Vec<Hit<'a>>) {
+        let before = hits.len();
         for hit in self.iban.captures_iter(text).filter_map(|hit| hit.name("value")) {
+            if hits.len() - before >= MOST {
+                break;
+            }
             // The last group may have swallowed a following word; the country says how long it is.
             let compact: String = hit.as_str().chars().filter(|c| *c != ' ').collect();
             let length =
@@ -206,14 +226,13 @@ impl Table {
         }
     }
 
-    fn cards<'a>(
-        &'a self,
-        file: &FileChange,
-        text: &str,
-        context: &dyn Fn() -> String,
-        hits: &mut Vec<Hit<'a>>,
-    ) {
+    fn cards<'a>(&'a self, file: &FileChange, text: &str, context: &Context<'_>, hits: &mut Vec<Hit<'a>>) {
+        let named = LazyCell::new(|| self.card_context.is_match(context));
+        let before = hits.len();
         for hit in self.card.captures_iter(text).filter_map(|hit| hit.name("value")) {
+            if hits.len() - before >= MOST {
+                break;
+            }
             let value = hit.as_str();
             let digits: Vec<u32> = value.chars().filter_map(|c| c.to_digit(10)).collect();
             let number: String = digits.iter().filter_map(|d| char::from_digit(*d, 10)).collect();
@@ -224,8 +243,7 @@ impl Table {
                 continue;
             }
             let grouped = value.contains([' ', '-']) && groups_of_a_card(value);
-            let named = self.card_context.is_match(&context());
-            let severity = match (grouped || named, file.place.data) {
+            let severity = match (grouped || *named, file.place.data) {
                 (true, _) => RiskLevel::High,
                 (false, true) if digits.len() == 16 => RiskLevel::Medium,
                 _ => continue,
@@ -234,13 +252,17 @@ impl Table {
         }
     }
 
-    fn identities<'a>(&'a self, text: &str, context: &dyn Fn() -> String, hits: &mut Vec<Hit<'a>>) {
+    fn identities<'a>(&'a self, text: &str, context: &Context<'_>, hits: &mut Vec<Hit<'a>>) {
         for number in self.id_set.matches(text) {
             let Some(rule) = self.ids.get(number) else { continue };
-            if rule.words.as_ref().is_some_and(|words| !words.is_match(&context())) {
+            if rule.words.as_ref().is_some_and(|words| !words.is_match(context)) {
                 continue;
             }
+            let before = hits.len();
             for value in rule.regex.captures_iter(text).filter_map(|hit| hit.name("value")) {
+                if hits.len() - before >= MOST {
+                    break;
+                }
                 let value = value.as_str();
                 let plain: String = value
                     .chars()

@@ -1,5 +1,7 @@
 //! Credentials: provider shapes, and values whose name makes them one.
 
+use std::cell::LazyCell;
+use std::ops::Deref;
 use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
@@ -14,6 +16,9 @@ use crate::pattern::{Pattern, Patterns};
 use crate::place::Place;
 use crate::redactor;
 use crate::{base64, entropy};
+
+/// The most that are told of one line.
+const MOST: usize = 100;
 
 struct Table {
     redactor: Redactor,
@@ -134,7 +139,7 @@ impl Table {
         let mut seen: Vec<(String, String)> = Vec::new();
         // What has a provider's shape is decided by it, also when it is none.
         let mut decided: Vec<&str> = Vec::new();
-        for (range, id) in self.redactor.hits(text.as_bytes()) {
+        for (range, id) in self.redactor.hits(text.as_bytes()).into_iter().take(MOST) {
             let Some(value) = text.get(range.clone()) else { continue };
             decided.push(value);
             let after = text.get(range.end..).unwrap_or_default();
@@ -158,13 +163,17 @@ impl Table {
             if shape.near.as_ref().is_some_and(|near| !near.is_match(text)) {
                 continue;
             }
+            let digest = LazyCell::new(|| text.contains("sha"));
             for hit in shape.regex.captures_iter(text) {
+                if seen.len() >= MOST {
+                    return seen;
+                }
                 let Some(value) = hit.name("value").or_else(|| hit.get(0)).map(|m| m.as_str()) else {
                     continue;
                 };
                 let known = decided.iter().any(|other| other.contains(value))
                     || seen.iter().any(|(_, other)| other.contains(value));
-                if !known && !self.stands_for(value) && self.plausible(&shape.id, value, text) {
+                if !known && !self.stands_for(value) && self.plausible(&shape.id, value, &digest) {
                     seen.push((shape.id.clone(), value.to_owned()));
                 }
             }
@@ -185,19 +194,19 @@ impl Table {
             || self.documented.contains(&digest::sha256(value.as_bytes()))
     }
 
-    /// What more a shape has to be, beyond its expression.
-    fn plausible(&self, id: &str, value: &str, line: &str) -> bool {
+    /// What more a shape has to be, beyond its expression; `digest` says whether the line speaks of one.
+    fn plausible(&self, id: &str, value: &str, digest: &dyn Deref<Target = bool>) -> bool {
         match id {
             "aws-secret-key" => {
                 let mixed = entropy::classes(value) >= 3 && entropy::bits(value) >= 4.2;
                 // A commit or digest has no capitals; a plain word list has no digits.
-                mixed && value.chars().any(|c| c.is_ascii_uppercase()) && !line.contains("sha")
+                mixed && value.chars().any(|c| c.is_ascii_uppercase()) && !**digest
             }
             "prefixed-token" => {
                 let random = entropy::classes(value) >= 4 && entropy::bits(value) >= 4.2;
                 let digits = value.chars().filter(char::is_ascii_digit).count();
                 // Words put together by dashes have few digits, and no capitals in the middle of one.
-                random && digits >= 3 && !self.names.is_common(value) && !line.contains("sha")
+                random && digits >= 3 && !self.names.is_common(value) && !**digest
             }
             "password-in-query" => {
                 !self.names.is_reference(value)

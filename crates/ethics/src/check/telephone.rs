@@ -1,7 +1,10 @@
 //! Telephone numbers of people, told from other digits by country code, length and the words around.
 
+use std::cell::LazyCell;
+
 use serde::Deserialize;
 
+use super::pii::Context;
 use crate::entropy;
 use crate::pattern::{Pattern, Patterns};
 
@@ -34,25 +37,30 @@ impl Telephone {
         })
     }
 
-    /// The numbers in a text.
-    pub(super) fn find(&self, text: &str, context: &dyn Fn() -> String) -> Vec<String> {
+    /// The first numbers in a text, at most as many.
+    pub(super) fn find(&self, text: &str, context: &Context<'_>, most: usize) -> Vec<String> {
         let mut found = Vec::new();
-        for value in self.international.captures_iter(text).filter_map(|hit| hit.name("value")) {
-            let value = value.as_str();
+        let named = LazyCell::new(|| self.context.is_match(context));
+        for hit in self.international.captures_iter(text).filter_map(|hit| hit.name("value")) {
+            if found.len() >= most {
+                break;
+            }
+            let value = hit.as_str();
             // `(0)` is the trunk prefix that is left out abroad.
             let digits = digits(&value.replace("(0)", ""));
             // A sum such as `+ 1234567890` has no groups; a number in quotes or beside a word has meaning.
             let written = value.trim_start_matches('+').contains([' ', '-', '.', '(', '/']);
-            let quoted = ['"', '\'', '>', ',', '`'].iter().any(|q| text.contains(&format!("{q}{value}")));
-            if self.is_whole(&digits) && (written || quoted || self.context.is_match(&context())) {
+            let quoted =
+                text.get(..hit.start()).is_some_and(|before| before.ends_with(['"', '\'', '>', ',', '`']));
+            if self.is_whole(&digits) && (written || quoted || *named) {
                 found.push(value.trim().to_owned());
             }
         }
         if found.is_empty() {
             let hits = self.national.captures_iter(text).filter_map(|hit| hit.name("value"));
             let numbers: Vec<&str> =
-                hits.map(|hit| hit.as_str()).filter(|value| self.is_national(value)).collect();
-            if !numbers.is_empty() && self.context.is_match(&context()) {
+                hits.map(|hit| hit.as_str()).filter(|value| self.is_national(value)).take(most).collect();
+            if !numbers.is_empty() && *named {
                 found.extend(numbers.into_iter().map(str::to_owned));
             }
         }

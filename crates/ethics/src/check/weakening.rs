@@ -1,5 +1,7 @@
 //! Tests that are gone, skipped, or assert less than before.
 
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
@@ -53,6 +55,11 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
     let push = |rule: &str, severity, what: String, path: &str, line| {
         Finding::new(CheckId::Tests, rule, level(severity), what).at(path, line)
     };
+    let by_path: BTreeMap<&str, &FileChange> =
+        files.iter().rev().map(|file| (file.path.as_str(), file)).collect();
+    let deleted = files.iter().filter(|file| file.is_deleted && !file.place.test);
+    let gone: BTreeSet<String> =
+        deleted.map(|file| stem(&file.path)).filter(|stem| !stem.is_empty()).collect();
     for weakening in weakened::weakened(&input.patch) {
         let rule = match weakening.kind {
             WeakeningKind::FileDeleted => "test-file-deleted",
@@ -63,11 +70,15 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
         // Where the tested code goes as well, its tests have nothing left to do.
         let severity = match weakening.kind {
             WeakeningKind::FileDeleted | WeakeningKind::TestsRemoved
-                if subject_is_gone(&weakening.path, files) =>
+                if gone.contains(&stem(&weakening.path)) =>
             {
                 RiskLevel::Medium
             }
-            WeakeningKind::AssertionsRemoved if table.rewritten(&weakening.path, files) => RiskLevel::Medium,
+            WeakeningKind::AssertionsRemoved
+                if by_path.get(weakening.path.as_str()).is_some_and(|file| table.rewritten(file)) =>
+            {
+                RiskLevel::Medium
+            }
             _ => RiskLevel::High,
         };
         found.push(push(rule, severity, weakening.to_string(), &weakening.path, 0));
@@ -83,10 +94,9 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
             || file.path.ends_with(".cfg")
             || file.path.ends_with(".js")
             || file.path.ends_with(".py");
+        let already = LazyCell::new(|| file.removed.iter().any(|old| table.neutralised.is_match(old)));
         for line in file.added.iter().filter(|line| settings && !line.comment && !file.place.docs) {
-            if table.neutralised.is_match(&line.text)
-                && !file.removed.iter().any(|old| table.neutralised.is_match(old))
-            {
+            if table.neutralised.is_match(&line.text) && !*already {
                 let what = "tests no longer run, or their result no longer counts".to_owned();
                 // A step that may fail is not always a test.
                 let sure = !line.text.contains("continue-on-error") && !line.text.contains("allow_failure");
@@ -121,32 +131,23 @@ impl Table {
     }
 
     /// Whether some assertions of a file were written anew, so that fewer may say as much.
-    fn rewritten(&self, path: &str, files: &[FileChange]) -> bool {
-        let file = files.iter().find(|file| file.path == path);
-        file.is_some_and(|file| {
-            file.added.iter().any(|line| {
-                !line.comment && self.strong.is_match(&line.text) && !self.vacuous.is_match(&line.text)
-            })
+    fn rewritten(&self, file: &FileChange) -> bool {
+        file.added.iter().any(|line| {
+            !line.comment && self.strong.is_match(&line.text) && !self.vacuous.is_match(&line.text)
         })
     }
 }
 
-/// Whether the patch deletes a file, other than a test, that the test's name refers to.
-fn subject_is_gone(path: &str, files: &[FileChange]) -> bool {
-    let stem = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let name = name.split('.').next().unwrap_or(name).to_lowercase();
-        name.trim_start_matches("test_")
-            .trim_end_matches("_test")
-            .trim_end_matches("test")
-            .trim_end_matches("spec")
-            .trim_end_matches(['_', '-'])
-            .to_owned()
-    };
-    let subject = stem(path);
-    files
-        .iter()
-        .any(|file| file.is_deleted && !file.place.test && !subject.is_empty() && stem(&file.path) == subject)
+/// What a test and the code it tests are both named after.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.split('.').next().unwrap_or(name).to_lowercase();
+    name.trim_start_matches("test_")
+        .trim_end_matches("_test")
+        .trim_end_matches("test")
+        .trim_end_matches("spec")
+        .trim_end_matches(['_', '-'])
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::children::{attempt, plain_end, relative};
 use super::conscience::Conscience;
 use super::folder::Held;
 use super::graph::{self, CHECK};
-use super::planner::{Action, Event, apply, next};
+use super::planner::{Action, Event, apply, is_overruled, next};
 use super::report;
 use super::state::{AttemptEnd, Ended, Phase, Planned, Purpose, State};
 use super::trunk::Trunk;
@@ -51,6 +51,7 @@ impl Drive<'_, '_> {
             self.tell_plan(state);
         }
         while state.ended.is_none() {
+            self.note_override(state)?;
             self.save(state)?;
             if self.cancel.is_cancelled() {
                 state.ended = Some(Ended::Cancelled);
@@ -65,6 +66,20 @@ impl Drive<'_, '_> {
             }
         }
         self.save(state)
+    }
+
+    /// A person's word against an assessment is written down when it counts, before anything follows from it.
+    fn note_override(&self, state: &mut State) -> Result<(), FlowError> {
+        let Some(given) = state.ethics_override.as_ref().filter(|_| !state.overruled) else { return Ok(()) };
+        if !is_overruled(state) {
+            return Ok(());
+        }
+        let detail = json!({
+            "run_id": state.id, "reason": given.reason, "uid": given.uid, "terminal": given.terminal,
+        });
+        self.dispatcher.audit().append(&format!("uid {}", given.uid), "ethics_overridden", detail, true)?;
+        state.overruled = true;
+        Ok(())
     }
 
     pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {

@@ -15,7 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holon_core::ids::RunId;
-use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
+use holon_core::redact::Redactor;
+use holon_host::store::{RunFolder, RunRecord, Store};
 use holon_host::{HostError, Places};
 
 use super::state::State;
@@ -30,12 +31,17 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn create(places: &Places, runs: &Path, record: &RunRecord) -> Result<Self, FlowError> {
-        Ok(Self { flow: FlowFolder::create(places, runs, record)? })
+    pub(super) fn create(
+        places: &Places,
+        runs: &Path,
+        record: &RunRecord,
+        redactor: Redactor,
+    ) -> Result<Self, FlowError> {
+        Ok(Self { flow: FlowFolder::create(places, runs, record, redactor)? })
     }
 
-    pub(super) fn reopen(places: &Places, run: RunFolder) -> Result<Self, FlowError> {
-        Ok(Self { flow: FlowFolder::reopen(places, run)? })
+    pub(super) fn reopen(places: &Places, run: RunFolder, redactor: Redactor) -> Result<Self, FlowError> {
+        Ok(Self { flow: FlowFolder::reopen(places, run, redactor)? })
     }
 
     pub(super) fn run(&self) -> &RunFolder {
@@ -64,9 +70,7 @@ impl Held {
 
     /// Replaces the state in one step.
     pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
-        let mut text = serde_json::to_vec_pretty(state).unwrap_or_default();
-        text.push(b'\n');
-        Ok(write_durable(&self.own(STATE), &text)?)
+        self.flow.save_as(STATE, state)
     }
 
     /// Lets go of it; its record says that it is over.

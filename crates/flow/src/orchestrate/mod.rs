@@ -28,10 +28,10 @@ use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Sink};
 use holon_core::manifest::EthicsOverride;
 use holon_core::mode::Catalog;
+use holon_core::redact::Redactor;
 use holon_host::run::Plan;
 use holon_host::store::{RunFolder, RunRecord, Store};
 use holon_host::{Cancel, Finished, HostError, Places, RunRequest, modes};
-use serde_json::json;
 
 use crate::conductor::{MakeHost, new_id};
 use crate::dispatch::Dispatcher;
@@ -95,7 +95,8 @@ impl Orchestrator<'_> {
         graph: Option<Graph>,
         commission: Commission<'_>,
     ) -> Result<Finished, FlowError> {
-        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        let redactor = self.redactor();
+        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
         let goal = wanted.goal();
         if goal.trim().is_empty() {
             return Err(HostError::usage("there is no goal", "say what is wanted with --goal").into());
@@ -135,6 +136,7 @@ impl Orchestrator<'_> {
             nodes: Vec::new(),
             merges: Vec::new(),
             ethics_override: None,
+            overruled: false,
             messages: Vec::new(),
             ended: None,
             sealed: false,
@@ -143,7 +145,7 @@ impl Orchestrator<'_> {
             let by = state::Planned { by_model: true, problem: None };
             planner::apply(&mut state, planner::Event::Planned { graph, by });
         }
-        let held = Held::create(&self.places, store.folder(), &record)?;
+        let held = Held::create(&self.places, store.folder(), &record, redactor)?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
 
@@ -156,17 +158,19 @@ impl Orchestrator<'_> {
     ) -> Result<Finished, FlowError> {
         let lost = || FlowError::resume("its state is gone", "start it anew");
         let before = load(&folder)?.ok_or_else(lost)?;
-        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?;
+        let redactor = self.redactor();
+        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
         if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
             return Err(FlowError::resume(
                 "the spec is not the one it was started with",
                 "put it back as it was, or start anew",
             ));
         }
+        let message = message.map(|text| redactor.redact_str(&text));
         let state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
         let (catalog, plan) = self.resolve(&wanted, &state.goal, state.planned.is_some())?;
         wanted.warn(&plan.warnings);
-        let held = Held::reopen(&self.places, folder)?;
+        let held = Held::reopen(&self.places, folder, redactor)?;
         let record = held.run().record()?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
@@ -200,7 +204,10 @@ impl Orchestrator<'_> {
         commission: Commission<'_>,
     ) -> Result<Finished, FlowError> {
         let Commission { ethics_override, sink, cancel, .. } = commission;
-        self.note_override(&mut state, ethics_override)?;
+        if let Some(given) = ethics_override {
+            let reason = self.redactor().redact_str(&given.reason);
+            (state.ethics_override, state.overruled) = (Some(EthicsOverride { reason, ..given }), false);
+        }
         let own = (self.host)(self.places.clone());
         self.dispatcher.begin_whole(&own);
         let secrets = own.secrets;
@@ -247,15 +254,10 @@ impl Orchestrator<'_> {
         Ok(finished)
     }
 
-    /// A person's word against the assessment is written down before anything follows from it.
-    fn note_override(&self, state: &mut State, given: Option<EthicsOverride>) -> Result<(), FlowError> {
-        let Some(given) = given else { return Ok(()) };
-        let detail = json!({
-            "run_id": state.id, "reason": given.reason, "uid": given.uid, "terminal": given.terminal,
-        });
-        self.dispatcher.audit().append(&format!("uid {}", given.uid), "ethics_overridden", detail, true)?;
-        state.ethics_override = Some(given);
-        Ok(())
+    /// Takes out what must not be written, as the runs of the children do.
+    fn redactor(&self) -> Redactor {
+        let secrets = (self.host)(self.places.clone()).secrets;
+        Redactor::new(secrets.iter().map(|(name, value)| (name, value)))
     }
 }
 

@@ -337,8 +337,7 @@ fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
     }
     if deciding {
         return match &end.decision {
-            // Where no report is required, the host's checks may approve although there is none.
-            Decision::Approve if end.outcome != Outcome::NeedsHuman && !is_breach(end) => Phase::Done,
+            _ if is_approved(end) => Phase::Done,
             _ if overruled => Phase::Done,
             decision => {
                 let why = decision.reason().map_or_else(|| reason(end), str::to_owned);
@@ -360,6 +359,18 @@ fn after_task(node: &Node, end: &AttemptEnd, overruled: bool) -> Phase {
 
 fn is_failure(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.outcome == Outcome::Failure && end.status != Status::Cancelled)
+}
+
+/// Whether a result goes out only because a person said so: an assessment is over that did not let it.
+pub(super) fn is_overruled(state: &State) -> bool {
+    let last = |node: &Node| node.attempts.last().and_then(|attempt| attempt.end.clone());
+    let assessed = state.nodes.iter().filter(|node| node.task.mode == "ethical" && node.phase == Phase::Done);
+    assessed.filter_map(last).any(|end| !is_approved(&end))
+}
+
+/// Where no report is required, the host's checks may approve although there is none.
+fn is_approved(end: &AttemptEnd) -> bool {
+    end.decision == Decision::Approve && end.outcome != Outcome::NeedsHuman && !is_breach(end)
 }
 
 fn is_breach(end: &AttemptEnd) -> bool {

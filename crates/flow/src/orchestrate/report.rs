@@ -20,8 +20,9 @@ pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
     meta.workspace_access = "read-only".into();
     meta.usage.cost_usd = (state.spent_usd > 0.0).then_some(state.spent_usd);
     meta.flow = Some(info(state, record));
-    meta.ethics_override.clone_from(&state.ethics_override);
-    if let Some(overruled) = &state.ethics_override {
+    // One that nothing followed from is nothing anybody accepted.
+    meta.ethics_override = state.ethics_override.clone().filter(|_| state.overruled);
+    if let Some(overruled) = &meta.ethics_override {
         meta.accepted.push(format!(
             "going out whatever the assessment says (--override-ethics): {}",
             overruled.reason

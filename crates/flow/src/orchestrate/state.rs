@@ -46,6 +46,9 @@ pub struct State {
     /// A person lets the result out whatever the assessment says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethics_override: Option<EthicsOverride>,
+    /// Whether that has let something out which the assessment blocks; it is in the audit log then.
+    #[serde(default)]
+    pub overruled: bool,
     /// What people want the next agent to know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,

@@ -8,6 +8,7 @@ use holon_core::outcome::Outcome;
 use holon_host::contained::{self, Folders};
 
 use crate::Done;
+use crate::failure::Failure;
 use crate::session::{self, Session};
 
 const EXAMPLES: &str = "\
@@ -29,6 +30,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folders = Folders::from_env(&session::variable);
+    if !folders.input.join("spec.yaml").exists() {
+        let message = format!("there is no {}", folders.input.join("spec.yaml").display());
+        return Err(Failure::config(message).hint(
+            "this command is for a container that `holon run --image` started; for a run of your own: holon run",
+        ));
+    }
     let secret = session::secrets();
     // Commands get everything but what is named like a secret.
     let commands =

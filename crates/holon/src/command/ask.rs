@@ -76,6 +76,12 @@ const MAX_INPUT: u64 = 16 << 20;
 
 /// Asks, and prints the answer while it comes.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
+    if args.question.trim().is_empty() {
+        return Err(Failure::user(
+            "the question is empty",
+            "ask something: holon ask \"Where is it parsed?\"",
+        ));
+    }
     let given = piped(session)?;
     let former = run::route::why_former(args.workspace.as_deref(), session)?;
     if let Some(why) = &former {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use holon_core::manifest::{AuditHead, Manifest};
 use holon_flow::audit::{self, Audit, Verdict};
+use serde_json::Value;
 
 use crate::Done;
 use crate::failure::Failure;
@@ -13,12 +14,22 @@ use crate::session::Session;
 use crate::show::table::Table;
 use crate::terminal::{Style, one_line};
 
+/// The most characters of an entry's details in the list.
+const WIDEST: usize = 100;
+/// What needs no name to be understood.
+const FIRST: [&str; 4] = ["mode", "outcome", "run_id", "reason"];
+/// What only programs follow.
+const IDS: [&str; 2] = ["task_id", "request_id"];
+
 /// Look at the audit log and check that it is whole
 #[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  holon audit list --last 10\n  holon audit verify\n  holon audit export audit.jsonl"
+)]
 pub(crate) enum Command {
     /// Show the entries, the newest last
     List {
-        /// Only the last ones
+        /// How many at most, counted from the newest
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         last: usize,
         /// As JSON lines
@@ -59,17 +70,35 @@ fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
             text.push_str(&serde_json::to_string(entry).unwrap_or_default());
             text.push('\n');
         }
+    } else if entries.is_empty() {
+        session.terminal.say("nothing is in the audit log yet; every run is written into it");
     } else {
         let mut table = Table::new(["#", "AT", "WHO", "WHAT", "ABOUT"]);
         for entry in shown {
             let note = &entry.note;
-            let about = one_line(&note.detail.to_string(), 100);
-            table.row([&entry.seq.to_string(), &note.at, &note.actor, &note.action, &about]);
+            // Parts of a second matter to programs, which take --json.
+            let at = note.at.split_once('.').map_or(note.at.clone(), |(at, _)| at.replace('T', " ") + "Z");
+            let what = &note.action;
+            table.row([&entry.seq.to_string(), &at, &note.actor, what, &about(&note.detail)]);
         }
         text = table.render(session.terminal.stdout);
     }
     session.terminal.print(text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The details in words: what a person looks for first, then the rest with its names; ids of requests are for programs.
+fn about(detail: &Value) -> String {
+    let Some(fields) = detail.as_object() else { return one_line(&detail.to_string(), WIDEST) };
+    let word = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let told = |name: &str| fields.get(name).filter(|value| !value.is_null()).map(word);
+    let first = FIRST.iter().filter_map(|name| told(name));
+    let named = fields.keys().filter(|name| !FIRST.contains(&name.as_str()) && !IDS.contains(&name.as_str()));
+    let named = named.filter_map(|name| Some(format!("{} {}", name.replace('_', " "), told(name)?)));
+    one_line(&first.chain(named).collect::<Vec<_>>().join(" · "), WIDEST)
 }
 
 fn verify(log: &Audit, state: &Path, json: bool, session: &Session) -> Done {
@@ -127,4 +156,29 @@ fn heads_below(state: &Path) -> Vec<AuditHead> {
         }
     }
     heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn details_are_words() {
+        let check = |detail: Value, expect: &str| assert_eq!(about(&detail), expect, "{detail}");
+        check(
+            json!({"mode": "code", "task_id": "t-1", "request_id": "r", "attempt": 2, "asked_by": null}),
+            "code · attempt 2",
+        );
+        check(
+            json!({"run_id": "2026-x", "reason": "a \"b\"\nc", "uid": 0, "terminal": null}),
+            "2026-x · a \"b\" c · uid 0",
+        );
+        check(
+            json!({"mode": "review", "outcome": "success", "asked_by": "orchestrate"}),
+            "review · success · asked by orchestrate",
+        );
+        check(json!("plain"), "\"plain\"");
+        check(json!({}), "");
+    }
 }

@@ -15,6 +15,16 @@ pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |arg: &OsString| arg.to_string_lossy().starts_with('-');
     let is_word = |at: &usize| !is_flag(&args[*at]) && args[at - 1] != "--log-format";
     let Some(at) = (1..args.len()).find(is_word) else { return args };
+    // What people type who come from other programs.
+    if args[at] == "help" {
+        args.remove(at);
+        args.push("--help".into());
+        return args;
+    }
+    if args[at] == "version" && args.len() == at + 1 {
+        args[at] = "--version".into();
+        return args;
+    }
     if is_goal(&args[at]) {
         args.splice(at..at, GOAL.map(OsString::from));
     }
@@ -77,6 +87,10 @@ mod tests {
             ],
         );
         check(&["holon", "rnu"], &["holon", "rnu"]);
+        check(&["holon", "help"], &["holon", "--help"]);
+        check(&["holon", "help", "runs", "apply"], &["holon", "runs", "apply", "--help"]);
+        check(&["holon", "version"], &["holon", "--version"]);
+        check(&["holon", "schema", "version"], &["holon", "schema", "version"]);
         check(&["holon", "run", "--goal", "a b"], &["holon", "run", "--goal", "a b"]);
         check(&["holon"], &["holon"]);
         check(&["holon", "ask", "a b"], &["holon", "ask", "a b"]);

@@ -17,6 +17,9 @@ use crate::terminal::visible;
 
 /// Make, show and report on plans
 #[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  holon plan generate \"Support IPv6\"\n  holon plan show\n  holon plan report --json"
+)]
 pub(crate) enum Command {
     /// Have the architect plan a goal; the code stays as it is
     Generate(Generate),
@@ -66,6 +69,10 @@ pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
 }
 
 fn generate(args: Generate, session: &Session) -> Done {
+    if args.goal.trim().is_empty() {
+        let hint = "say what is to be planned: holon plan generate \"Support IPv6\"";
+        return Err(Failure::user("the goal is empty", hint));
+    }
     let mut words: Vec<OsString> = ["holon", "run", "--mode", "architect", "--goal"].map(Into::into).to_vec();
     words.push(args.goal.into());
     words.extend(args.flags);
@@ -124,10 +131,16 @@ fn find(store: &Store, run: Option<&str>) -> Result<RunFolder, Failure> {
         let folder = store.find(name)?;
         return match has_plan(&folder) {
             true => Ok(folder),
-            false => Err(Failure::user(format!("{name} left no plan"), "see `holon runs list`")),
+            false => {
+                let hint = "`holon runs list` shows the runs; those in mode plan or architect leave one";
+                Err(Failure::config(format!("{name} left no plan")).hint(hint))
+            }
         };
     }
     let ids = store.ids()?;
     let found = ids.iter().rev().map(|id| store.open(id)).find(has_plan);
-    found.ok_or_else(|| Failure::user("there is no plan yet", "make one with `holon plan generate \"…\"`"))
+    found.ok_or_else(|| {
+        let none = "no run of this workspace has left a plan yet";
+        Failure::config(none).hint("make one with `holon plan generate \"…\"`")
+    })
 }

@@ -27,16 +27,15 @@ pub(crate) fn on_branch(done: &OnBranch) -> String {
 /// One or more lines without the last newline.
 pub(crate) fn text(applied: &Applied) -> String {
     let workspace = visible(&applied.workspace.display().to_string());
-    let files = |count: usize| amount::count(count as u64, "file");
+    let files = amount::count(applied.files, "file");
     match &applied.outcome {
         Outcome::NothingToDo => "the patch is empty: nothing to apply".to_owned(),
         Outcome::AlreadyThere => format!("already there: {workspace} has these changes"),
-        Outcome::Applied { paths } => format!("applied to {workspace}: {} changed", files(paths.len())),
-        Outcome::Merged { paths, merged } => {
+        Outcome::Applied { .. } => format!("applied to {workspace}: {files} changed"),
+        Outcome::Merged { merged, .. } => {
             let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
             format!(
-                "applied to {workspace}: {} changed, merged with newer changes in {}",
-                files(paths.len()),
+                "applied to {workspace}: {files} changed, merged with newer changes in {}",
                 both.join(", ")
             )
         }

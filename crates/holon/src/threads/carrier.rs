@@ -139,9 +139,7 @@ impl Carrier {
                     std::thread::sleep(PAUSE);
                 }
                 Err(e) => {
-                    return Err(
-                        Failure::config(e.to_string()).hint("check XDG_STATE_HOME and the space left there")
-                    );
+                    return Err(Failure::config(e.to_string()).hint(e.hint()));
                 }
             }
         }

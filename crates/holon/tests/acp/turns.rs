@@ -167,3 +167,18 @@ fn a_turn_can_be_stopped() {
         Ok(())
     });
 }
+
+#[test]
+fn a_prompt_can_be_stopped_in_the_same_breath() {
+    let stage = Stage::new(&SLOWLY.repeat(12));
+    stage.edit(async |editor| {
+        let session = editor.open(&stage).await?;
+        for _ in 0..12 {
+            let blocks = vec![ContentBlock::Text(TextContent::new("go"))];
+            let sent = editor.agent.send_request(PromptRequest::new(session.clone(), blocks));
+            editor.agent.send_notification(CancelNotification::new(session.clone()))?;
+            assert_eq!(sent.block_task().await?.stop_reason, StopReason::Cancelled);
+        }
+        Ok(())
+    });
+}

@@ -54,6 +54,23 @@ fn exit_codes_say_what_happened() {
 }
 
 #[test]
+fn errors_look_as_those_of_every_other_command() {
+    let stage = Stage::new("- text: never\n");
+    let output = stage.env.holon(["chat", "-m", "hello"]).cwd(stage.repo.path()).run();
+    output.assert_code(1);
+    assert!(output.stderr.lines().any(|line| line.starts_with("error: no model")), "{}", output.stderr);
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let stage = Stage::new("- text: Hi.\n");
+    let line = format!("exec '{}' chat -m hello > /dev/full", stage.env.binary().display());
+    let output = stage.with_model(stage.env.program("sh").args(["-c", &line])).run();
+    output.assert_code(1);
+    assert!(output.stderr.contains("error: cannot write to standard output"), "{}", output.stderr);
+}
+
+#[test]
 fn events_can_be_read_by_programs() {
     let stage = Stage::new("- text: Hi.\n");
     let output = stage.run(&["chat", "--json", "-m", "hello"]);

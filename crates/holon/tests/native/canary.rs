@@ -117,9 +117,22 @@ fn inv_06_a_key_in_an_error_is_not_repeated() {
         let output = named(call, who, &server.base()).env(who.key_variable(), key).run();
         let manifest = ended(&env, &output, 1);
         assert_eq!(manifest["error"]["kind"], "credentials", "{manifest:#}");
-        assert!(manifest["error"]["message"].as_str().unwrap().contains("Incorrect API key"));
+        let message = manifest["error"]["message"].as_str().unwrap();
+        assert!(message.contains("Incorrect API key"), "{message}");
+        assert!(message.contains(&format!("the key is the one in {}", who.key_variable())), "{message}");
         assert_nowhere(&env, &output, &[key]);
     }
+}
+
+#[test]
+fn a_server_of_ones_own_that_wants_a_key_names_the_variable() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let error = ModelError::new(ErrorKind::Auth, "Who are you?");
+    let server = ModelServer::start(Who::Compatible.wire(), [Turn::error(error).into()]);
+    let output = named(run(&env, &repo, "execute", &[]), Who::Compatible, &server.base()).run();
+    ended(&env, &output, 1);
+    output.assert_stderr("Who are you?").assert_stderr("no key was sent, since HOLON_API_KEY is not set");
 }
 
 /// A server that gives the key away in every place of a reply.

@@ -77,7 +77,7 @@ fn plans_are_made_shown_and_reported() {
     let repo = repo(&env, "{}", &[]);
     let agent = env.agent("agent.sh", AGENT);
     let holon = |args: &[&str]| env.holon(args).cwd(repo.path()).run();
-    holon(&["plan", "show"]).assert_code(64).assert_stderr("there is no plan yet");
+    holon(&["plan", "show"]).assert_code(1).assert_stderr("has left a plan yet");
     holon(&["plan", "generate", "Plan it", "--quiet", "--agent", agent.to_str().unwrap()]).assert_code(0);
     assert_eq!(last(&env).1["mode"], "architect");
     holon(&["plan", "show"]).assert_code(0).assert_stdout("# Verification");

@@ -47,6 +47,33 @@ fn inv_12_while_the_assessment_blocks_nothing_goes_out_and_a_person_can_overrule
 }
 
 #[test]
+fn an_override_is_written_down_when_it_counts() {
+    let env = TestEnv::new(BIN);
+    let high =
+        "sed -i -e 's/\"low\"/\"high\"/' -e 's/\"is_approved\":true/\"is_approved\":false/' $out/ethics.json";
+    let told = |env: &TestEnv, repo: &Workspace| {
+        let list = env.holon(["audit", "list", "--json"]).cwd(repo.path()).run();
+        let (_, manifest) = last(env);
+        (list.stdout.contains("ethics_overridden"), manifest["metadata"]["ethics_override"].is_object())
+    };
+    let over = ["--override-ethics", "A lawyer has looked at it"];
+    // It stops before anything is assessed: nothing was overruled.
+    let failing = repo(&env, &one_task(), &[("one", "exit 1"), ("ethical", high)]);
+    goal(&env, &failing, &over).run().assert_code(1);
+    assert_eq!(told(&env, &failing), (false, false));
+    // The assessment has nothing against it.
+    let env = TestEnv::new(BIN);
+    let harmless = repo(&env, &one_task(), &[("one", "echo one > one.txt")]);
+    goal(&env, &harmless, &over).run().assert_code(0);
+    assert_eq!(told(&env, &harmless), (false, false));
+    // It would have been blocked.
+    let env = TestEnv::new(BIN);
+    let blocked = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", high)]);
+    goal(&env, &blocked, &over).run().assert_code(0);
+    assert_eq!(told(&env, &blocked), (true, true));
+}
+
+#[test]
 fn inv_12_what_the_host_finds_blocks_whatever_the_model_says() {
     let env = TestEnv::new(BIN);
     // Put together by the script, so that no file here holds anything that looks like a key.

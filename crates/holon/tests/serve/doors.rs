@@ -26,6 +26,10 @@ fn other_names_and_other_pages_are_refused() {
     check(&[("origin", "http://evil.example")], 403);
     check(&[("origin", "null")], 403);
     check(&[("origin", &format!("http://{here}.evil.example"))], 403);
+    let two = [("host", here.as_str()), ("host", "evil.example")];
+    assert_eq!(send(port, "GET", "/api/threads", &two, b"").status, 400, "one of two names is not enough");
+    let whole = |name: &str| send(port, "GET", &format!("http://{name}/api/threads"), &[], b"").status;
+    assert_eq!((whole(&here), whole("evil.example")), (200, 403));
     let simple = [("content-type", "text/plain")];
     let form = send(port, "POST", "/api/threads", &simple, b"{\"workspace\":\"/\"}");
     assert_eq!(form.status, 415, "a form of another page cannot pass for JSON");
@@ -80,6 +84,30 @@ fn only_folders_below_the_roots_can_be_worked_on() {
 }
 
 #[test]
+fn holons_own_files_are_no_workspace() {
+    let stage = Stage::new();
+    let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
+    let state = stage.env.state();
+    let above = state.parent().unwrap().to_str().unwrap().to_owned();
+    let stage = stage.with(&["--replay", tape.to_str().unwrap(), "--root", &above], &[]);
+    let refused = stage.post("/api/threads", json!({"workspace": above}));
+    assert_eq!(refused.status, 422);
+    assert!(refused.json()["hint"].as_str().unwrap().contains("XDG_STATE_HOME"));
+}
+
+#[test]
+fn a_root_must_be_a_folder() {
+    let stage = Stage::new();
+    for wrong in ["a.txt", "none"] {
+        let root = stage.repo.path().join(wrong);
+        let root = root.to_str().unwrap();
+        let output = stage.env.holon(["serve", "--listen", "127.0.0.1:0", "--root", root]).run();
+        output.assert_code(64);
+        assert!(output.stderr.contains("give an existing folder with --root"), "{}", output.stderr);
+    }
+}
+
+#[test]
 fn tokens_name_users_and_users_see_only_their_own() {
     let stage = Stage::new();
     let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\nbob bob-bob-bob-bob-2\n");
@@ -106,6 +134,12 @@ fn tokens_name_users_and_users_see_only_their_own() {
         ("POST", format!("/api/threads/{id}/apply"), "{}"),
         ("POST", format!("/api/chat/{id}"), "{\"message\":\"x\"}"),
         ("GET", format!("/api/chat/{id}/events"), ""),
+        ("POST", format!("/api/chat/{id}/resume"), "{\"interrupt_id\":\"ask-1-1\"}"),
+        ("POST", format!("/api/chat/{id}/cancel"), "{}"),
+        ("POST", format!("/api/threads/{id}/undo"), "{}"),
+        ("PUT", format!("/api/threads/{id}/tools"), "{\"tools\":{}}"),
+        ("POST", format!("/api/threads/{id}/takeover"), "{}"),
+        ("GET", format!("/api/threads/{id}/modes"), ""),
         ("GET", format!("/api/audit?thread={id}"), ""),
     ] {
         assert_eq!(call(method, &path, bob, body).status, 404, "{method} {path}");
@@ -168,6 +202,13 @@ fn what_is_too_large_or_odd_is_refused_in_words() {
     assert_eq!(stage.get("/assets/none.js").status, 404);
     assert_eq!(stage.get(&format!("/api/chat/{thread}/events?after=x")).status, 400);
     assert_eq!(stage.get("/api/threads?limit=-1").status, 400);
+    let table = |name: &str| {
+        let body = json!({"tools": {name: "deny"}}).to_string();
+        let headers = [("content-type", "application/json")];
+        send(stage.port, "PUT", &format!("/api/threads/{thread}/tools"), &headers, body.as_bytes()).status
+    };
+    // What can never be about a tool would only look like a rule.
+    assert_eq!(["exec*", "*", "exec*te", "exe\ncute", ""].map(table), [200, 200, 422, 422, 422]);
     let json = [("content-type", "application/json")];
     assert_eq!(send(stage.port, "POST", &chat, &json, b"{not json").status, 400);
     let page = stage.get("/");

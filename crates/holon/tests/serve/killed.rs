@@ -79,3 +79,18 @@ fn idle_threads_cost_no_process() {
     stage.kill();
     stage.env.assert_nothing_left();
 }
+
+#[test]
+fn a_damaged_database_is_said_with_what_to_do() {
+    let stage = Stage::new();
+    let garbage = "this was a database once ".repeat(400);
+    stage.env.write(stage.env.state().join("holon/server/holon.db"), &garbage);
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["chat", "--list"]] {
+        let output = stage.env.holon(command).cwd(stage.repo.path()).run();
+        assert_ne!(output.code, 0);
+        assert!(output.stderr.contains("error: the database failed"), "{}", output.stderr);
+        assert!(output.stderr.contains("hint: put a copy of `server/holon.db`"), "{}", output.stderr);
+    }
+    let kept = std::fs::read_to_string(stage.env.state().join("holon/server/holon.db")).unwrap();
+    assert_eq!(kept, garbage, "nothing is done to it");
+}

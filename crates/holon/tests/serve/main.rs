@@ -3,6 +3,8 @@
 
 mod changes;
 mod doors;
+mod full;
+mod gone;
 mod http;
 mod killed;
 mod modes;

@@ -78,6 +78,62 @@ fn calls_that_need_a_word_wait_for_it() {
 }
 
 #[test]
+fn answers_that_nobody_asked_for_are_refused() {
+    let stage = Stage::playing(ASKS);
+    let thread = stage.thread();
+    let events = stage.say(&thread, "choose", "build");
+    let interrupt = of(&events, "interrupt")[0].data["id"].clone();
+    let resume = |mut body: Value| {
+        body["interrupt_id"] = interrupt.clone();
+        stage.post(&format!("/api/chat/{thread}/resume"), body)
+    };
+    for wrong in [
+        json!({"answers": ["spaces", "forty-two", "and one more"]}),
+        json!({"decisions": [{"type": "approve"}]}),
+        json!({"answers": ["spaces", "forty-two"], "decisions": [{"type": "approve"}]}),
+    ] {
+        let refused = resume(wrong.clone());
+        assert_eq!(refused.status, 422, "{wrong}");
+        let problem = refused.json();
+        assert!(problem["message"].as_str().unwrap().contains("2 questions"), "{problem}");
+    }
+    assert_eq!(stage.show(&thread)["state"], "waiting");
+    let events = checked(resume(json!({"answers": ["spaces", "forty-two"]})).events());
+    assert_eq!(crate::http::words(&events), "As you like it.");
+}
+
+#[test]
+fn a_turn_that_was_taken_back_waits_for_nobody() {
+    let stage = Stage::playing(ASKS);
+    let thread = stage.thread();
+    let events = stage.say(&thread, "choose", "build");
+    let interrupt = &of(&events, "interrupt")[0].data["id"];
+    let undone = stage.post(&format!("/api/threads/{thread}/undo"), json!({}));
+    assert_eq!(undone.json()["turns"], json!([1]));
+    let shown = stage.show(&thread);
+    assert_eq!((&shown["state"], &shown["turns"][0]["state"]), (&json!("idle"), &json!("undone")));
+    assert_eq!(shown["interrupt"], Value::Null);
+    let body = json!({"interrupt_id": interrupt, "answers": ["spaces", "forty-two"]});
+    let late = stage.post(&format!("/api/chat/{thread}/resume"), body);
+    assert_eq!((late.status, late.json()["code"].as_str()), (409, Some("not_waiting")));
+    assert_eq!(stage.show(&thread)["turns"][0]["state"], "undone");
+}
+
+#[test]
+fn the_story_says_when_nobody_waits_for_an_answer_any_more() {
+    let stage = Stage::playing(ASKS);
+    let thread = stage.thread();
+    let asked = stage.say(&thread, "choose", "build");
+    let last = asked.iter().filter_map(|event| event.id).max().unwrap();
+    let cancel = || stage.post(&format!("/api/chat/{thread}/cancel"), json!({})).json()["cancelled"].clone();
+    assert_eq!((cancel(), cancel()), (json!(true), json!(false)));
+    let rest = stage.events(&thread, last);
+    assert_eq!(of(&rest, "error")[0].data["code"], "cancelled", "{rest:#?}");
+    let shown = stage.show(&thread);
+    assert_eq!((&shown["state"], &shown["turns"][0]["state"]), (&json!("idle"), &json!("cancelled")));
+}
+
+#[test]
 fn a_new_message_takes_the_place_of_an_answer() {
     let stage = Stage::playing(
         "

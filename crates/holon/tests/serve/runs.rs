@@ -69,7 +69,11 @@ fn a_run_under_way_can_be_stopped() {
     assert!(wait_until(Duration::from_secs(60), || show()["state"] == "finished"), "{}", show());
     assert_ne!(show()["outcome"], "success");
     assert!(wait_until(Duration::from_secs(60), || stop() == 409), "nothing is left to stop");
-    assert_eq!(stage.post("/api/runs/none/cancel", json!({})).status, 404);
+    for never in ["none", "20200101-000000-aaaaaa"] {
+        assert_eq!(stage.post(&format!("/api/runs/{never}/cancel"), json!({})).status, 404);
+        let word = json!({"decision": "approve"});
+        assert_eq!(stage.post(&format!("/api/runs/{never}/gate"), word).status, 404);
+    }
 }
 
 /// Plays every mode: two tasks that write, a review, an assessment that says no when the goal asks for it.

@@ -82,6 +82,19 @@ fn one_turn_at_a_time_and_it_can_be_stopped() {
 }
 
 #[test]
+fn a_turn_can_be_stopped_as_soon_as_it_is_seen() {
+    let stage = Stage::playing("- reply: [{ delay: 50s }, { text: never }]\n");
+    for _ in 0..10 {
+        let path = format!("/api/chat/{}", stage.thread());
+        let mut stream = stage.post(&path, json!({"message": "go"}));
+        assert_eq!(stream.next().unwrap().name, "turn");
+        assert_eq!(stage.post(&format!("{path}/cancel"), json!({})).json()["cancelled"], true);
+        let rest = stream.events();
+        assert_eq!(of(&rest, "error")[0].data["code"], "cancelled", "{rest:#?}");
+    }
+}
+
+#[test]
 fn a_reader_who_does_not_read_slows_nobody() {
     let stage = Stage::playing(&format!("- text: '{}'\n", "lots of words ".repeat(20_000)));
     let thread = stage.thread();

@@ -27,11 +27,13 @@ pub use suite::breach;
 fn described(name: &str, places: &Places) -> Result<Adapter, HostError> {
     let known = adapter::list(places, None)?;
     known.named(name).cloned().ok_or_else(|| {
-        let names = known.adapters.iter().map(|(_, adapter)| adapter.name.as_str());
-        let message = format!("unknown agent `{name}`{}", holon_core::suggest::hint(name, names));
+        let names: Vec<&str> = known.adapters.iter().map(|(_, adapter)| adapter.name.as_str()).collect();
+        let meant = holon_core::suggest::hint(name, names.iter().copied());
+        let message = format!("unknown agent `{name}`{meant}");
         let own = places.config.join("agents");
         let hint = format!(
-            "see `holon agents list`; an agent of a project is tried when its file lies in {}",
+            "known: {}; an agent of a project is tried when its file lies in {}",
+            names.join(", "),
             own.display()
         );
         HostError::usage(message, hint)

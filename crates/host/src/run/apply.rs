@@ -20,6 +20,8 @@ pub struct Applied {
     pub workspace: PathBuf,
     /// How it went.
     pub outcome: apply::Outcome,
+    /// How many files the patch changes; one that is renamed is one, although two paths are touched.
+    pub files: u64,
 }
 
 /// What a finished run delivered.
@@ -67,7 +69,7 @@ pub(super) fn touched(folder: &RunFolder) -> Result<Vec<Touched>, HostError> {
 
 /// Applies the patch of a finished run to the workspace it was made for.
 pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
-    let Delivered { mut record, patch, .. } = delivered(folder)?;
+    let Delivered { mut record, manifest, patch } = delivered(folder)?;
     let touched = touched(folder)?;
     let git = Git::find()?;
     let found = Repository::look(&record.workspace)?;
@@ -86,5 +88,9 @@ pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
         record.applied_at = Some(now());
         folder.save(&record)?;
     }
-    Ok(Applied { workspace: record.workspace, outcome })
+    let files = match manifest.metadata.changes.files {
+        0 => touched.len() as u64,
+        counted => counted,
+    };
+    Ok(Applied { workspace: record.workspace, outcome, files })
 }

@@ -83,6 +83,10 @@ fn explained(error: CommitError, branch: &str) -> HostError {
             "it was made on top of changes that are not committed; commit those first, or apply it without --commit"
                 .into()
         }
+        CommitError::InSubmodule { module, .. } => format!(
+            "apply it without --commit, then commit in {} first, and after that here",
+            module.display()
+        ),
         CommitError::Filtered { .. } => {
             "apply it without --commit, then `git add` and `git commit`, which run the filter".into()
         }

@@ -62,8 +62,7 @@ use crate::store::{RunFolder, RunRecord, Store};
 pub use again::Replayed;
 pub use apply::{Applied, apply};
 pub use commit::{OnBranch, commit};
-pub use resolve::Plan;
-pub use resolve::hidden;
+pub use resolve::{CREDENTIAL_IN_GOAL, Plan, hidden};
 pub use verdict::Verdict;
 
 /// Looks a variable of the host up.

@@ -10,6 +10,7 @@ use holon_core::config::{Config as Configured, ModeSettings};
 use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::{Network, Origin, Overrides, Profile};
 use holon_core::outcome::Status;
+use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::{self, Spec};
@@ -92,15 +93,23 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
+/// What to tell somebody whose goal is not handed on as it was given.
+pub const CREDENTIAL_IN_GOAL: &str =
+    "the goal held what looks like a credential; it was taken out, since agents see none";
+
 pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
     let (mut spec, mut warnings) = read_spec(request)?;
     let redactor = Redactor::new(host.secrets.iter().map(|(name, value)| (name, value)));
     let goal = redactor.redact_str(&spec.goal.description);
     if goal != spec.goal.description {
         spec.goal.description = goal;
-        warnings.push(
-            "the goal held what looks like a credential; it was taken out, since agents see none".into(),
-        );
+        warnings.push(CREDENTIAL_IN_GOAL.into());
+    }
+    // Found out before anything is started; a mode's own words come on top of it.
+    let bytes = spec.goal.description.len();
+    if bytes > MAX_GOAL {
+        let hint = "put long texts into files and pass them with --context";
+        return Err(HostError::usage(format!("the goal has {bytes} bytes, at most {MAX_GOAL} fit"), hint));
     }
     let spec_folder = request.spec.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
     let workspace = workspace(request, &spec, spec_folder)?;
@@ -119,6 +128,9 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
 
     let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
     let image = request.image.as_deref().or(spec.agent.image.as_deref());
+    if image.is_some_and(|image| image.trim().is_empty()) {
+        return Err(HostError::usage("the name of the image is empty", "give one, or leave --image out"));
+    }
     let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args, &*host.env)?;
     let sandbox = walls_for(request, &agent)?;
     warnings.extend(agent.warnings.iter().cloned());
@@ -147,6 +159,12 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         }
     }
     let checks = [spec.constraints.checks.clone(), request.checks.clone()].concat();
+    if checks.iter().any(|check| check.trim().is_empty()) {
+        return Err(HostError::usage(
+            "a check is an empty command, which would pass whatever happens",
+            "give a command with --check, or leave it out",
+        ));
+    }
     let supervised = supervision::settle(&Wishes {
         places: &host.places,
         workspace: &workspace,

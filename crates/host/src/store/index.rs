@@ -74,6 +74,10 @@ impl Store {
 
     /// Finds a run by its id, a unique part of it (the beginning or the end), or `last`.
     pub fn find(&self, name: &str) -> Result<RunFolder, HostError> {
+        // Every id begins with nothing, and an empty variable in a script must not mean the only run there is.
+        if name.trim().is_empty() {
+            return Err(HostError::usage("the name of the run is empty", "`holon runs list` shows them all"));
+        }
         let ids = self.ids()?;
         let found: Vec<&RunId> = match name {
             "last" => self.latest(&ids).into_iter().collect(),

@@ -125,6 +125,7 @@ impl Decider<'_> {
         let key = look_up(base.key).map(|key| Key::new(&key));
         let mut endpoint = Endpoint::compatible("", &url, key);
         endpoint.name = endpoint.host().to_owned();
+        endpoint.key_from = Some(base.key.to_owned());
         endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         endpoint.check()?;
         self.at_server(endpoint, model, &format!("{url} was asked for"))

@@ -151,6 +151,15 @@ impl Provider for Http {
                 if let Some(key) = self.endpoint.key.as_ref().filter(|key| key.expose().len() >= 4) {
                     error.message = error.message.replace(key.expose(), "[key]");
                 }
+                // Whoever has several keys has to know which one was not good enough.
+                if let (ErrorKind::Auth, Some(_), Some(variable)) =
+                    (error.kind, error.status, &self.endpoint.key_from)
+                {
+                    error.message += &match &self.endpoint.key {
+                        Some(_) => format!("; the key is the one in {variable}"),
+                        None => format!("; no key was sent, since {variable} is not set"),
+                    };
+                }
                 error
             })
         })

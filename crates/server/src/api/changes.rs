@@ -8,17 +8,18 @@ use axum::extract::{Path, State};
 use holon_host::HostError;
 use holon_host::record::now;
 use holon_host::thread::{Delivered, ThreadFolder};
-use holon_store::{Thread, ThreadChange, TurnState, Write};
+use holon_store::{Thread, ThreadChange, ThreadState, TurnState, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::extract::Body;
-use crate::app::App;
+use crate::app::{App, Work};
 use crate::feed::Draft;
 use crate::guard::User;
 use crate::live::{Busy, Doing, Held};
 use crate::problem::{Answer, Problem};
+use crate::turn;
 
 /// Everything a thread changed and did not apply yet.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,7 +54,8 @@ pub(crate) async fn diff(
     Path(id): Path<String>,
 ) -> Answer<Json<Diff>> {
     let thread = app.thread(&user, &id).await?;
-    let (_held, _busy) = alone(&app, &thread).await?;
+    let _alone = alone(&app, &thread).await?;
+    app.check_workspace(&thread)?;
     let delta = with_folder(&app, &thread, |folder, hide| folder.delta(hide)).await?;
     let status = |was, is| match (was, is) {
         (false, _) => "added",
@@ -102,7 +104,8 @@ pub(crate) async fn apply(
     Body(order): Body<ApplyOrder>,
 ) -> Answer<Json<Applied>> {
     let thread = app.thread(&user, &id).await?;
-    let (held, _busy) = alone(&app, &thread).await?;
+    let alone = alone(&app, &thread).await?;
+    app.check_workspace(&thread)?;
     let redactor = app.redactor.clone();
     let delivered =
         with_folder(&app, &thread, move |folder, hide| folder.apply(hide, &redactor, order.allow_sensitive))
@@ -133,7 +136,11 @@ pub(crate) async fn apply(
                 app.audit(&user.0, "applied", Some((&thread.id, thread.turns)), json!({"files": files})),
             ];
             let note = json!({"kind": "applied", "text": files.join("\n")});
-            held.feed.tell(vec![Draft { turn: 0, kind: "note", data: app.clean(note) }], writes).await?;
+            alone
+                .held
+                .feed
+                .tell(vec![Draft { turn: 0, kind: "note", data: app.clean(note) }], writes)
+                .await?;
             Ok(Json(Applied { applied: true, files }))
         }
     }
@@ -164,7 +171,7 @@ pub(crate) async fn undo(
     Body(order): Body<UndoOrder>,
 ) -> Answer<Json<Undone>> {
     let thread = app.thread(&user, &id).await?;
-    let (held, _busy) = alone(&app, &thread).await?;
+    let alone = alone(&app, &thread).await?;
     let name = thread.id.clone();
     let turns = app.store.read(move |backend| backend.turns(&name, 1)).await?;
     let left: Vec<u64> = turns.iter().filter(|t| t.state != TurnState::Undone).map(|t| t.number).collect();
@@ -184,24 +191,35 @@ pub(crate) async fn undo(
         }
         other => other.into(),
     })?;
-    let writes = vec![
+    // A turn that is taken back waits for nobody.
+    let mut writes = turn::given_up(&app, &thread).await?;
+    let state = (!writes.is_empty()).then_some(ThreadState::Idle);
+    writes.extend([
         Write::Undone(thread.id.clone(), first),
-        Write::Thread(Box::new(ThreadChange::of(thread.id.clone(), now()))),
+        Write::Thread(Box::new(ThreadChange { state, ..ThreadChange::of(thread.id.clone(), now()) })),
         app.audit(&user.0, "undone", Some((&thread.id, first)), json!({"turns": undone})),
-    ];
+    ]);
     let words = undone.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let note = json!({"kind": "undone", "text": words, "turns": undone});
-    held.feed.tell(vec![Draft { turn: 0, kind: "note", data: note }], writes).await?;
+    alone.held.feed.tell(vec![Draft { turn: 0, kind: "note", data: note }], writes).await?;
     Ok(Json(Undone { turns: undone }))
 }
 
-/// Nothing else happens in the thread meanwhile.
-async fn alone(app: &App, thread: &Thread) -> Answer<(Held, Busy)> {
+/// Nothing else happens in a thread as long as this is held, and the end of the server waits for it.
+pub(super) struct Alone {
+    // Dropped in this order: the thread is free before it is forgotten.
+    _busy: Busy,
+    held: Held,
+    _work: Work,
+}
+
+pub(super) async fn alone(app: &Arc<App>, thread: &Thread) -> Answer<Alone> {
+    let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
     let busy = held.live.begin(Doing::Look).await.ok_or_else(|| {
         Problem::conflict("turn_running", "a turn is under way in this thread").with_hint("wait for its end")
     })?;
-    Ok((held, busy))
+    Ok(Alone { _busy: busy, held, _work: work })
 }
 
 enum Trouble {

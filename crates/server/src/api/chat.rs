@@ -159,9 +159,10 @@ pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     user: User,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Answer<(StatusCode, Json<Cancelled>)> {
     let thread = app.thread(&user, &id).await?;
-    let cancelled = turn::cancel(&app, &user, &thread).await?;
+    let cancelled = turn::cancel(&app, &user, &thread, Language::of(&headers)).await?;
     Ok((StatusCode::ACCEPTED, Json(Cancelled { cancelled })))
 }
 

@@ -1,5 +1,7 @@
 //! Reading requests: what cannot be read is a problem like every other.
 
+use std::time::Duration;
+
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -7,6 +9,9 @@ use serde::de::DeserializeOwned;
 
 use crate::guard::User;
 use crate::problem::Problem;
+
+/// How long a body may take; others wait for its place.
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -17,7 +22,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let bytes = axum::body::Bytes::from_request(request, state).await.map_err(|e| match e.status() {
+        let whole = tokio::time::timeout(PATIENCE, axum::body::Bytes::from_request(request, state));
+        let bytes = whole.await.map_err(|_| too_slow())?.map_err(|e| match e.status() {
             StatusCode::PAYLOAD_TOO_LARGE => too_large(),
             _ => Problem::bad_request(e.body_text()),
         })?;
@@ -39,6 +45,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 /// A body that is larger than allowed.
 pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is larger than this server takes")
+}
+
+/// A body that would not end.
+pub(super) fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time")
 }
 
 /// The part after the question mark.

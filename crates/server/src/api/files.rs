@@ -1,7 +1,6 @@
 //! Uploads: bytes with a name, to be sent along with a message.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
@@ -15,16 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Asked, too_large};
+use super::extract::{Asked, PATIENCE, too_large, too_slow};
 use crate::app::{App, fresh};
 use crate::guard::User;
 use crate::problem::{Answer, Problem};
 
 /// Bytes of a name: file systems take 255, and something is put before it.
 const MOST_NAME: usize = 200;
-
-/// How long an upload may take; others wait for its place.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What an upload is called.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -91,10 +87,6 @@ async fn hear_out(body: Body) {
     let mut pieces = body.into_data_stream();
     let all = async { while let Some(Ok(_)) = pieces.next().await {} };
     let _ = tokio::time::timeout(PATIENCE, all).await;
-}
-
-fn too_slow() -> Problem {
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the file did not arrive in time")
 }
 
 /// The last part of a path, without what could mean something to a shell, a terminal or a file system.

@@ -193,7 +193,7 @@ fn all_runs(app: &App, only: Option<&FsPath>) -> Vec<Summary> {
 }
 
 fn visible(app: &App, workspace: &FsPath) -> bool {
-    app.setup.roots.iter().any(|root| workspace.starts_with(root))
+    app.is_below_a_root(workspace)
 }
 
 fn run(app: &App, summary: Summary) -> Run {
@@ -285,7 +285,10 @@ pub(crate) async fn gate(
     let closed = || Problem::conflict("no_gate", "that run waits at no gate");
     let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
     let going = app.runs.find(&id).filter(|going| going.user == user.0 && visible(&app, &going.workspace));
-    let going = going.ok_or_else(closed)?;
+    let Some(going) = going else {
+        folder(&app, id.as_str()).await?;
+        return Err(closed());
+    };
     let word = match given.decision.as_str() {
         "approve" => Word::Go { comment: given.comment.clone() },
         "reject" => Word::Stop,
@@ -309,7 +312,10 @@ pub(crate) async fn stop(
 ) -> Answer<StatusCode> {
     let over = || Problem::conflict("not_running", "that run is not under way here");
     let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
-    let going = app.runs.find(&id).filter(|going| going.user == user.0).ok_or_else(over)?;
+    let Some(going) = app.runs.find(&id).filter(|going| going.user == user.0) else {
+        folder(&app, id.as_str()).await?;
+        return Err(over());
+    };
     going.cancel();
     app.store.write(vec![app.audit(&user.0, "run_cancelled", None, json!({"run": id}))]).await?;
     Ok(StatusCode::ACCEPTED)

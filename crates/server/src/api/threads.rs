@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
+use super::changes::alone;
 use super::extract::{Asked, Body};
 use super::shapes::Thread;
 use crate::app::{App, fresh};
 use crate::guard::User;
-use crate::live::Doing;
 use crate::problem::{Answer, Problem};
 
 /// A thread to be made.
@@ -45,7 +45,7 @@ pub(crate) async fn create(
         return Err(Problem::invalid(format!("`{agent}` cannot chat yet"))
             .with_hint("leave `agent` out, or start a run with it"));
     }
-    if wanted.model.as_ref().is_some_and(|model| model.len() > 200) {
+    if wanted.model.as_ref().is_some_and(|model| model.len() > 200 || model.contains(char::is_control)) {
         return Err(Problem::invalid("that is no name of a model"));
     }
     let at = now();
@@ -78,17 +78,17 @@ pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
     if !path.is_absolute() || given.contains('\0') {
         return Err(Problem::invalid("`workspace` must be an absolute path"));
     }
-    let outside = || {
-        Problem::forbidden("that folder is not below a folder this server works on")
-            .with_hint("start the server with --root FOLDER to allow it")
-    };
     // Whether a folder exists elsewhere is nobody's business.
-    let path = path.canonicalize().map_err(|_| outside())?;
-    if !app.setup.roots.iter().any(|root| path.starts_with(root)) || path.to_str().is_none() {
-        return Err(outside());
+    let path = path.canonicalize().map_err(|_| Problem::outside())?;
+    if !app.is_below_a_root(&path) || path.to_str().is_none() {
+        return Err(Problem::outside());
     }
     if !path.is_dir() {
         return Err(Problem::invalid("`workspace` must be a folder"));
+    }
+    if app.setup.places.state.starts_with(&path) {
+        return Err(Problem::invalid("Holon keeps its own files below that folder")
+            .with_hint("choose a folder below it, or set XDG_STATE_HOME to one outside of it"));
     }
     Ok(path)
 }
@@ -177,16 +177,15 @@ pub(crate) async fn delete(
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
     let thread = app.thread(&user, &id).await?;
-    let held = app.held(&thread.id).await?;
-    let Some(_busy) = held.live.begin(Doing::Look).await else {
-        return Err(Problem::conflict("turn_running", "a turn is under way in this thread"));
-    };
+    let _alone = alone(&app, &thread).await?;
     let audit = app.audit(&user.0, "thread_deleted", Some((&thread.id, 0)), json!({}));
     app.store.write(vec![store::Write::DeleteThread(thread.id.clone()), audit]).await?;
-    let folder = app.folder(&thread)?;
-    tokio::task::spawn_blocking(move || folder.remove())
-        .await
-        .map_err(|e| Problem::internal(e.to_string()))??;
+    // Where there can be no folder, there is nothing to remove.
+    if let Ok(folder) = app.folder(&thread) {
+        tokio::task::spawn_blocking(move || folder.remove())
+            .await
+            .map_err(|e| Problem::internal(e.to_string()))??;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -41,8 +41,12 @@ pub(crate) async fn set(
     Body(wanted): Body<Tools>,
 ) -> Answer<Json<Tools>> {
     let thread = app.thread(&user, &id).await?;
-    if wanted.tools.len() > MOST || wanted.tools.keys().any(|name| name.is_empty() || name.len() > 100) {
+    if wanted.tools.len() > MOST {
         return Err(Problem::invalid("that is no table of tools"));
+    }
+    if let Some(name) = wanted.tools.keys().find(|name| !is_name(name)) {
+        let message = format!("`{}` is no name of a tool", name.chars().take(100).collect::<String>());
+        return Err(Problem::invalid(message).with_hint("a name is whole, or ends in `*`"));
     }
     let mut table = ToolTable::new();
     for (name, text) in &wanted.tools {
@@ -65,4 +69,10 @@ pub(crate) async fn set(
     app.store.write(vec![Write::Thread(Box::new(change)), audit]).await?;
     let tools = table.iter().map(|(name, verdict)| (name.clone(), word(verdict))).collect();
     Ok(Json(Tools { tools }))
+}
+
+/// Whether an entry can be about a tool at all: one that never is would only look like a rule.
+fn is_name(name: &str) -> bool {
+    let whole = name.strip_suffix('*').unwrap_or(name);
+    !name.is_empty() && name.len() <= 100 && !whole.contains(|c: char| c == '*' || c.is_control())
 }

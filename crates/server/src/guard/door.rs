@@ -27,7 +27,10 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, mut request: Request, nex
         Ok(user) => {
             request.extensions_mut().insert(user);
             let caller = caller::of(request.headers());
-            in_words(caller::on_behalf(caller, next.run(request)).await)
+            // By itself: what was begun is brought to its end, also when whoever asked for it has gone.
+            let work = tokio::spawn(caller::on_behalf(caller, next.run(request)));
+            let lost = |_| Problem::internal("the request could not be carried out").into_response();
+            in_words(work.await.unwrap_or_else(lost))
         }
         Err(problem) => problem.into_response(),
     };
@@ -39,7 +42,12 @@ fn admit(app: &App, request: &Request, open: bool) -> Result<User, Problem> {
     let headers = request.headers();
     let doors = &app.setup.doors;
     let host = text(headers, header::HOST).unwrap_or_default();
-    if !is_our_name(host, doors) {
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(Problem::bad_request("a request has one Host"));
+    }
+    // Who names a whole address means that one, whatever the header says.
+    let called = request.uri().authority().map(|authority| authority.as_str());
+    if !is_our_name(host, doors) || called.is_some_and(|name| !is_our_name(name, doors)) {
         let problem = Problem::forbidden("this server does not answer to that name");
         return Err(problem.with_hint("use the address it printed, or name it with --allow-host"));
     }

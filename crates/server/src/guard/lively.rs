@@ -12,6 +12,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Silence after which a connection is given up; streams say something far more often.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
+/// So many times that, and the server has not said a word: whoever sends a byte now and then is given up, too.
+const WORDLESS: u32 = 4;
+
 /// A listener whose connections must move.
 pub(crate) struct Lively<L> {
     pub(crate) listener: L,
@@ -37,13 +40,15 @@ pub(crate) struct Moving<T> {
     io: T,
     patience: Duration,
     moved: Instant,
+    /// When the server last said something.
+    said: Instant,
     alarm: Pin<Box<Sleep>>,
 }
 
 impl<T> Moving<T> {
     fn new(io: T, patience: Duration) -> Self {
         let moved = Instant::now();
-        Self { io, patience, moved, alarm: Box::pin(sleep_until(moved + patience)) }
+        Self { io, patience, moved, said: moved, alarm: Box::pin(sleep_until(moved + patience)) }
     }
 
     /// What was tried comes to nothing now: it is tried again later, or never when nothing moved for too long.
@@ -68,6 +73,17 @@ impl<T> Moving<T> {
             }
         }
     }
+
+    fn watch_words<O>(
+        &mut self,
+        context: &mut Context<'_>,
+        tried: Poll<io::Result<O>>,
+    ) -> Poll<io::Result<O>> {
+        if tried.is_ready() {
+            self.said = Instant::now();
+        }
+        self.watch(context, tried)
+    }
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Moving<T> {
@@ -77,6 +93,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for Moving<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if this.said + this.patience * WORDLESS <= Instant::now() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let tried = Pin::new(&mut this.io).poll_read(context, buffer);
         this.watch(context, tried)
     }
@@ -86,7 +105,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Moving<T> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let tried = Pin::new(&mut this.io).poll_write(context, bytes);
-        this.watch(context, tried)
+        this.watch_words(context, tried)
     }
 
     fn poll_write_vectored(
@@ -96,7 +115,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Moving<T> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let tried = Pin::new(&mut this.io).poll_write_vectored(context, parts);
-        this.watch(context, tried)
+        this.watch_words(context, tried)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -152,6 +171,21 @@ mod tests {
         };
         assert_eq!(stuck.kind(), io::ErrorKind::TimedOut);
         drop(there);
+    }
+
+    #[tokio::test]
+    async fn whoever_sends_a_byte_now_and_then_is_not_waited_for_either() {
+        let (here, there) = UnixStream::pair().unwrap();
+        let mut here = Moving::new(here, Duration::from_millis(5));
+        let mut there = Moving::new(there, PATIENCE);
+        let given_up = loop {
+            write(&mut there, b"x").await.unwrap();
+            match read(&mut here).await {
+                Ok(_) => {}
+                Err(e) => break e,
+            }
+        };
+        assert_eq!(given_up.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]

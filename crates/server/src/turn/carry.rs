@@ -42,6 +42,8 @@ pub(crate) struct Carry {
     pub(crate) first: bool,
     /// What the person said when the turn began.
     pub(crate) asked: String,
+    /// Stops it; whoever wants that finds it with the live thread.
+    pub(crate) cancel: Cancel,
 }
 
 /// What a turn begins with.
@@ -97,12 +99,18 @@ impl Carry {
             self.number,
             self.mode.clone(),
         );
-        let writing = tokio::spawn(scribe.write_all(told));
+        let cancel = self.cancel.clone();
+        let writing = tokio::spawn(async move {
+            let written = scribe.write_all(told).await;
+            // Nothing more is done that cannot be written down.
+            written.inspect_err(|_| cancel.cancel())
+        });
         let ending = self.work(way, tell).await;
         // Every sender is gone now, so this ends; what it wrote comes before the end of the turn.
-        let usage = match writing.await {
-            Ok(Ok(usage)) => usage,
-            Ok(Err(_)) | Err(_) => None,
+        let (ending, usage) = match writing.await {
+            Ok(Ok(usage)) => (ending, usage),
+            Ok(Err(e)) => (ending.unwritten(e.into()), None),
+            Err(_) => (ending, None),
         };
         let failed = ending.failed();
         conclude(&self, ending, usage).await;
@@ -121,6 +129,10 @@ impl Carry {
         };
         if let (Some(_), Some(pending)) = (&answers, &talk.pending) {
             let _ = tell.send(Told::Waited(pending.interrupt.asks.clone()));
+        }
+        if let Err(problem) = self.app.check_workspace(&self.thread) {
+            let hint = problem.hint.iter().map(|hint| format!("; {hint}")).collect::<String>();
+            return self.failed_before(&problem.code, problem.message + &hint);
         }
         let prepared = match aside(|| self.prepare(&files)) {
             Ok(prepared) => prepared,
@@ -187,8 +199,7 @@ impl Carry {
         answers: Option<Vec<Given>>,
         tell: UnboundedSender<Told>,
     ) -> Thought {
-        let cancel = Cancel::default();
-        self.held.live.set_cancel(Some(cancel.clone()));
+        let cancel = &self.cancel;
         // Whoever wanted everything to end before this was set has not been heard.
         if self.app.is_ending() {
             cancel.cancel();
@@ -200,7 +211,7 @@ impl Carry {
         let steward = Supervised::new(supervision, around, &teller);
         let traced = Traced::new(self.app.metrics.observer().cloned(), &teller);
         let keeper = Keeper::new(self.thread.id.clone(), tell, &steward, talk);
-        let agent = Agent::new(&with.mind.provider, with.hands, with.settings, &cancel)
+        let agent = Agent::new(&with.mind.provider, with.hands, with.settings, cancel)
             .watched_by(&traced)
             .under(&keeper)
             .asking(&Later);

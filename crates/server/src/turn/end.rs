@@ -1,14 +1,21 @@
 //! The end of a turn: what it means, and that it is stored.
 
+use std::time::Duration;
+
 use holon_agent::{Ended, Limit, Reason, StopKind};
 use holon_core::manifest::Usage;
 use holon_host::record::now;
-use holon_store::{ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use holon_store::{StoreError, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
 use serde_json::{Value, json};
 
 use super::carry::Carry;
 use super::report::REPORT;
 use crate::feed::Draft;
+use crate::problem::Problem;
+
+/// How often it is tried to store the end of a turn, and the pause between.
+const TRIES: usize = 40;
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// How a turn ended, before it is stored.
 pub(crate) struct Ending {
@@ -25,6 +32,8 @@ pub(crate) struct Ending {
 enum How {
     Ended(Box<Ended>, Option<String>),
     Failed(String, String),
+    /// What happened could not be written down.
+    Unwritten(String, String),
     Report(String),
 }
 
@@ -53,6 +62,13 @@ impl Ending {
         Self::plain(How::Failed(code.to_owned(), message))
     }
 
+    /// The same, with a part of the story that could not be stored.
+    pub(crate) fn unwritten(self, why: Problem) -> Self {
+        let hint = why.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let words = format!("the turn was stopped because it could not be stored: {}{hint}", why.message);
+        Self { how: How::Unwritten(why.code, words), ..self }
+    }
+
     /// The supervisor's words.
     pub(crate) fn report(text: String) -> Self {
         Self::plain(How::Report(text))
@@ -61,7 +77,7 @@ impl Ending {
     /// Whether something went wrong, as opposed to ending or being stopped.
     pub(crate) fn failed(&self) -> bool {
         match &self.how {
-            How::Failed(..) => true,
+            How::Failed(..) | How::Unwritten(..) => true,
             How::Report(_) => false,
             How::Ended(ended, _) => {
                 matches!(ended.reason, Reason::ModelFailed(_) | Reason::HandsGone(_) | Reason::Limit(_))
@@ -82,6 +98,7 @@ fn told(carry: &Carry, how: &How) -> Told {
     let (state, error) = match how {
         How::Report(_) => (TurnState::Completed, None),
         How::Failed(code, words) => (TurnState::Failed, error(code, words.clone())),
+        How::Unwritten(code, words) => (TurnState::Interrupted, error(code, words.clone())),
         How::Ended(ended, stopped) => match &ended.reason {
             Reason::Finished(_) | Reason::TextOnly => (TurnState::Completed, None),
             Reason::Interrupted(_) => (TurnState::Waiting, None),
@@ -157,6 +174,14 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
     })));
     let detail = json!({"state": state, "code": code, "changed": ending.changed});
     writes.push(app.audit("server", "turn_ended", Some((id, turn)), detail));
-    // A store that fails now leaves the turn running; the next start of the server marks it.
-    let _ = carry.held.feed.tell(drafts, writes).await;
+    // A disk may have room again soon. An end that cannot be stored at all leaves the turn running; the next message or
+    // the next start of the server marks it.
+    for _ in 0..TRIES {
+        match carry.held.feed.tell(drafts.clone(), writes.clone()).await {
+            Ok(()) | Err(StoreError::Closed | StoreError::Conflict(_)) => return,
+            Err(_) if app.is_ending() => return,
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+    carry.held.feed.lose_the_end();
 }

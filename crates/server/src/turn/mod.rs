@@ -13,4 +13,4 @@ mod title;
 mod traced;
 
 pub(crate) use recover::recover;
-pub(crate) use start::{Ask, MODES, Resume, cancel, resume, start};
+pub(crate) use start::{Ask, MODES, Resume, cancel, given_up, resume, start};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use holon_agent::{Answer as Given, Conversation};
 use holon_core::ids::ThreadId;
 use holon_host::record::now;
+use holon_model::Cancel;
 use holon_store::{ModeSwitch, Thread, ThreadChange, ThreadState, Turn, TurnEnd, TurnState, Upload, Write};
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
     let thread = app.thread(user, thread.id.as_str()).await?;
     app.uploads.fit(&app.store, &thread.id, &ask.files).await?;
     let number = thread.turns + 1;
-    let before = turns_before(app, &thread.id, number).await?;
+    let mut before = turns_before(app, &thread.id, number).await?;
     let after = held.feed.next_seq() - 1;
     let at = now();
     let turn = Turn {
@@ -73,6 +74,12 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         ask.files.iter().map(|f| json!({"id": f.id, "name": f.name, "bytes": f.bytes})).collect();
     let told = json!({"turn": number, "mode": ask.mode, "message": turn.message, "files": files, "at": at});
     let mut writes = given_up(app, &thread).await?;
+    // Nothing else is under way: a turn that seems to be has lost its end.
+    let lost = before.iter_mut().filter(|turn| turn.state == TurnState::Running);
+    writes.extend(lost.map(|turn| {
+        turn.state = TurnState::Interrupted;
+        cut_off(turn, &at)
+    }));
     writes.extend(ask.files.iter().map(|file| Write::Bring(thread.id.clone(), file.id.clone())));
     writes.push(Write::NewTurn(Box::new(turn)));
     writes.push(Write::Thread(Box::new(ThreadChange {
@@ -88,6 +95,9 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
     }
     let detail = json!({"mode": ask.mode, "files": ask.files.iter().map(|f| &f.sha256).collect::<Vec<_>>()});
     writes.push(app.audit(&user.0, "turn_started", Some((&thread.id, number)), detail));
+    // Before anybody can see the turn: whoever sees it can stop it.
+    let cancel = Cancel::default();
+    held.live.set_cancel(Some(cancel.clone()));
     held.feed.set_running(true);
     let began = held.feed.tell(vec![Draft { turn: number, kind: "turn", data: told }], writes).await;
     if let Err(e) = began {
@@ -109,6 +119,7 @@ pub(crate) async fn start(app: &Arc<App>, user: &User, thread: Thread, ask: Ask)
         mode: ask.mode,
         language: ask.language,
         asked,
+        cancel,
     };
     spawn(carry, way, busy, seat, work);
     Ok((held, after))
@@ -132,7 +143,9 @@ pub(crate) async fn resume(
             .with_hint("it may have been answered already, or a new message may have taken its place")
     })?;
     let turn = turn_of(app, &thread.id, open.turn).await?.ok_or_else(|| Problem::not_found("turn"))?;
-    let answers = sorted(&conversation(app, &thread.id).await?, &resume);
+    let talk = conversation(app, &thread.id).await?;
+    fits(&talk, &resume)?;
+    let answers = sorted(&talk, &resume);
     let (number, mode, asked) = (turn.number, turn.mode, turn.message);
     let before = turns_before(app, &thread.id, number).await?;
     let after = held.feed.next_seq() - 1;
@@ -156,6 +169,8 @@ pub(crate) async fn resume(
         })),
         app.audit(&user.0, "answered", Some((&thread.id, number)), detail),
     ];
+    let cancel = Cancel::default();
+    held.live.set_cancel(Some(cancel.clone()));
     held.feed.set_running(true);
     let draft = Draft { turn: number, kind: "turn", data: app.clean(told) };
     if let Err(e) = held.feed.tell(vec![draft], writes).await {
@@ -172,13 +187,14 @@ pub(crate) async fn resume(
         mode,
         language: resume.language,
         asked,
+        cancel,
     };
     spawn(carry, Way::Answers(answers), busy, seat, work);
     Ok((held, after))
 }
 
 /// Stops a turn; says whether there was one.
-pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answer<bool> {
+pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread, language: Language) -> Answer<bool> {
     let held = app.held(&thread.id).await?;
     let audit = |turn| app.audit(&user.0, "cancelled", Some((&thread.id, turn)), json!({}));
     if held.live.cancel() {
@@ -195,7 +211,9 @@ pub(crate) async fn cancel(app: &Arc<App>, user: &User, thread: &Thread) -> Answ
         ..ThreadChange::of(thread.id.clone(), now())
     })));
     writes.push(audit(thread.turns));
-    app.store.write(writes).await?;
+    // Whoever reads the story later must not take the question for an open one.
+    let told = json!({"message": language.cancelled(), "code": "cancelled"});
+    held.feed.tell(vec![Draft { turn: thread.turns, kind: "error", data: told }], writes).await?;
     Ok(true)
 }
 
@@ -230,8 +248,20 @@ async fn turn_of(app: &App, thread: &ThreadId, number: u64) -> Answer<Option<Tur
     Ok(turns.into_iter().find(|turn| turn.number == number))
 }
 
+/// The end of a turn whose own end could not be stored.
+fn cut_off(turn: &Turn, at: &str) -> Write {
+    Write::Turn(Box::new(TurnEnd {
+        thread: turn.thread.clone(),
+        number: turn.number,
+        state: TurnState::Interrupted,
+        code: Some("interrupted".into()),
+        ended_at: Some(at.to_owned()),
+        changed: None,
+    }))
+}
+
 /// What has to be written when a turn that waits for a person is not waited for any longer.
-async fn given_up(app: &App, thread: &Thread) -> Answer<Vec<Write>> {
+pub(crate) async fn given_up(app: &App, thread: &Thread) -> Answer<Vec<Write>> {
     let id = thread.id.clone();
     let Some(open) = app.store.read(move |backend| backend.open_interrupt(&id)).await? else {
         return Ok(Vec::new());
@@ -251,6 +281,19 @@ async fn given_up(app: &App, thread: &Thread) -> Answer<Vec<Write>> {
         })));
     }
     Ok(writes)
+}
+
+/// Whether there is something for everything that was given.
+fn fits(conversation: &Conversation, resume: &Resume) -> Answer<()> {
+    let asks = conversation.pending.iter().flat_map(|pending| &pending.interrupt.asks);
+    let asked: Vec<usize> = asks.map(|ask| ask.questions.len()).collect();
+    let questions: usize = asked.iter().sum();
+    let calls = asked.iter().filter(|questions| **questions == 0).count();
+    if resume.answers.len() <= questions && resume.decisions.len() <= calls {
+        return Ok(());
+    }
+    let message = format!("there are {questions} questions to answer and {calls} calls to decide about");
+    Err(Problem::invalid(message).with_hint("give `answers` to questions and `decisions` about calls"))
 }
 
 /// One answer per ask, in the order of the asks.

@@ -12,10 +12,10 @@ use super::database;
 use crate::backend::Ahead;
 use crate::error::StoreError;
 
-/// Pages after which the log should be brought in: 4 MB.
-const STEP: u32 = 1000;
+/// Pages after which the log should be brought in: 16 MB. A log that begins anew waits for the disk once, so not more often.
+const STEP: u32 = 4000;
 /// Pages after which the writer itself does it: 64 MB.
-const TOO_MANY: u32 = 16 * STEP;
+const TOO_MANY: u32 = 4 * STEP;
 /// Tries to bring in what was added meanwhile too; only when nothing is left can the log begin anew.
 const TRIES: usize = 3;
 
@@ -85,20 +85,20 @@ mod tests {
         };
         for (pages, expect) in [
             (1, Ahead::Little),
-            (999, Ahead::Little),
-            (1000, Ahead::Much),
-            (1001, Ahead::Little),
-            (1999, Ahead::Little),
-            (2100, Ahead::Much),
-            (3099, Ahead::Little),
+            (3999, Ahead::Little),
+            (4000, Ahead::Much),
+            (4001, Ahead::Little),
+            (7999, Ahead::Little),
+            (8100, Ahead::Much),
+            (12_099, Ahead::Little),
             // Begun anew.
             (5, Ahead::Little),
-            (1000, Ahead::Much),
+            (4000, Ahead::Much),
             (15_999, Ahead::Much),
             (16_000, Ahead::TooMuch),
             (16_001, Ahead::TooMuch),
             (3, Ahead::Little),
-            (1500, Ahead::Much),
+            (4500, Ahead::Much),
         ] {
             assert_eq!(look(pages), expect, "{pages}");
         }

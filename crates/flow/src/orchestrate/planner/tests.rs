@@ -27,6 +27,7 @@ fn state(graph: Graph) -> State {
         nodes: Vec::new(),
         merges: Vec::new(),
         ethics_override: None,
+        overruled: false,
         messages: Vec::new(),
         ended: None,
         sealed: false,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::Apply;
 use super::modes::{self, Modes};
-use super::prompt;
+use super::prompt::{self, Said};
 use super::run;
-use super::session::{Open, Sessions};
+use super::session::{Busy, Open, Sessions};
 use super::turn;
 use super::updates::{self, Updates, text};
 use super::wire::{Came, Refusal, Wire, read};
@@ -60,11 +60,17 @@ impl Desk {
                 }
             }
             Came::Notice { .. } => {}
-            // A turn takes its time, in which the editor has other things to say.
             Came::Request { id, method, params } if method == "session/prompt" => {
+                // Begun before the next line is read, which may be the word to stop it.
+                let (open, said, busy) = match desk.begin(&params) {
+                    Ok(begun) => begun,
+                    Err(refusal) => return desk.wire.reply(&id, Err(refusal)),
+                };
                 let desk = Arc::clone(desk);
+                // A turn takes its time, in which the editor has other things to say.
                 std::thread::spawn(move || {
-                    let result = desk.prompt(&params);
+                    let result = desk.prompt(&open, said);
+                    drop(busy);
                     desk.wire.reply(&id, result);
                 });
             }
@@ -189,14 +195,19 @@ impl Desk {
         Ok(page)
     }
 
-    fn prompt(&self, params: &Value) -> Result<Value, Refusal> {
+    /// What a prompt says, and to which session; nothing else is said there before its end.
+    fn begin(&self, params: &Value) -> Result<(Arc<Open>, Said, Busy), Refusal> {
         let open = self.sessions.named(params)?;
         let said = prompt::read(&params["prompt"], &open.folder)?;
-        let _busy = open.begin().ok_or_else(|| Refusal::params("a turn is under way in this session"))?;
-        let reason = match (turn::command(self, &open, &said.text)?, open.run_mode()) {
+        let busy = open.begin().ok_or_else(|| Refusal::params("a turn is under way in this session"))?;
+        Ok((open, said, busy))
+    }
+
+    fn prompt(&self, open: &Open, said: Said) -> Result<Value, Refusal> {
+        let reason = match (turn::command(self, open, &said.text)?, open.run_mode()) {
             (true, _) => Ok("end_turn"),
-            (false, Some(mode)) => run::carry(self, &open, &mode, &said),
-            (false, None) => turn::carry(self, &open, said),
+            (false, Some(mode)) => run::carry(self, open, &mode, &said),
+            (false, None) => turn::carry(self, open, said),
         };
         // Whatever a turn came to after that: it was stopped.
         let reason = if open.is_cancelled() { "cancelled" } else { reason? };

@@ -36,9 +36,9 @@ pub(super) struct Kept {
 }
 
 /// A turn; another one has to wait for its end.
-pub(super) struct Busy<'a>(&'a Open);
+pub(super) struct Busy(Arc<Open>);
 
-impl Drop for Busy<'_> {
+impl Drop for Busy {
     fn drop(&mut self) {
         self.0.busy.store(false, Ordering::SeqCst);
     }
@@ -87,12 +87,12 @@ impl Open {
     }
 
     /// Begins a turn.
-    pub(super) fn begin(&self) -> Option<Busy<'_>> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<Busy> {
         let free = self.busy.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if free {
             self.cancelled.store(false, Ordering::SeqCst);
         }
-        free.then_some(Busy(self))
+        free.then(|| Busy(Arc::clone(self)))
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -128,9 +128,14 @@ impl Open {
 pub(super) struct Sessions(Mutex<HashMap<String, Arc<Open>>>);
 
 impl Sessions {
+    /// Adds one; with a turn under way it stays the one that is there, so that the turn can be stopped.
     pub(super) fn add(&self, open: Open) -> Arc<Open> {
+        let mut all = lock(&self.0);
+        if let Some(busy) = all.get(&open.id).filter(|open| open.is_busy()) {
+            return Arc::clone(busy);
+        }
         let open = Arc::new(open);
-        lock(&self.0).insert(open.id.clone(), Arc::clone(&open));
+        all.insert(open.id.clone(), Arc::clone(&open));
         open
     }
 

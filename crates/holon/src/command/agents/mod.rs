@@ -8,8 +8,9 @@ use clap::Subcommand;
 use crate::Done;
 use crate::session::Session;
 
-/// Agents and how they are driven
+/// See which agents there are, and try them behind the walls
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  holon agents list\n  holon agents check claude-code")]
 pub(crate) enum Command {
     List(list::Args),
     Check(check::Args),

@@ -37,7 +37,7 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
     let stream = api.say(&id, message, mode.name(), &[])?;
     let followed = follow(api, &id, stream, &mut view, &mut screen, &signals)?;
     if followed == Followed::Left {
-        return Ok(ExitCode::from(ENDED_BY_INTERRUPT));
+        return screen.lost().map_or(Ok(ExitCode::from(ENDED_BY_INTERRUPT)), Err);
     }
     if let Some(interrupt) = &view.interrupt {
         for question in interrupt["questions"].as_array().into_iter().flatten() {

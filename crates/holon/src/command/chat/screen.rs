@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::view::Piece;
 use super::wrap::Wrap;
+use crate::failure::Failure;
 use crate::terminal::{Style, Terminal, one_line};
 
 /// Writes pieces as they come.
@@ -15,11 +16,13 @@ pub(super) struct Screen {
     status: bool,
     /// Whether the last row of the answer is not complete.
     open: bool,
+    /// Why nothing can be written any more.
+    lost: Option<io::Error>,
 }
 
 impl Screen {
     pub(super) fn new(terminal: &Terminal, person: bool) -> Self {
-        Self { terminal: terminal.clone(), person, status: false, open: false }
+        Self { terminal: terminal.clone(), person, status: false, open: false, lost: None }
     }
 
     /// The stream that answers are written to.
@@ -36,7 +39,13 @@ impl Screen {
 
     /// Shows pieces; `false` when nobody reads any more.
     pub(super) fn show(&mut self, pieces: &[Piece]) -> bool {
-        pieces.iter().all(|piece| self.piece(piece).is_ok())
+        let shown = pieces.iter().try_for_each(|piece| self.piece(piece));
+        shown.map_err(|e| self.lost = Some(e)).is_ok()
+    }
+
+    /// Why nobody reads any more, if that is so.
+    pub(super) fn lost(&self) -> Option<Failure> {
+        self.lost.as_ref().map(Failure::unwritten)
     }
 
     /// Shows a line.
@@ -79,7 +88,7 @@ impl Screen {
             Piece::Aside(text) => {
                 // The answer so far comes first where both are the same terminal.
                 out.flush()?;
-                let _ = writeln!(io::stderr().lock(), "{text}");
+                self.terminal.say(text);
             }
             Piece::Status(text) if self.person && self.terminal.live_terminal() => {
                 let text = one_line(text, self.width().saturating_sub(1));

@@ -25,6 +25,8 @@ pub(super) struct View {
     stream: Stream,
     width: usize,
     markdown: Markdown,
+    /// Whether a person sits there; scripts are told errors as by every other command.
+    person: bool,
     /// What calls are about, until they end.
     calls: HashMap<String, String>,
     todos: Value,
@@ -45,6 +47,7 @@ impl View {
             stream,
             width,
             markdown: Markdown::new(stream, person.then_some(width)),
+            person,
             calls: HashMap::new(),
             todos: Value::Null,
             past: false,
@@ -78,7 +81,12 @@ impl View {
             "error" => {
                 self.error = Some(text(&data["code"]).to_owned());
                 let words = own_words(text(&data["code"]), text(&data["message"]));
-                pieces.push(Piece::Aside(self.stream.paint(Style::Red, &visible(words))));
+                let words = visible(words);
+                pieces.push(Piece::Aside(if self.person || text(&data["code"]) == "cancelled" {
+                    self.stream.paint(Style::Red, &words)
+                } else {
+                    format!("{} {words}", self.stream.paint(Style::Red, "error:"))
+                }));
             }
             _ => {}
         }

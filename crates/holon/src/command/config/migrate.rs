@@ -1,6 +1,7 @@
 //! `holon config migrate`: keys of former releases under their new names, everything else as it was.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +32,19 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
         Some(path) => path.clone(),
         None => session.places()?.config.join("config.toml"),
     };
-    let text = fs::read_to_string(&path).map_err(Failure::io("read", &path))?;
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == ErrorKind::NotFound && args.file.is_none() => {
+            let path = visible(&path.display().to_string());
+            session.terminal.say(&format!("you have no {path}: nothing to rewrite"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let hint = "name a file that is there, or none for your own config.toml";
+            return Err(Failure::user(format!("there is no file {}", path.display()), hint));
+        }
+        Err(e) => return Err(Failure::io("read", &path)(e)),
+    };
     Layer::parse(Source::User { path: path.display().to_string() }, &text)
         .map_err(|e| Failure::user(e.to_string(), "correct the file first"))?;
     let migrated = migrate(&text);

@@ -11,6 +11,7 @@ use crate::session::Session;
 
 /// List models, and see which one would be chosen and why
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  holon models list\n  holon models select --intent code")]
 pub(crate) enum Command {
     List(list::Args),
     Select(select::Args),

@@ -23,6 +23,9 @@ const LONGEST: u64 = 4 << 20;
 
 /// List, show, write and check modes
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  holon modes list\n  holon modes show plan        what it may do, and who says so\n  holon modes new plan-strict --extends plan"
+)]
 pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),

@@ -36,6 +36,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         let message = format!("`{}` already names the mode `{mode}`", args.name);
         return Err(Failure::user(message, "choose another name"));
     }
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if !args.name.chars().all(fits) {
+        let message = format!("`{}` is no name for a mode", args.name);
+        return Err(Failure::user(message, "use small letters, digits and dashes, such as plan-strict"));
+    }
     let parent = catalog.resolve(&args.extends).map_err(HostError::from)?.name;
     let text = TEMPLATE
         .replace("NAME", &args.name)

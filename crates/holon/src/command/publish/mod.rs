@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::session::{self, Session};
 
 pub(crate) use account::{Forge, connect};
-pub(crate) use github::{Wish, publish_after};
+pub(crate) use github::{Wish, publish_after, target};
 
 /// Bring a finished run to GitHub, code scanning, test reports or any place that shows Markdown
 ///

@@ -108,7 +108,7 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
         return super::resumed::resume(&folder, args, session);
     };
     let (words, base) = restored(&state.asked).ok_or_else(lost)?;
-    let before = as_run(words, session)?;
+    let before = whole(&words, as_run(words.clone(), session)?)?;
     let way = Way::of(args, before.gate, session)?;
     let mut request = RunRequest::from(before);
     request.apply |= args.apply;
@@ -123,9 +123,25 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
 /// What was asked when an orchestration was started, with what this command adds.
 fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, PathBuf), Failure> {
     let (words, base) = restored(asked).ok_or_else(lost)?;
-    let mut request = RunRequest::from(as_run(words, session)?);
+    let mut request = RunRequest::from(whole(&words, as_run(words.clone(), session)?)?);
     request.apply |= args.apply;
     Ok((request, base))
+}
+
+/// Refuses a command line that held a credential anywhere but in the goal: it was not written down, and what stands for it
+/// would be taken for a value.
+fn whole(words: &[OsString], run: Args) -> Result<Args, Failure> {
+    let goal = run.goal().unwrap_or_default();
+    let lost = |word: &OsString| {
+        word.to_str().is_some_and(|word| word.contains("[redacted:") && !word.ends_with(goal))
+    };
+    match words.iter().any(lost) {
+        false => Ok(run),
+        true => Err(Failure::from(FlowError::resume(
+            "its command line held a credential, which was not written down",
+            "start it anew with the same flags",
+        ))),
+    }
 }
 
 /// A command line of before as the run it became.

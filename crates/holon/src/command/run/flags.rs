@@ -231,6 +231,13 @@ pub(crate) enum Level {
     Strict,
 }
 
+impl Args {
+    /// What is wanted, where the command line says it.
+    pub(super) fn goal(&self) -> Option<&str> {
+        self.goal.as_deref()
+    }
+}
+
 impl Level {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {

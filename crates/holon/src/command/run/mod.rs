@@ -19,7 +19,7 @@ use holon_host::{Finished, Host, Places, RunRequest};
 use holon_sandbox::walls::Launcher;
 
 use crate::Done;
-use crate::command::publish::{Wish, publish_after};
+use crate::command::publish::{self, Wish, publish_after};
 use crate::failure::Failure;
 use crate::person::AtTerminal;
 use crate::session::{self, Session};
@@ -50,6 +50,10 @@ pub(crate) fn host_in(places: Places) -> Host {
 
 /// Carries the run out and shows what came of it.
 pub(crate) fn run(args: Args, session: &Session) -> Done {
+    // Found out before anything is started, and paid for.
+    if let Some(target) = &args.publish {
+        publish::target(target.as_deref())?;
+    }
     if let Some(name) = &args.resume {
         return composite::resume(name, &args, session);
     }

@@ -27,6 +27,7 @@ pub(crate) struct Args {
 /// Prints the list.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let mut runs = newest_first(&session.store(args.whose.workspace.as_deref())?)?;
+    let none = runs.is_empty();
     runs.truncate(args.limit.unwrap_or(usize::MAX));
     let terminal = &session.terminal;
     if args.json {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         terminal.print(format!("{:#}\n", json!(rows)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if runs.is_empty() {
+    if none {
         terminal.say("no runs yet for this workspace; `holon run --help` shows how to start one");
         return Ok(ExitCode::SUCCESS);
     }

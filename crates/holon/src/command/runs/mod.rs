@@ -23,6 +23,9 @@ use crate::session::Session;
 /// A run is named by its id, by the beginning or end of it when that is unique, or as `last`; a step of a flow as
 /// FLOW/STEP.
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  holon runs list\n  holon runs show last\n  holon runs diff last\n  holon runs apply last        bring it into your files"
+)]
 pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use holon_host::Places;
 use holon_host::thread::Surroundings;
 use holon_sandbox::walls::Launcher;
-use holon_server::{Doors, Limits, Minds, Server, ServerError, Setup};
+use holon_server::{Doors, Limits, Minds, Server, Setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Done;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         }
     });
     drop(stage);
-    served.map_err(|e| failure(&e))?;
+    served.map_err(|e| Failure::user(e.to_string(), e.hint()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,21 +127,13 @@ fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     given
         .iter()
         .map(|root| {
-            root.canonicalize().map_err(|e| {
-                Failure::user(format!("{}: {e}", root.display()), "give an existing folder with --root")
-            })
+            let wrong = |why: &dyn std::fmt::Display| {
+                Failure::user(format!("{}: {why}", root.display()), "give an existing folder with --root")
+            };
+            let path = root.canonicalize().map_err(|e| wrong(&e))?;
+            if path.is_dir() { Ok(path) } else { Err(wrong(&"not a folder")) }
         })
         .collect()
-}
-
-fn failure(e: &ServerError) -> Failure {
-    let hint = match e {
-        ServerError::Listen { .. } => "choose another address with --listen, e.g. 127.0.0.1:0",
-        ServerError::Open(_) => "name a file with --tokens, or listen on loopback",
-        ServerError::Taken { .. } => "stop the other one, or use another XDG_STATE_HOME",
-        ServerError::Folder { .. } | ServerError::Store(_) => "check XDG_STATE_HOME and the space left there",
-    };
-    Failure::user(e.to_string(), hint)
 }
 
 /// Every stream is a descriptor, and shells often allow no more than 1,024 at first. What the system refuses stays as it is.

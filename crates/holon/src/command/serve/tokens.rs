@@ -14,7 +14,10 @@ pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, O
         let text = std::fs::read_to_string(file).map_err(Failure::io("read", file))?;
         return parse(&text).map(|tokens| (tokens, None)).map_err(|line| {
             Failure::user(
-                format!("{}:{line}: expected a user and a token of at least 16 characters", file.display()),
+                format!(
+                    "{}:{line}: expected a user and a token of at least 16 characters that nobody else has",
+                    file.display()
+                ),
                 "write one line `USER TOKEN` for everyone",
             )
         });
@@ -31,7 +34,9 @@ pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, O
 
 /// Lines `USER TOKEN`; empty ones and those that begin with `#` do not count. On a wrong line, its number.
 fn parse(text: &str) -> Result<Tokens, usize> {
-    let mut tokens = Vec::new();
+    let mut tokens = Tokens::new();
+    // Some editors mark the beginning of a file.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -39,8 +44,12 @@ fn parse(text: &str) -> Result<Tokens, usize> {
         }
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
-            (Some(user), Some(token), None) if token.len() >= 16 => {
-                tokens.push((user.to_owned(), token.to_owned()))
+            // One token that names two users would let one of them in as the other.
+            (Some(user), Some(token), None)
+                if token.len() >= 16
+                    && !tokens.iter().any(|(other, known)| known == token && other != user) =>
+            {
+                tokens.push((user.to_owned(), token.to_owned()));
             }
             _ => return Err(number + 1),
         }
@@ -50,6 +59,7 @@ fn parse(text: &str) -> Result<Tokens, usize> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -60,5 +70,8 @@ mod tests {
         check("ann short\n", Err(1));
         check("ann 0123456789abcdef extra\n", Err(1));
         check("\n", Err(1));
+        check("ann 0123456789abcdef\nann fedcba9876543210\r\n", Ok(2));
+        check("ann 0123456789abcdef\nbob 0123456789abcdef\n", Err(2));
+        assert_eq!(parse("\u{feff}ann 0123456789abcdef\n").unwrap()[0].0, "ann");
     }
 }
