@@ -1,20 +1,33 @@
 /** The frame: threads and pages on the left, what is chosen beside them. */
 
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { useHashLocation } from "wouter/use-hash-location";
 import { api, Failure, signIn } from "./api/client";
-import type { Info, Thread } from "./api/contract";
+import type { Info } from "./api/contract";
 import { Chat } from "./chat/chat";
 import { Sidebar } from "./chat/sidebar";
+import { useThreads } from "./chat/thread-list";
+import { wake } from "./conversation/sessions";
+import { hearTabs } from "./conversation/tabs";
 import { SignIn } from "./settings/sign-in";
 import { useSpeech } from "./i18n/language";
+import { Boundary } from "./ui/boundary";
+import { catchFocus } from "./ui/focus-after";
 import { Icon } from "./ui/icon";
+import { later } from "./ui/later";
 import { Problem } from "./ui/problem";
 
-const Runs = lazy(() => import("./runs/runs"));
-const Audit = lazy(() => import("./audit/audit"));
-const Modes = lazy(() => import("./modes/modes"));
+/** The way to the other pages stays while one is fetched, or cannot be. */
+const framed = ({ menu }: { menu: ReactNode }, content: ReactNode) => (
+  <div className="page">
+    <header className="bar">{menu}</header>
+    <div className="page-body">{content}</div>
+  </div>
+);
+const Runs = later(() => import("./runs/runs"), framed);
+const Audit = later(() => import("./audit/audit"), framed);
+const Modes = later(() => import("./modes/modes"), framed);
 
 export function App() {
   return (
@@ -28,50 +41,41 @@ function Frame() {
   const { t } = useSpeech();
   const [location] = useLocation();
   const [info, setInfo] = useState<Info | null>(null);
-  const [threads, setThreads] = useState<Thread[]>([]);
-  const [next, setNext] = useState<string | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
+  const { threads, next, reload, more } = useThreads(setFailure);
+  const [tried, setTried] = useState(false);
   const [menu, setMenu] = useState(false);
   const active = /^\/t\/([^/]+)/.exec(location)?.[1] ?? null;
 
-  const reload = useCallback(() => {
-    api.threads().then(
-      (page) => {
-        setThreads(page.threads);
-        setNext(page.next);
-        setFailure(null);
-      },
-      (error: unknown) => setFailure(error),
-    );
-  }, []);
-  const more = useCallback(() => {
-    if (next === null) return;
-    api.threads(next).then(
-      (page) => {
-        setThreads((before) => [...before, ...page.threads.filter((thread) => !before.some((known) => known.id === thread.id))]);
-        setNext(page.next);
-      },
-      (error: unknown) => setFailure(error),
-    );
-  }, [next]);
   const begin = useCallback(() => {
     api.info().then(setInfo, (error: unknown) => setFailure(error));
     reload();
   }, [reload]);
   useEffect(begin, [begin]);
-  useEffect(() => {
-    const focus = () => document.visibilityState === "visible" && reload();
-    document.addEventListener("visibilitychange", focus);
-    return () => document.removeEventListener("visibilitychange", focus);
-  }, [reload]);
+  useEffect(
+    () =>
+      hearTabs((thread) => {
+        reload();
+        wake(thread);
+      }),
+    [reload],
+  );
   // Choosing something closes the drawer on a narrow screen.
   useEffect(() => setMenu(false), [location]);
+  // A link that is gone with the page it was on leaves the focus nowhere: the new page's heading takes it.
+  const place = useRef(location);
+  useEffect(() => {
+    if (place.current !== location) catchFocus("main h1[tabindex]", "main");
+    place.current = location;
+  }, [location]);
 
   if (failure instanceof Failure && failure.status === 401) {
     return (
       <SignIn
+        wrong={tried}
         onToken={(token) => {
           signIn(token);
+          setTried(true);
           setFailure(null);
           begin();
         }}
@@ -92,7 +96,7 @@ function Frame() {
       {menu && <div className="scrim" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1} inert={menu}>
         {failure !== null && <Problem error={failure} onRetry={begin} onClose={() => setFailure(null)} />}
-        <Suspense fallback={<p className="loading">{t("loading")}</p>}>
+        <Boundary place={location} menu={menuButton}>
           <Switch>
             <Route path="/runs/:id?">{(params) => <Runs id={params.id} menu={menuButton} info={info} />}</Route>
             <Route path="/audit">{() => <Audit menu={menuButton} />}</Route>
@@ -102,7 +106,7 @@ function Frame() {
             </Route>
             <Route>{() => <Chat id={null} info={info} menu={menuButton} onNews={reload} />}</Route>
           </Switch>
-        </Suspense>
+        </Boundary>
       </main>
     </div>
   );

@@ -10,6 +10,11 @@ import "./styles/panel.css";
 import "./styles/pages.css";
 import "./styles/print.css";
 
+// A file let go beside its target would replace the page, and everything in it.
+for (const kind of ["dragover", "drop"] as const) {
+  addEventListener(kind, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+}
+
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

@@ -91,8 +91,8 @@ const id = encodeURIComponent;
 
 export const api = {
   info: () => json<C.Info>("/api/info"),
-  threads: (before?: string) =>
-    json<{ threads: C.Thread[]; next: string | null }>(`/api/threads?limit=50${before ? `&before=${id(before)}` : ""}`),
+  threads: (limit: number, before?: string) =>
+    json<{ threads: C.Thread[]; next: string | null }>(`/api/threads?limit=${limit}${before ? `&before=${id(before)}` : ""}`),
   /** With the turns from a number on; all of them unless told. */
   thread: (thread: string, since = 1) => json<C.Thread & { turns: C.Turn[] }>(`/api/threads/${id(thread)}?since=${since}`),
   newThread: (workspace: string) => json<C.Thread>("/api/threads", asJson("POST", { workspace })),
@@ -121,7 +121,7 @@ export const api = {
     request(`/api/runs/${id(run)}/gate`, asJson("POST", comment ? { decision, comment } : { decision })),
   stopRun: (run: string) => request(`/api/runs/${id(run)}/cancel`, asJson("POST", {})),
   modes: () => json<{ modes: C.ModeInfo[] }>("/api/modes"),
-  audit: (after: number, thread: string) =>
-    json<C.AuditPage>(`/api/audit?after=${after}&limit=200${thread ? `&thread=${id(thread)}` : ""}`),
+  audit: (after: number, limit: number, thread: string) =>
+    json<C.AuditPage>(`/api/audit?after=${after}&limit=${limit}${thread ? `&thread=${id(thread)}` : ""}`),
   verifyAudit: () => json<C.AuditVerdict>("/api/audit/verify"),
 };

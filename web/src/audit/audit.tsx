@@ -1,6 +1,6 @@
 /** The audit log: every decision, filtered, and the proof that nobody edited it. */
 
-import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { api } from "../api/client";
 import type { AuditEntry, AuditVerdict } from "../api/contract";
 import { useSpeech } from "../i18n/language";
@@ -8,32 +8,15 @@ import { moment } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Page } from "../ui/page";
 import { Problem } from "../ui/problem";
-
-const PAGE = 200;
+import { useAuditLog } from "./entries";
 
 export default function Audit({ menu }: { menu: ReactNode }) {
   const { t } = useSpeech();
-  const [entries, setEntries] = useState<AuditEntry[] | null>(null);
-  const [more, setMore] = useState(false);
   const [thread, setThread] = useState("");
   const [words, setWords] = useState("");
   const [verdict, setVerdict] = useState<AuditVerdict | null>(null);
-  const [error, setError] = useState<unknown>(null);
-
-  const load = useCallback(async (after: number, ofThread: string) => {
-    try {
-      const page = await api.audit(after, ofThread);
-      setEntries((before) => (after === 0 ? page.entries : [...(before ?? []), ...page.entries]));
-      setMore(page.entries.length >= PAGE);
-      setError(null);
-    } catch (failure) {
-      setError(failure);
-    }
-  }, []);
-  useEffect(() => {
-    const timer = setTimeout(() => void load(0, thread.trim()), thread ? 300 : 0);
-    return () => clearTimeout(timer);
-  }, [load, thread]);
+  const [unverified, setUnverified] = useState<unknown>(null);
+  const { entries, more, error, again } = useAuditLog(thread.trim());
 
   const shown = useMemo(() => {
     const needle = words.trim().toLowerCase();
@@ -43,7 +26,8 @@ export default function Audit({ menu }: { menu: ReactNode }) {
   }, [entries, words]);
   const verify = () => {
     setVerdict(null);
-    api.verifyAudit().then(setVerdict, (failure: unknown) => setError(failure));
+    setUnverified(null);
+    api.verifyAudit().then(setVerdict, (failure: unknown) => setUnverified(failure));
   };
   const actions = (
     <button type="button" className="primary" onClick={verify}>
@@ -52,7 +36,8 @@ export default function Audit({ menu }: { menu: ReactNode }) {
   );
   return (
     <Page title={t("page.audit")} menu={menu} actions={actions} lead={t("audit.what")}>
-      {error !== null && <Problem error={error} onRetry={() => void load(0, thread)} />}
+      {error !== null && <Problem error={error} onRetry={again} />}
+      {unverified !== null && <Problem error={unverified} onRetry={verify} />}
       <div role="status">{verdict && <Verdict verdict={verdict} />}</div>
       <div className="filters">
         <label>
@@ -66,9 +51,9 @@ export default function Audit({ menu }: { menu: ReactNode }) {
         <span className="faint">{t("audit.count", { shown: shown.length, all: entries?.length ?? 0 })}</span>
       </div>
       {entries === null && error === null && <p className="loading">{t("loading")}</p>}
-      {entries?.length === 0 && <p className="empty">{t("audit.none")}</p>}
+      {entries?.length === 0 && <p className="empty">{t(thread.trim() ? "audit.noThread" : "audit.none")}</p>}
       {shown.length > 0 && (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={t("page.audit")}>
+        <div className="table-scroll" tabIndex={0} role="region" aria-label={t("audit.entries")}>
           <table className="audit">
             <thead>
               <tr>
@@ -83,15 +68,15 @@ export default function Audit({ menu }: { menu: ReactNode }) {
             </thead>
             <tbody>
               {shown.map((entry) => (
-                <AuditRow key={entry.seq} entry={entry} />
+                <AuditRow key={entry.seq} entry={entry} onThread={setThread} />
               ))}
             </tbody>
           </table>
         </div>
       )}
       {more && (
-        <button type="button" className="plain wide" onClick={() => void load(entries?.at(-1)?.seq ?? 0, thread.trim())}>
-          {t("more")}
+        <button type="button" className="plain wide" onClick={more}>
+          {t("audit.earlier")}
         </button>
       )}
     </Page>
@@ -117,8 +102,9 @@ function Value({ value }: { value: unknown }) {
   return /^[0-9a-f]{40,}$/.test(words) ? <code title={words}>{words.slice(0, 12)}…</code> : words;
 }
 
-function AuditRow({ entry }: { entry: AuditEntry }) {
-  const { language } = useSpeech();
+function AuditRow({ entry, onThread }: { entry: AuditEntry; onThread: (thread: string) => void }) {
+  const { t, language } = useSpeech();
+  const { thread } = entry;
   const detail = Object.entries(entry.detail ?? {}).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0));
   return (
     <tr>
@@ -131,7 +117,11 @@ function AuditRow({ entry }: { entry: AuditEntry }) {
         <code>{entry.action}</code>
       </td>
       <td className="audit-thread">
-        {entry.thread && <code title={entry.thread}>{entry.thread.slice(0, 14)}</code>}
+        {thread && (
+          <button type="button" className="plain audit-pick" title={thread} aria-label={t("audit.only", { thread: thread.slice(0, 14) })} onClick={() => onThread(thread)}>
+            <code>{thread.slice(0, 14)}</code>
+          </button>
+        )}
         {entry.turn !== null && <span className="faint"> · {entry.turn}</span>}
       </td>
       <td className="audit-detail">

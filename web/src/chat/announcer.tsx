@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import { inOwnWords, type View } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
+import { spoken } from "./spoken";
 
 /** Longer answers are announced by their beginning. */
 const LONGEST = 280;
@@ -27,7 +28,7 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
       const last = view.entries.findLast((entry) => ["answer", "said", "asked", "trouble"].includes(entry.kind));
       // A question or trouble has been announced when it came, and counts more than the words before it.
       if (last?.kind === "asked" || last?.kind === "trouble") return;
-      setWords(last?.kind === "answer" ? t("announce.answer", { text: last.text.slice(0, LONGEST) }) : t("announce.done"));
+      setWords(last?.kind === "answer" ? t("announce.answer", { text: spoken(last.text).slice(0, LONGEST) }) : t("announce.done"));
     }
   }, [view, busy, loaded, t, named]);
   return (

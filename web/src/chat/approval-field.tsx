@@ -22,7 +22,7 @@ export function ApprovalField({ request, alone, busy, value, onChange }: Props) 
   return (
     <fieldset className="approval">
       <legend>
-        <code className="tool-name">{request.name}</code>
+        <code className="tool-name">{visible(request.name)}</code>
       </legend>
       {request.summary && <pre tabIndex={0} aria-label={t("tool.command")}>{visible(request.summary)}</pre>}
       {request.reason && <p className="faint">{request.reason}</p>}

@@ -4,7 +4,9 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Decision } from "../api/contract";
 import type { Asked } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
+import { useFocusAfter } from "../ui/focus-after";
 import { Icon } from "../ui/icon";
+import { visible } from "../ui/visible";
 import { ApprovalField } from "./approval-field";
 import { QuestionField } from "./question-field";
 
@@ -26,16 +28,22 @@ function AskedForm({ asked, busy, onAnswer }: Props) {
   const [decisions, setDecisions] = useState<(Decision | null)[]>(() => requests.map(() => null));
   const form = useRef<HTMLFormElement>(null);
   const heading = useId();
+  const answered = useFocusAfter(".composer textarea");
 
   useEffect(() => {
     // Only somebody who is not writing is taken here.
     const focused = document.activeElement;
     const idle = focused === document.body || (focused instanceof HTMLTextAreaElement && focused.value === "");
-    if (idle) form.current?.querySelector<HTMLElement>("input, textarea, button")?.focus();
+    if (!idle) return;
+    form.current?.querySelector<HTMLElement>("input, textarea, button")?.focus();
+    // A form that is taller than the view is read from its beginning.
+    const [top, view] = [form.current, form.current?.closest(".roll-box")].map((element) => element?.getBoundingClientRect().top ?? 0);
+    if ((top ?? 0) < (view ?? 0)) form.current?.scrollIntoView({ block: "start" });
   }, []);
 
   const complete = answers.every((answer) => answer.trim() !== "") && decisions.every((decision) => decision !== null);
   const send = (given: (Decision | null)[]) => {
+    answered();
     const settled = given.map((decision) => decision ?? ({ type: "reject" } as const));
     void onAnswer(asked.interrupt.id, questions.length ? answers.map((answer) => answer.trim()) : undefined, requests.length ? settled : undefined).catch(() => undefined);
   };
@@ -110,7 +118,7 @@ function Answered({ asked }: { asked: Asked }) {
           return (
             <div key={`${request.call}.${at}`}>
               <dt>
-                <code>{request.name}</code> {request.summary}
+                <code>{visible(request.name)}</code> {visible(request.summary ?? "")}
               </dt>
               <dd>
                 {nothing || !decision ? t("asked.unanswered") : decision.type === "approve" ? t("asked.approved") : t("asked.rejected")}

@@ -74,7 +74,10 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
   const session = useMemo(() => sessionOf(id, onNews), [id, onNews]);
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
   const narrow = useMedia(NARROW);
-  const [panel, setPanel] = useState(() => recall(PANEL) !== "closed" && !matchMedia(NARROW).matches);
+  // A column is a lasting choice; a drawer covers what is read, so it never opens by itself, not even when the window shrinks.
+  const [column, setColumn] = useState(() => recall(PANEL) !== "closed");
+  const [drawer, setDrawer] = useState(false);
+  const panel = narrow ? drawer : column;
   const [mode, setMode] = useMode();
   const { view, thread } = state;
 
@@ -84,14 +87,23 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
     document.addEventListener("visibilitychange", back);
     return () => document.removeEventListener("visibilitychange", back);
   }, [session]);
+  useEffect(() => {
+    if (!narrow) setDrawer(false);
+  }, [narrow]);
   const title = view.title ?? thread?.title ?? t("thread.untitled");
   useEffect(() => {
     document.title = `${title} – Holon`;
   }, [title]);
 
   const showPanel = (open: boolean) => {
-    setPanel(open);
-    if (!narrow) remember(PANEL, open ? "open" : "closed");
+    if (narrow) return setDrawer(open);
+    setColumn(open);
+    remember(PANEL, open ? "open" : "closed");
+  };
+  const build = () => {
+    setMode("build");
+    // The next thing is to say it again.
+    document.querySelector<HTMLElement>(".composer textarea")?.focus();
   };
   const asked = waiting(view);
   return (
@@ -110,8 +122,9 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           <Icon name="panel" />
         </button>
       </header>
-      <section className="talk" aria-label={t("conversation")} inert={panel && narrow}>
-        <Rows session={session} onBuild={() => setMode("build")} />
+      <section className="talk" inert={panel && narrow}>
+        <h2 className="sr-only">{t("conversation")}</h2>
+        <Rows session={session} onBuild={build} />
         {state.link === "lost" && (
           <p className="link-lost" role="status">
             <span className="spinner" /> {t("link.lost")}
@@ -122,7 +135,7 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           draft={id}
           info={info}
           busy={state.busy}
-          ready={state.loaded}
+          ready={state.loaded && thread !== null}
           waiting={asked !== null}
           onSend={session.say}
           returned={state.returned}
@@ -157,6 +170,7 @@ function Rows({ session, onBuild }: { session: Session; onBuild: () => void }) {
       render={render}
       label={t("conversation")}
       toEnd={t("toEnd")}
+      adding={outgoing !== null}
       footer={
         <>
           {outgoing && (

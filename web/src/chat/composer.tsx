@@ -50,6 +50,15 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
     if (matchMedia("(min-width: 760px)").matches) area.current?.focus();
   }, []);
 
+  const take = useRef(uploads.add);
+  take.current = uploads.add;
+  useEffect(() => {
+    // Wherever a file is let go, it is meant for the message.
+    const drop = (event: DragEvent) => event.dataTransfer && take.current([...event.dataTransfer.files]);
+    addEventListener("drop", drop);
+    return () => removeEventListener("drop", drop);
+  }, []);
+
   const restore = uploads.reset;
   useEffect(() => {
     if (returned === null) return;
@@ -78,7 +87,8 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
     setSaid(t("mode.now", { mode: t(next === "plan" ? "mode.plan" : "mode.build") }));
   };
   const key = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing) return;
+    // Safari ends the composition before its Enter arrives, and marks that Enter by this number.
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     const wasLeaving = leaving.current;
     if (event.key !== "Shift") leaving.current = event.key === "Escape";
     if (event.key === "Tab" && event.shiftKey && !wasLeaving) {
@@ -96,11 +106,6 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
       onSubmit={(event) => {
         event.preventDefault();
         void send();
-      }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        uploads.add(event.dataTransfer.files);
       }}
     >
       {uploads.error !== null && <Problem error={uploads.error} onClose={uploads.forgive} />}
@@ -122,6 +127,7 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
         <textarea
           ref={area}
           rows={2}
+          dir="auto"
           value={text}
           aria-label={t("say")}
           aria-describedby={hint}

@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 import { api } from "../api/client";
 import type { Info, Thread } from "../api/contract";
 import { forget } from "../conversation/sessions";
+import { tellTabs } from "../conversation/tabs";
 import { useSpeech, type Language } from "../i18n/language";
 import { useTheme, type Theme } from "../settings/theme";
 import { Dialog } from "../ui/dialog";
@@ -93,7 +94,7 @@ function ThreadItem({ thread, active, onDelete }: { thread: Thread; active: bool
           {title}
         </span>
         <span className="thread-sub">
-          {folder(thread.workspace)} · {moment(thread.updated_at, language)}
+          <span className="thread-folder">{folder(thread.workspace)}</span> <span>· {moment(thread.updated_at, language)}</span>
         </span>
       </Link>
       <button type="button" className="plain thread-delete" aria-label={t("thread.delete", { title })} title={t("thread.delete", { title })} onClick={onDelete}>
@@ -111,7 +112,9 @@ function DeleteDialog({ thread, active, onClose, onDeleted }: { thread: Thread; 
     try {
       await api.deleteThread(thread.id);
       forget(thread.id);
-      if (active) navigate("/");
+      tellTabs(thread.id);
+      // Going back must not lead to what is gone.
+      if (active) navigate("/", { replace: true });
       onDeleted();
       onClose();
     } catch (failure) {

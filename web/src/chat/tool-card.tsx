@@ -21,7 +21,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
         <span className={`tool-mark mark-${use.state}`} role="img" aria-label={state} title={state}>
           <Mark state={use.state} />
         </span>
-        <span className="tool-name">{use.tool}</span>
+        <span className="tool-name">{visible(use.tool)}</span>
         <span className="tool-summary">{visible(use.summary.split("\n", 1)[0] ?? "")}</span>
         <span className="tool-facts">
           {use.state === "denied" && <span className="badge badge-bad">{t("tool.denied")}</span>}
@@ -36,7 +36,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
           <>
             {!fitsHead(use.summary) && (
               <div className="code-block">
-                <CopyButton text={() => use.summary} />
+                <CopyButton text={() => use.summary} label={t("copy.what", { what: t("tool.command") })} />
                 <pre tabIndex={0} aria-label={t("tool.command")}>{visible(use.summary)}</pre>
               </div>
             )}
@@ -44,7 +44,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
               <dt>{t("tool.decision")}</dt>
               <dd>
                 <span className={`badge badge-${use.decision === "allow" ? "good" : use.decision === "ask" ? "warn" : "bad"}`}>{named("word", use.decision)}</span>{" "}
-                <Words text={use.reason} />
+                <Words text={visible(use.reason)} />
                 {use.rule && <code className="rule">{use.rule}</code>}
               </dd>
               {use.exitCode !== null && (
@@ -53,16 +53,16 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
                   <dd>{use.exitCode}</dd>
                 </>
               )}
-              {use.result !== "" && use.result !== use.output && (
+              {!repeats(use.result, use.output) && (
                 <>
                   <dt>{t("tool.result")}</dt>
-                  <dd>{use.result}</dd>
+                  <dd>{visible(use.result)}</dd>
                 </>
               )}
             </dl>
             {use.output !== "" && (
               <div className="code-block">
-                <CopyButton text={() => use.output} />
+                <CopyButton text={() => use.output} label={t("copy.what", { what: t("tool.output") })} />
                 <pre className="output" tabIndex={0} aria-label={t("tool.output")}>{visible(use.output)}</pre>
               </div>
             )}
@@ -72,6 +72,13 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
     </article>
   );
 });
+
+/** Whether the result in one line says nothing that the output and the exit code do not. */
+export function repeats(result: string, output: string): boolean {
+  const line = (text: string) => visible(text).replace(/\s+/g, " ").trim();
+  const said = line(result).replace(/^exit code -?\d+(?!,)/, "").replace(/…$/, "").trim();
+  return said === "" || line(output).includes(said);
+}
 
 /** Whether the head of the card shows all of it already, on any screen. */
 function fitsHead(summary: string): boolean {

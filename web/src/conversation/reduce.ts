@@ -57,9 +57,12 @@ class Draft {
         return;
       case "note":
         view.touched++;
+        // A turn that was taken back waits for nobody.
+        if (event.data.kind === "undone") this.closeAsked(null, null);
         return this.add({ kind: "note", key: this.key(), turn: view.turn, tone: event.data.kind, text: event.data.text });
       case "error":
         this.settle();
+        this.closeAsked(null, null);
         return this.add({ kind: "trouble", key: this.key(), turn: view.turn, code: event.data.code ?? "", text: event.data.message });
       case "done":
         view.touched++;

@@ -1,10 +1,11 @@
 /** One thread as the page lives with it: its view, its stream, and what is on the way. */
 
 import { api, Failure } from "../api/client";
-import type { Decision, Mode, StreamEvent, Thread, Turn, Upload } from "../api/contract";
+import type { Decision, Mode, StreamEvent, Thread, Turn, Upload, Word } from "../api/contract";
 import { follow, type Link, type Start } from "../api/follow";
 import { Batch } from "./batch";
 import { reduce } from "./reduce";
+import { tellTabs } from "./tabs";
 import { joined, since } from "./turns";
 import { EMPTY, type View } from "./view";
 
@@ -38,6 +39,8 @@ export class Session {
   private state: Snapshot = START;
   private readonly listeners = new Set<() => void>();
   private stop: AbortController | null = null;
+  /** A change of rights that the server has not confirmed. */
+  private narrowing: Promise<void> | null = null;
   private readonly batch = new Batch((events) => this.absorb(events));
 
   constructor(
@@ -82,6 +85,8 @@ export class Session {
     this.set({ outgoing, failure: null });
     const files = outgoing.files.map((file) => file.id);
     try {
+      // Not even a moment later otherwise: whoever opens the thread now must find it under way.
+      if (this.narrowing) await this.narrowed();
       await this.run({ kind: "say", message: outgoing.text, files, mode: outgoing.mode }, true);
     } catch {
       this.set({ returned: outgoing });
@@ -89,6 +94,27 @@ export class Session {
       this.set({ outgoing: null });
     }
   };
+
+  /** Sets the rights of this thread's tools; what is said from now on waits until they hold. */
+  async narrow(tools: Record<string, Word>): Promise<void> {
+    const change = api.tools(this.id, tools).then(() => undefined);
+    this.narrowing = change;
+    try {
+      await change;
+    } finally {
+      if (this.narrowing === change) this.narrowing = null;
+    }
+    await this.refresh();
+  }
+
+  private async narrowed(): Promise<void> {
+    try {
+      await this.narrowing;
+    } catch (failure) {
+      this.set({ failure });
+      throw failure;
+    }
+  }
 
   /** The person has what came back. */
   readonly taken = (): void => {
@@ -119,6 +145,12 @@ export class Session {
     }
   }
 
+  /** Reads it again after something was done to it here, and has the other tabs do the same. */
+  async changed(): Promise<void> {
+    tellTabs(this.id);
+    await this.refresh();
+  }
+
   forgive(): void {
     this.set({ failure: null });
   }
@@ -139,7 +171,10 @@ export class Session {
           thread: this.id,
           after: this.state.view.lastSeq,
           signal: stop.signal,
-          onEvent: (event) => this.batch.add(event),
+          onEvent: (event) => {
+            if (event.name === "turn" && start.kind !== "attach") tellTabs(this.id);
+            this.batch.add(event);
+          },
           onLink: (link) => this.set({ link }),
         },
         start,
@@ -147,7 +182,7 @@ export class Session {
       this.batch.now();
     } catch (failure) {
       // Somebody else may have got ahead of us: what the thread holds is still to be shown.
-      if (start.kind !== "attach" && failure instanceof Failure && failure.code === "turn_running") setTimeout(() => void this.refresh(), 0);
+      if (start.kind !== "attach" && failure instanceof Failure && failure.status === 409) setTimeout(() => void this.refresh(), 0);
       this.set({ failure });
       throw failure;
     } finally {

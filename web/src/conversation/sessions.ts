@@ -24,6 +24,12 @@ export function sessionOf(id: string, onNews: () => void): Session {
   return session;
 }
 
+/** It moved on in another tab: one that is kept here reads on. */
+export function wake(id: string): void {
+  const session = sessions.get(id);
+  if (session && !session.following) void session.refresh();
+}
+
 export function forget(id: string): void {
   sessions.get(id)?.close();
   sessions.delete(id);

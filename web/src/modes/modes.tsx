@@ -57,7 +57,7 @@ function Profile({ mode }: { mode: ModeInfo }) {
         <span className="sr-only">{t("audit.filter")}</span>
         <input type="search" value={words} placeholder={t("audit.filter")} onChange={(event) => setWords(event.target.value)} />
       </label>
-      <div className="table-scroll" tabIndex={0} role="region" aria-label={mode.name}>
+      <div className="table-scroll" tabIndex={0} role="region" aria-label={t("modes.values")}>
         <table className="rows">
           <thead>
             <tr>

@@ -1,6 +1,6 @@
 /** What the thread changed in its copy; nothing is in the workspace before it is applied. */
 
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Diff } from "../api/contract";
 import { type FilePatch, parsePatch } from "../conversation/patch";
@@ -8,10 +8,11 @@ import type { Session, Snapshot } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { Dialog } from "../ui/dialog";
 import { Icon } from "../ui/icon";
+import { later } from "../ui/later";
 import { Path } from "../ui/path";
 import { Problem } from "../ui/problem";
 
-const PatchView = lazy(() => import("../ui/patch-view"));
+const PatchView = later(() => import("../ui/patch-view"));
 
 export function Changes({ session, state }: { session: Session; state: Snapshot }) {
   const { t, named } = useSpeech();
@@ -48,7 +49,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
       setError(failure);
       setAsking(null);
     }
-    await session.refresh();
+    await session.changed();
     setDiff(await api.diff(session.id).catch(() => null));
   };
   const undo = async () => {
@@ -60,7 +61,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
       setError(failure);
     }
     setAsking(null);
-    await session.refresh();
+    await session.changed();
     setDiff(await api.diff(session.id).catch(() => null));
   };
   const files = diff?.files ?? [];
@@ -69,7 +70,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
   return (
     <>
       {none ? (
-        <p className="faint">{diff === null && loaded && error === null ? t("loading") : t("changes.none")}</p>
+        <p className="faint">{diff === null && busy ? t("changes.later") : diff === null && loaded && error === null ? t("loading") : t("changes.none")}</p>
       ) : (
         <>
           <p className="changes-sum">
@@ -110,9 +111,7 @@ export function Changes({ session, state }: { session: Session; state: Snapshot 
       {error !== null && <Problem error={error} onClose={() => setError(null)} />}
       {shown !== null && diff && (
         <Dialog title={t("changes")} wide onClose={() => setShown(null)}>
-          <Suspense fallback={<p className="loading">{t("loading")}</p>}>
-            <PatchView patch={diff.patch} first={shown} />
-          </Suspense>
+          <PatchView patch={diff.patch} first={shown} />
         </Dialog>
       )}
       {asking === "apply" && diff && <ApplyDialog diff={diff} workspace={state.thread?.workspace ?? ""} onApply={apply} onClose={() => setAsking(null)} />}

@@ -1,18 +1,19 @@
 /** Beside the conversation: where the work stands, what it changed, what it cost. */
 
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { Session, Snapshot } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { recall, remember } from "../settings/storage";
 import { useDrawer, useMedia } from "../ui/drawer";
 import { Icon } from "../ui/icon";
+import { later } from "../ui/later";
 import { Changes } from "./changes";
 import { Rights } from "./rights";
 import { SupervisorPart } from "./supervisor-part";
 import { Todos } from "./todos";
 import { UsagePart } from "./usage-part";
 
-const GraphPart = lazy(() => import("./graph-part"));
+const GraphPart = later(() => import("./graph-part"));
 
 /** Below this the panel covers the conversation. */
 export const NARROW = "(max-width: 1179px)";
@@ -38,11 +39,7 @@ export function Panel({ session, state, onClose }: Props) {
           </button>
         </header>
         <Part name="progress" title={t("progress")}>
-          {view.graph && (
-            <Suspense fallback={<p className="faint">{t("loading")}</p>}>
-              <GraphPart graph={view.graph} />
-            </Suspense>
-          )}
+          {view.graph && <GraphPart graph={view.graph} />}
           {view.todos.length > 0 && <Todos todos={view.todos} />}
           {!view.graph && view.todos.length === 0 && <p className="faint">{t("progress.none")}</p>}
         </Part>

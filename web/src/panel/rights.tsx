@@ -1,7 +1,6 @@
 /** Narrower rights for this thread: a tool can be asked about or denied, never widened. */
 
 import { useState } from "react";
-import { api } from "../api/client";
 import type { Word } from "../api/contract";
 import type { Session } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
@@ -18,10 +17,7 @@ export function Rights({ session, tools }: { session: Session; tools: Record<str
     if (word === "") delete next[tool];
     else next[tool] = word as Word;
     setError(null);
-    api.tools(session.id, next).then(
-      () => session.refresh(),
-      (failure: unknown) => setError(failure),
-    );
+    session.narrow(next).catch((failure: unknown) => setError(failure));
   };
   return (
     <>

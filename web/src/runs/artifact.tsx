@@ -1,16 +1,17 @@
 /** An artifact, shown as what it is. */
 
-import { lazy, Suspense, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { api } from "../api/client";
 import { useSpeech } from "../i18n/language";
 import { useServer } from "../ui/ask-server";
+import { later } from "../ui/later";
 import { Markdown } from "../ui/markdown";
 import { Problem } from "../ui/problem";
 import { EthicsReport } from "./ethics-report";
 import { PlanSteps } from "./plan-steps";
 import { ReviewReport, TrackedFindings } from "./review-report";
 
-const PatchView = lazy(() => import("../ui/patch-view"));
+const PatchView = later(() => import("../ui/patch-view"));
 
 /** Text beyond this is cut; the file itself can be opened. */
 const LONGEST = 400_000;
@@ -21,7 +22,7 @@ export function Artifact({ run, path }: { run: string; path: string }) {
   if (error !== null) return <Problem error={error} onRetry={again} />;
   if (value === null) return loading ? <p className="loading">{t("loading")}</p> : null;
   if (value === "") return <p className="faint">{t("artifact.empty")}</p>;
-  return <Suspense fallback={<p className="loading">{t("loading")}</p>}>{render(path, value, t("artifact.cut"))}</Suspense>;
+  return render(path, value, t("artifact.cut"));
 }
 
 function render(path: string, text: string, cut: string): ReactNode {
@@ -31,10 +32,11 @@ function render(path: string, text: string, cut: string): ReactNode {
   if (name.endsWith(".json")) {
     const value = parse(text);
     if (value !== null) {
-      if (name === "review.json") return <ReviewReport value={value} />;
-      if (name === "findings.json") return <TrackedFindings value={value} />;
-      if (name === "plan.json") return <PlanSteps value={value} />;
-      if (name === "ethics.json") return <EthicsReport value={value} />;
+      // One that was rejected may be anything: a report of it would claim what it does not say.
+      if (name === "review.json" && typeof value.verdict === "string") return <ReviewReport value={value} />;
+      if (name === "findings.json" && Array.isArray(value.findings)) return <TrackedFindings value={value} />;
+      if (name === "plan.json" && Array.isArray(value.steps)) return <PlanSteps value={value} />;
+      if (name === "ethics.json" && typeof value.is_approved === "boolean") return <EthicsReport value={value} />;
       return <pre tabIndex={0}>{JSON.stringify(value, null, 2).slice(0, LONGEST)}</pre>;
     }
   }

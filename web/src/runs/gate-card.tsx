@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api } from "../api/client";
 import type { Run } from "../api/contract";
 import { useSpeech } from "../i18n/language";
+import { useFocusAfter } from "../ui/focus-after";
 import { Icon } from "../ui/icon";
 import { Problem } from "../ui/problem";
 
@@ -18,7 +19,9 @@ export function GateCard({ run, gate, onDecided }: Props) {
   const [comment, setComment] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const decided = useFocusAfter("main h1");
   const decide = async (decision: "approve" | "reject") => {
+    decided();
     setBusy(true);
     setError(null);
     try {

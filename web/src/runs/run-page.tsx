@@ -7,9 +7,11 @@ import type { RunDetail } from "../api/contract";
 import { useSpeech } from "../i18n/language";
 import { useServer } from "../ui/ask-server";
 import { bytes, moment } from "../ui/figures";
+import { useFocusAfter } from "../ui/focus-after";
 import { Icon } from "../ui/icon";
 import { Page } from "../ui/page";
 import { Problem } from "../ui/problem";
+import { Words } from "../ui/words";
 import { Artifact } from "./artifact";
 import { GateCard } from "./gate-card";
 import { Outcome } from "./outcome";
@@ -21,7 +23,7 @@ const ORDER = ["diff.patch", "review.json", "findings.json", "plan.md", "plan.js
 export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
   const { t, language } = useSpeech();
   const { value: run, error, again } = useServer(`run/${id}`, () => api.run(id));
-  const events = useRunEvents(id, again);
+  const { events, lost } = useRunEvents(id, again);
   const actions = (
     <Link href="/runs" className="button">
       {t("runs.back")}
@@ -31,6 +33,11 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
     <Page title={run ? (run.goal.split("\n", 1)[0] ?? id) : id} menu={menu} actions={actions}>
       {error !== null && <Problem error={error} onRetry={again} />}
       {run === null && error === null && <p className="loading">{t("loading")}</p>}
+      {lost && run?.state !== "finished" && (
+        <p className="link-lost" role="status">
+          <span className="spinner" /> {t("link.runLost")}
+        </p>
+      )}
       {run && (
         <>
           <p className="run-facts">
@@ -56,7 +63,9 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
 function StopRun({ run, onStopped }: { run: string; onStopped: () => void }) {
   const { t } = useSpeech();
   const [asked, setAsked] = useState(false);
+  const stopped = useFocusAfter("main h1");
   const stop = async () => {
+    stopped();
     setAsked(true);
     // Over already, or started elsewhere: what is shown then says so.
     await api.stopRun(run).catch(() => undefined);
@@ -78,8 +87,16 @@ function ManifestNotes({ run }: { run: RunDetail }) {
   return (
     <div className="problem">
       <div className="problem-words">
-        {error && <p className="problem-what">{error.message}</p>}
-        {error?.hint && <p className="problem-remedy">{error.hint}</p>}
+        {error?.message && (
+          <p className="problem-what">
+            <Words text={error.message} />
+          </p>
+        )}
+        {error?.hint && (
+          <p className="problem-remedy">
+            <Words text={error.hint} />
+          </p>
+        )}
         {breaches.length > 0 && (
           <>
             <p className="problem-what">{t("run.breaches", { count: breaches.length })}</p>
@@ -105,9 +122,10 @@ function Artifacts({ run }: { run: RunDetail }) {
   useEffect(() => {
     if (chosen !== null && !run.artifacts.some((artifact) => artifact.path === chosen)) setChosen(null);
   }, [chosen, run]);
-  if (artifacts.length === 0) return <p className="empty">{t("artifacts.none")}</p>;
+  if (artifacts.length === 0) return <p className="empty">{t(run.state === "finished" ? "artifacts.never" : "artifacts.none")}</p>;
   return (
-    <section className="artifacts" aria-label={t("artifacts")}>
+    <section className="artifacts">
+      <h2 className="sr-only">{t("artifacts")}</h2>
       <div className="tabs" role="tablist" aria-label={t("artifacts")} onKeyDown={arrows}>
         {artifacts.map((artifact) => (
           <button

@@ -1,9 +1,10 @@
 /** What happened in a run, as it happens. */
 
 import { useEffect, useRef, useState } from "react";
-import { request } from "../api/client";
+import { Failure, request } from "../api/client";
 import { SseParser } from "../api/sse";
 import { useSpeech } from "../i18n/language";
+import { clock } from "../ui/figures";
 
 export interface RunEvent {
   seq: number;
@@ -14,22 +15,29 @@ export interface RunEvent {
 
 /** Events kept for the page; the file of the run has them all. */
 const KEPT = 500;
+/** Between two attempts to reach the server again, at first and at most, in milliseconds. */
+const [SOON, LATE] = [1000, 8000];
 /** Told by the artifacts and the chat already, or too many to read. */
 const QUIET = new Set(["message_delta", "reasoning_delta", "tool_output", "usage", "output", "message_restarted", "model_answered"]);
 
 /** Follows a run to its end, again after a lost connection; `onTurn` when its state may have changed. */
-export function useRunEvents(id: string, onTurn: () => void): RunEvent[] {
+export function useRunEvents(id: string, onTurn: () => void): { events: RunEvent[]; lost: boolean } {
   const [events, setEvents] = useState<RunEvent[]>([]);
+  const [lost, setLost] = useState(false);
   const turn = useRef(onTurn);
   turn.current = onTurn;
   useEffect(() => {
     const stop = new AbortController();
     let after = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const attach = async (wait: number): Promise<void> => {
+    const attach = async (before: number): Promise<void> => {
       let ended = false;
+      let wait = before;
       try {
         const response = await request(`/api/runs/${encodeURIComponent(id)}/events?after=${after}`, { signal: stop.signal });
+        setLost(false);
+        if (before > SOON) turn.current();
+        wait = SOON;
         const parser = new SseParser((message) => {
           if (message.event === "done") ended = true;
           if (message.event !== "run") return;
@@ -46,19 +54,22 @@ export function useRunEvents(id: string, onTurn: () => void): RunEvent[] {
           if (!piece || piece.done) break;
           parser.push(decoder.decode(piece.value, { stream: true }));
         }
-      } catch {
+      } catch (error) {
         // A lost connection is taken up again below; a refusal shows in the page's own request.
+        ended = error instanceof Failure && !error.offline && error.status < 500;
       }
-      if (ended) turn.current();
-      else if (!stop.signal.aborted && wait < 30_000) timer = setTimeout(() => void attach(wait * 2), wait);
+      if (ended) return turn.current();
+      if (stop.signal.aborted) return;
+      setLost(true);
+      timer = setTimeout(() => void attach(Math.min(LATE, wait * 2)), wait);
     };
-    void attach(1000);
+    void attach(SOON);
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
   }, [id]);
-  return events;
+  return { events, lost };
 }
 
 function parse(data: string): RunEvent | null {
@@ -71,7 +82,7 @@ function parse(data: string): RunEvent | null {
 }
 
 export function RunTimeline({ events, open }: { events: RunEvent[]; open: boolean }) {
-  const { t, named } = useSpeech();
+  const { t, named, language } = useSpeech();
   if (events.length === 0) return null;
   return (
     <details className="timeline" open={open}>
@@ -79,7 +90,7 @@ export function RunTimeline({ events, open }: { events: RunEvent[]; open: boolea
       <ol>
         {events.map((event) => (
           <li key={event.seq} data-type={event.type}>
-            <time dateTime={event.at}>{event.at.slice(11, 19)}</time> {named("body", event.type)} <span className="timeline-detail">{detail(event)}</span>
+            <time dateTime={event.at}>{clock(event.at, language)}</time> {named("body", event.type)} <span className="timeline-detail">{detail(event)}</span>
           </li>
         ))}
       </ol>

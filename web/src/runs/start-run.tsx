@@ -40,7 +40,7 @@ export function StartRun({ info, onClose }: { info: Info | null; onClose: () => 
       >
         <label>
           {t("run.goal")}
-          <textarea rows={4} required value={goal} onChange={(event) => setGoal(event.target.value)} />
+          <textarea rows={4} required data-first value={goal} onChange={(event) => setGoal(event.target.value)} />
         </label>
         <label>
           {t("mode")}

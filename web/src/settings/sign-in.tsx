@@ -3,7 +3,13 @@
 import { useState } from "react";
 import { useSpeech } from "../i18n/language";
 
-export function SignIn({ onToken }: { onToken: (token: string) => void }) {
+interface Props {
+  /** One was entered, and the server did not take it. */
+  wrong: boolean;
+  onToken: (token: string) => void;
+}
+
+export function SignIn({ wrong, onToken }: Props) {
   const { t } = useSpeech();
   const [token, setToken] = useState("");
   return (
@@ -18,8 +24,13 @@ export function SignIn({ onToken }: { onToken: (token: string) => void }) {
         <p>{t("signIn.why")}</p>
         <label>
           {t("signIn.token")}
-          <input type="password" autoComplete="off" value={token} onChange={(event) => setToken(event.target.value)} autoFocus />
+          <input type="password" autoComplete="off" value={token} onChange={(event) => setToken(event.target.value)} autoFocus aria-invalid={wrong} aria-describedby={wrong ? "sign-in-wrong" : undefined} />
         </label>
+        {wrong && (
+          <p id="sign-in-wrong" className="minus" role="alert">
+            {t("signIn.wrong")}
+          </p>
+        )}
         <button type="submit" className="primary">
           {t("signIn.go")}
         </button>

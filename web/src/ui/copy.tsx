@@ -7,13 +7,9 @@ export function CopyButton({ text, label }: { text: () => string; label?: string
   const { t } = useSpeech();
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text());
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    } catch {
-      // Without permission there is nothing to say: the text can still be selected.
-    }
+    if (!(await put(text()))) return;
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
   };
   const name = copied ? t("copied") : (label ?? t("copy"));
   return (
@@ -21,4 +17,28 @@ export function CopyButton({ text, label }: { text: () => string; label?: string
       <Icon name={copied ? "check" : "copy"} size={16} />
     </button>
   );
+}
+
+/** Whether it is in the clipboard now. Pages that came without TLS from another machine have only the old way. */
+async function put(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return putOldWay(text);
+  }
+}
+
+function putOldWay(text: string): boolean {
+  const before = document.activeElement;
+  const area = document.createElement("textarea");
+  area.className = "sr-only";
+  area.value = text;
+  // What is outside an open dialog cannot be selected.
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return done;
 }

@@ -1,4 +1,4 @@
-/** A modal built on the browser's own: focus stays inside, Escape closes, focus goes back where it was. */
+/** A modal built on the browser's own: focus stays inside (it begins at `data-first`), Escape closes, focus goes back where it was. */
 
 import { useEffect, useId, useRef, type ReactNode } from "react";
 import { useSpeech } from "../i18n/language";
@@ -19,6 +19,7 @@ export function Dialog({ title, onClose, wide = false, children }: Props) {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();

@@ -31,6 +31,12 @@ export function moment(at: string, language: Language): string {
   return new Intl.DateTimeFormat(locale(language), today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" }).format(date);
 }
 
+/** The time of day to the second, where the person is. */
+export function clock(at: string, language: Language): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : new Intl.DateTimeFormat(locale(language), { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(date);
+}
+
 /** The last part of a path, which is what people call a folder. */
 export function folder(path: string): string {
   return path.replace(/\/+$/, "").split("/").pop() || path;

@@ -5,6 +5,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { useSpeech } from "../i18n/language";
 import { CopyButton } from "./copy";
+import { visible } from "./visible";
 
 const PLUGINS = [remarkGfm];
 
@@ -41,11 +42,12 @@ const COMPONENTS: Components = {
   h5: ({ children }) => <h6>{children}</h6>,
   input: ({ checked }) => <Tick checked={checked === true} />,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  table: ({ children }) => (
-    <div className="table-scroll" tabIndex={0}>
-      <table>{children}</table>
-    </div>
-  ),
+  // Code is copied and run: nothing in it may hide.
+  code: ({ className, children }) => <code className={className}>{typeof children === "string" ? visible(children) : children}</code>,
+  // Each list begins on the side its first words do.
+  ul: ({ className, children }) => <ul className={className} dir="auto">{children}</ul>,
+  ol: ({ className, start, children }) => <ol className={className} start={start} dir="auto">{children}</ol>,
+  table: ({ children }) => <TableBox>{children}</TableBox>,
 };
 
 function Tick({ checked }: { checked: boolean }) {
@@ -64,11 +66,20 @@ function jump(event: React.MouseEvent<HTMLAnchorElement>): void {
   if (target) document.getElementById(decodeURIComponent(target))?.scrollIntoView({ block: "nearest" });
 }
 
+function TableBox({ children }: { children: ReactNode }) {
+  const { t } = useSpeech();
+  return (
+    <div className="table-scroll" tabIndex={0} role="region" aria-label={t("table")}>
+      <table>{children}</table>
+    </div>
+  );
+}
+
 function CodeBlock({ children }: { children: ReactNode }) {
   const { t } = useSpeech();
   return (
     <div className="code-block">
-      <CopyButton text={() => plain(children)} />
+      <CopyButton text={() => plain(children)} label={t("copy.what", { what: t("code") })} />
       <pre tabIndex={0} aria-label={t("code")}>{children}</pre>
     </div>
   );

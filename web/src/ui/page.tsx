@@ -17,7 +17,7 @@ export function Page({ title, menu, actions, lead, children }: Props) {
     <div className="page">
       <header className="bar">
         {menu}
-        <h1 className="bar-title">{title}</h1>
+        <h1 className="bar-title" tabIndex={-1}>{title}</h1>
         <span className="bar-actions">{actions}</span>
       </header>
       <div className="page-body" tabIndex={0} role="region" aria-label={title}>

@@ -7,11 +7,13 @@ import { Words } from "./words";
 
 interface Props {
   error: unknown;
+  /** What to do, where the error itself does not say it. */
+  remedy?: string;
   onRetry?: () => void;
   onClose?: () => void;
 }
 
-export function Problem({ error, onRetry, onClose }: Props) {
+export function Problem({ error, remedy: given, onRetry, onClose }: Props) {
   const { t, named, language } = useSpeech();
   const failure = error instanceof Failure ? error : null;
   const code = failure?.code ?? "page";
@@ -19,7 +21,7 @@ export function Problem({ error, onRetry, onClose }: Props) {
   const known = own !== code.replaceAll("_", " ");
   // The server's hint knows more, in English; whoever reads another language is better served by the page's own words.
   const hint = failure?.problem.hint;
-  const remedy = hint && !(known && language !== "en") ? hint : known ? own : null;
+  const remedy = given ?? (hint && !(known && language !== "en") ? hint : known ? own : null);
   return (
     <div className="problem" role="alert">
       <Icon name="warn" />

@@ -1,6 +1,6 @@
 /** A long list of which only the part in view exists: thousands of rows of any height, sticking to the end while it grows. */
 
-import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 
 interface Props<T> {
@@ -14,6 +14,8 @@ interface Props<T> {
   footer?: ReactNode;
   /** Offered when the end is out of view. */
   toEnd: string;
+  /** Something of one's own is being added: the end is shown, wherever one was. */
+  adding?: boolean;
 }
 
 /** Rows this far outside the view are kept, in pixels. */
@@ -40,7 +42,7 @@ export function rowAt(tops: Float64Array, y: number): number {
   return low;
 }
 
-export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: Props<T>) {
+export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, adding = false }: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
@@ -70,6 +72,12 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
     // In steps, so that small movements change nothing.
     const step = Math.floor(scrollTop / 200) * 200;
     setView((before) => (before.top === step && before.height === clientHeight ? before : { top: step, height: clientHeight }));
+  }, []);
+
+  /** A form that is taller than the view is being filled in: the end may wait. */
+  const hold = useCallback((event: FocusEvent<HTMLDivElement>) => {
+    const height = event.target.closest("form")?.offsetHeight ?? 0;
+    if (height > event.currentTarget.clientHeight) stuck.current = false;
   }, []);
 
   const geometry = useRef({ tops, items, keyOf });
@@ -108,6 +116,11 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
   useEffect(() => () => observer?.disconnect(), [observer]);
 
   useLayoutEffect(() => {
+    if (!adding) return;
+    stuck.current = true;
+    setAtEnd(true);
+  }, [adding]);
+  useLayoutEffect(() => {
     const element = box.current;
     if (element && stuck.current) {
       element.scrollTop = element.scrollHeight;
@@ -135,7 +148,7 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd }: P
   return (
     <div className="roll">
       {/* A region that scrolls can be focused, or a keyboard could not scroll it. */}
-      <div ref={box} className="roll-box" onScroll={look} tabIndex={0} role="region" aria-label={label}>
+      <div ref={box} className="roll-box" onScroll={look} onFocus={hold} tabIndex={0} role="region" aria-label={label}>
         <div ref={rows} className="roll-rows" role="list" style={{ paddingTop: tops[start] ?? 0, paddingBottom: Math.max(0, total - (tops[end] ?? total)) }}>
           {shown}
         </div>

@@ -108,13 +108,12 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
-/** What axe-core calls serious or critical; handed over through the debugger, which no policy of the page concerns. */
+/** What axe-core finds, small things too; handed over through the debugger, which no policy of the page concerns. */
 export async function barriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const violations = await page.evaluate(
     () => (globalThis as unknown as { axe: { run: (root: Document) => Promise<{ violations: Violation[] }> } }).axe.run(document).then((result) => result.violations),
   );
   return violations
-    .filter((violation) => violation.impact === "serious" || violation.impact === "critical")
     .map((violation) => `${violation.id}: ${violation.help}: ${violation.nodes.map((node) => `${node.target.join(" ")} (${node.failureSummary.replaceAll("\n", " ")})`).join("; ")}`);
 }

@@ -1,4 +1,4 @@
-import { expect, input, over, SAY, say, test } from "./stage";
+import { barriers, expect, input, over, SAY, say, test } from "./stage";
 
 test("build edits: cards with decision and result, a diff side by side, applied and undone", async ({ page }) => {
   await page.goto("/");
@@ -24,6 +24,7 @@ test("build edits: cards with decision and result, a diff side by side, applied 
   await page.getByRole("dialog").getByRole("button", { name: "Undo" }).click();
   await expect(changes).toContainText("No changes");
   await expect(page.locator('.entry[data-undone="true"]').first()).toBeVisible();
+  expect(await barriers(page)).toEqual([]);
 
   await say(page, SAY.build);
   await over(page);
@@ -74,6 +75,7 @@ test("a tool set to ask waits for approval; a rejection is passed on", async ({ 
   await expect(page.getByTestId("asked")).toBeVisible();
   await page.getByRole("button", { name: "Permissions" }).click();
   await page.locator(".rights label").filter({ hasText: "execute" }).locator("select").selectOption("ask");
+  await expect(page.locator(".rights label").filter({ hasText: "execute" }).locator("select")).toHaveValue("ask");
   for (const [choice, record] of [["Approve", "Approved"], ["Reject", "Rejected"]] as const) {
     await say(page, SAY.build);
     const form = page.getByTestId("asked");
@@ -82,6 +84,25 @@ test("a tool set to ask waits for approval; a rejection is passed on", async ({ 
     await expect(page.locator(".asked-closed").last()).toContainText(record);
     await over(page);
   }
+});
+
+test("rights that were just changed hold for the very next message", async ({ page }) => {
+  const order: string[] = [];
+  await page.route("**/api/threads/*/tools", async (route) => {
+    const answer = await route.fetch();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    order.push("rights");
+    await route.fulfill({ response: answer });
+  });
+  await page.goto("/");
+  await say(page, SAY.ask);
+  await expect(page.getByTestId("asked")).toBeVisible();
+  page.on("request", (request) => request.method() === "POST" && /\/api\/chat\/[^/]+$/.test(request.url()) && order.push("message"));
+  await page.getByRole("button", { name: "Permissions" }).click();
+  await page.locator(".rights label").filter({ hasText: "execute" }).locator("select").selectOption("ask");
+  await say(page, "hello");
+  await expect(page.locator(".said-text").last()).toHaveText("hello");
+  await expect.poll(() => order).toEqual(["rights", "message"]);
 });
 
 test("what was written stays when the server refuses it", async ({ page, stage }) => {

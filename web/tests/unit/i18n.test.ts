@@ -33,6 +33,14 @@ describe("languages", () => {
     expect(unused).toEqual([]);
   });
 
+  it("has a way on for every refusal of the server", () => {
+    const codes = [
+      "applied", "conflict", "disk_full", "forbidden", "internal", "invalid_mode", "model", "no_gate", "not_found", "not_running", "not_waiting", "nothing_to_undo", "quota",
+      "shutting_down", "too_large", "too_many", "too_slow", "turn_running", "unauthorized", "walls", "wider", "workspace_gone",
+    ];
+    expect(codes.filter((code) => !keys.includes(`remedy.${code}`))).toEqual([]);
+  });
+
   it("leaves no sentence in the components", () => {
     // Words between tags are texts; names and units are not sentences.
     const loose = [...text.matchAll(/>\s*([A-Z][a-z]+ [a-z]+[^<>{}]*)</g)].map((match) => match[1]);

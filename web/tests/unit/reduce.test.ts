@@ -85,6 +85,16 @@ describe("the view of a thread", () => {
     expect(waiting(answered)).toBeNull();
   });
 
+  it("waits no longer for an answer to a turn that was stopped or taken back", () => {
+    const asked: Parameters<typeof script> = [turn(1, "x"), ["interrupt", { id: "i", questions: [{ call: "1-1", question: "?" }] }]];
+    const stopped = reduce(EMPTY, script(...asked, ["error", { code: "cancelled", message: "stopped" }]));
+    expect([rows(stopped).at(-2), waiting(stopped)]).toEqual(["asked closed null", null]);
+    const undone = reduce(EMPTY, script(...asked, ["note", { kind: "undone", text: "1" }]));
+    expect([rows(undone).at(-2), waiting(undone)]).toEqual(["asked closed null", null]);
+    const warned = reduce(EMPTY, script(...asked, ["note", { kind: "warning", text: "w" }]));
+    expect(waiting(warned)?.interrupt.id).toBe("i");
+  });
+
   it("takes an answered question for done, though nothing more comes of its call", () => {
     check(
       script(turn(1, "x"), start("1-1", "ask", "ask_user"), ["interrupt", { id: "i", questions: [{ call: "1-1", question: "?" }] }], ["turn", { turn: 1, mode: "build", resumed: true, answers: ["yes"] }], start("1-1", "allow", "ask_user"), ["message", { text: "ok" }], ["done", {}]),
