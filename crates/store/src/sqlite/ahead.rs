@@ -14,8 +14,9 @@ use crate::error::StoreError;
 
 /// Pages after which the log should be brought in: 16 MB. A log that begins anew waits for the disk once, so not more often.
 const STEP: u32 = 4000;
-/// Pages after which the writer itself does it: 64 MB.
-const TOO_MANY: u32 = 4 * STEP;
+/// Pages after which the writer itself does it: 128 MB, which 1,000 streams at once fill in about eight seconds. Streams
+/// wait meanwhile, so it must be rare; and the log keeps its length on the disk, so it must not be endless.
+const TOO_MANY: u32 = 8 * STEP;
 /// Tries to bring in what was added meanwhile too; only when nothing is left can the log begin anew.
 const TRIES: usize = 3;
 
@@ -94,9 +95,9 @@ mod tests {
             // Begun anew.
             (5, Ahead::Little),
             (4000, Ahead::Much),
-            (15_999, Ahead::Much),
-            (16_000, Ahead::TooMuch),
-            (16_001, Ahead::TooMuch),
+            (31_999, Ahead::Much),
+            (32_000, Ahead::TooMuch),
+            (32_001, Ahead::TooMuch),
             (3, Ahead::Little),
             (4500, Ahead::Much),
         ] {

@@ -48,8 +48,6 @@ impl Sqlite {
             ("synchronous", "NORMAL"),
             ("foreign_keys", "ON"),
             ("cache_size", "-4000"),
-            // What a log that was long keeps of its length when it begins anew.
-            ("journal_size_limit", "16777216"),
         ] {
             connection.pragma_update(None, name, value).map_err(database)?;
         }
