@@ -255,7 +255,8 @@ mod tests {
             Piece::Answer("half".into()),
             Piece::Answer(" a line".into()),
             Piece::Answer("\n".into()),
-            Piece::Aside("no\u{fffd}".into()),
+            // As every other command tells errors: nobody sits there.
+            Piece::Aside("error: no\u{fffd}".into()),
         ];
         assert_eq!(pieces, expect);
     }
