@@ -20,7 +20,7 @@ pub(crate) const USERS: usize = 64;
 pub(crate) const BEAT: Duration = Duration::from_millis(1000);
 
 /// It is at rest when it got no processor time for so long.
-const LULL: Duration = Duration::from_millis(500);
+const LULL: Duration = Duration::from_secs(3);
 /// It is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 

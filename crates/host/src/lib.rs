@@ -9,6 +9,7 @@ pub mod contained;
 pub mod error;
 mod model;
 pub mod modes;
+mod own;
 pub mod places;
 pub mod record;
 pub mod recording;

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod disk;
 pub mod expose;
 pub mod fallback;
+pub mod memory;
 pub mod mount;
 mod ready;
 pub mod snapshot;

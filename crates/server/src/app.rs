@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::problem::{Answer, Problem};
 use crate::runs::Runs;
 use crate::setup::{Minds, Setup};
+use crate::spare::Spare;
 use crate::uploads::Uploads;
 
 /// How often a demonstration's story can be told in one thread.
@@ -51,6 +52,7 @@ pub(crate) struct App {
     ending: AtomicBool,
     under_way: AtomicUsize,
     idle: Notify,
+    spare: Arc<Spare>,
 }
 
 /// A turn or another piece of work the server's end waits for.
@@ -77,6 +79,7 @@ impl App {
             ending: AtomicBool::new(false),
             under_way: AtomicUsize::new(0),
             idle: Notify::new(),
+            spare: Spare::new(setup.give_back),
             setup,
         }
     }
@@ -235,6 +238,7 @@ impl Drop for Work {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::SeqCst);
         self.0.idle.notify_waiters();
+        self.0.spare.soon();
     }
 }
 

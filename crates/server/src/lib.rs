@@ -15,6 +15,7 @@ mod page;
 mod problem;
 mod runs;
 mod setup;
+mod spare;
 mod stream;
 mod turn;
 mod uploads;

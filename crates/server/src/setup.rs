@@ -25,6 +25,8 @@ pub struct Setup {
     pub minds: Minds,
     /// Makes the host of a run.
     pub host: Arc<dyn Fn(Places) -> Host + Send + Sync>,
+    /// Hands memory that is not used any more back to the system.
+    pub give_back: fn(),
     /// The version that is told.
     pub version: String,
     /// The files of the page, by path; without an `index.html` a plain page says that the server is up.

@@ -20,7 +20,7 @@ test("the focus is never nowhere: after an answer, on a new page, in a form", as
   const start = page.getByRole("button", { name: "New run" });
   await start.focus();
   await page.keyboard.press("Enter");
-  await expect(page.getByLabel("Goal")).toBeFocused();
+  await expect(page.getByRole("textbox", { name: "Goal" })).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(start).toBeFocused();
 });

@@ -81,6 +81,7 @@ impl Carrier {
             limits: Limits::default(),
             minds: minds.clone(),
             host: Arc::new(host_in),
+            give_back: holon_sandbox::memory::give_back,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             page: &[],
             places: places.clone(),

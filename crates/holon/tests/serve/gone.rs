@@ -6,6 +6,8 @@ use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
+use holon_model::Wire;
+use holon_testkit::model::ModelServer;
 use holon_testkit::{assert_unchanged, tree_state, wait_until};
 use serde_json::{Value, json};
 
@@ -125,4 +127,37 @@ fn a_thread_about_another_folder_is_seen_and_not_worked_on() {
     assert!(diff.json()["hint"].as_str().unwrap().contains("--root"));
     let events = stage.say(thread, "and here?", "build");
     assert_eq!(of(&events, "error")[0].data["code"], "forbidden", "{events:#?}");
+}
+
+/// An upgrade puts another file in the program's place while the server goes on.
+#[test]
+fn a_server_whose_program_was_replaced_goes_on_with_its_own() {
+    let finish = "- tool: finish\n  args: { summary: Written. }\n";
+    let model = ModelServer::play(Wire::Chat, &WRITES.replace("- text: Written.\n", finish));
+    let mut stage = Stage::new();
+    let program = stage.env.work().join("holon");
+    fs::copy(stage.env.binary(), &program).unwrap();
+    stage.program = Some(program.clone());
+    let tape = stage.env.write("work/chat.yaml", WRITES.repeat(2));
+    let stage = stage.with(&["--replay", tape.to_str().unwrap()], &[("HOLON_BASE_URL", &model.base())]);
+    let works = |thread: &str| {
+        let events = stage.say(thread, "write", "build");
+        assert!(of(&events, "error").is_empty(), "{events:#?}");
+        assert_eq!(of(&events, "tool_end")[0].data["exit_code"], 0, "{events:#?}");
+    };
+    let before = stage.thread();
+    works(&before);
+
+    fs::remove_file(&program).unwrap();
+    fs::write(&program, "another program").unwrap();
+    works(&before);
+    works(&stage.thread());
+    fs::remove_file(&program).unwrap();
+    works(&stage.thread());
+
+    let body = json!({"workspace": stage.repo.path(), "goal": "x", "mode": "execute", "agent": "native"});
+    let run = stage.post("/api/runs", body).json()["id"].as_str().unwrap().to_owned();
+    let shown = || stage.get(&format!("/api/runs/{run}")).json();
+    assert!(wait_until(Duration::from_secs(60), || shown()["state"] == "finished"));
+    assert_eq!(shown()["outcome"], "success", "{:#}", shown());
 }

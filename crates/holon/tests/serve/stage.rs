@@ -14,6 +14,8 @@ pub(crate) struct Stage {
     pub(crate) repo: Workspace,
     pub(crate) server: Option<Running>,
     pub(crate) port: u16,
+    /// What is started instead of the program under test.
+    pub(crate) program: Option<PathBuf>,
     args: Vec<String>,
     variables: Vec<(String, String)>,
 }
@@ -51,7 +53,7 @@ impl Stage {
     pub(crate) fn new() -> Self {
         let env = TestEnv::new(BIN);
         let repo = env.repo().file("a.txt", "one\n").file("src/b.txt", "two\n").commit("first");
-        Self { env, repo, server: None, port: 0, args: Vec::new(), variables: Vec::new() }
+        Self { env, repo, server: None, port: 0, program: None, args: Vec::new(), variables: Vec::new() }
     }
 
     /// Starts the server with these arguments and variables.
@@ -64,7 +66,9 @@ impl Stage {
 
     pub(crate) fn start(&mut self) {
         let root = self.repo.path().to_str().unwrap().to_owned();
-        let mut call = self.env.holon(["serve", "--listen", "127.0.0.1:0", "--root", &root]).args(&self.args);
+        let program = self.program.as_deref().unwrap_or(self.env.binary());
+        let listen = ["serve", "--listen", "127.0.0.1:0", "--root", &root];
+        let mut call = self.env.program(program).args(listen).args(&self.args);
         for (name, value) in &self.variables {
             call = call.env(name, value);
         }

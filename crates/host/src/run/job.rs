@@ -11,6 +11,7 @@ use super::Run;
 use super::snapshot::Stage;
 use crate::adapter::Kind;
 use crate::adapter::events::Format;
+use crate::own;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
@@ -55,10 +56,10 @@ impl Run<'_> {
             mounts.push(Mount::read_only(file, Path::new("/holon/agent").join(name)));
         }
         if self.is_native() {
-            mounts.push(Mount::read_only(own_binary(), HANDS));
+            mounts.push(Mount::read_only(self.own_binary(), HANDS));
         }
         if self.plan.agent.adapter.events == Some(Format::Acp) {
-            mounts.push(Mount::read_only(own_binary(), CLIENT));
+            mounts.push(Mount::read_only(self.own_binary(), CLIENT));
         }
         let located = self.plan.agent.located.iter().flat_map(|located| &located.visible);
         mounts.extend(located.map(|path| Mount::read_only(path, path)));
@@ -140,13 +141,18 @@ impl Run<'_> {
         (!taken).then(|| Mount { at: original.clone(), source, writable: false })
     }
 
+    /// Where the running program lies; if that cannot be told or kept, the walls say so.
+    fn own_binary(&self) -> PathBuf {
+        own::binary(&self.folder.layers()).unwrap_or_else(|_| own::RUNNING.into())
+    }
+
     /// Without a private root the agent's file is where it always was.
     fn outside_argv(&self, mut argv: Vec<OsString>) -> Vec<OsString> {
         if let Some(first) = argv.first_mut().filter(|first| *first == HANDS || *first == CLIENT) {
             // A program knows by its name what it shall be.
             let name = Path::new(first).file_name().unwrap_or_default();
             let link = self.folder.layers().join(name);
-            let _ = std::os::unix::fs::symlink(own_binary(), &link);
+            let _ = std::os::unix::fs::symlink(self.own_binary(), &link);
             *first = link.into_os_string();
         } else if let (Some(file), Some(first)) = (&self.plan.agent.file, argv.first_mut())
             && first.to_string_lossy().starts_with("/holon/agent/")
@@ -199,11 +205,6 @@ impl Run<'_> {
         }
         env
     }
-}
-
-/// Where the running program lies; without /proc there could be no walls either.
-fn own_binary() -> PathBuf {
-    std::fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/proc/self/exe".into())
 }
 
 fn owner_of(workspace: &Path) -> Option<(u32, u32)> {

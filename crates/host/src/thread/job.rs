@@ -13,6 +13,7 @@ use holon_sandbox::walls::{self, Job, Limits, Streams, layout};
 use super::folder::ThreadFolder;
 use super::hands::Surroundings;
 use crate::error::HostError;
+use crate::own;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
@@ -66,7 +67,8 @@ pub(super) fn job(
     mounts.push(Mount::read_only(folder.input()?, "/holon/input"));
     mounts.push(Mount::writable(folder.home()?, "/holon/home"));
     mounts.extend(exposed.mounts.iter().cloned());
-    let own = std::fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/proc/self/exe".into());
+    let workspaces = folder.path().parent().unwrap_or(folder.path());
+    let own = own::binary(workspaces).map_err(HostError::io("copy the running program to", workspaces))?;
     mounts.push(Mount::read_only(own, HANDS));
     mounts.extend(original_path(folder.workspace(), &mounts));
     let limits = &profile.limits;

@@ -87,6 +87,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         limits: Limits { kept: args.uploads_mb.saturating_mul(1 << 20), ..Limits::default() },
         minds: minds(&args, stage.as_ref()),
         host: Arc::new(host_in),
+        give_back: holon_sandbox::memory::give_back,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         page: holon_server::PAGE,
         places,
