@@ -25,7 +25,7 @@ const TURNS: usize = 1000;
 const MOST_TIMES: f64 = 2.0;
 const MOST_MS: f64 = 100.0;
 const MOST_KB: f64 = 200.0;
-/// What readers that do not read may cost together, in MB: far less than what they are sent.
+/// What readers that do not read may cost together, and what may stay of all the work, in MB: far less than what was sent.
 const MOST_MB: f64 = 50.0;
 
 /// Fills the server, then loads it three times: by itself, after long answers, and with readers that do not read them.
@@ -80,7 +80,12 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     );
     rows.push(long_thread(&served, if bench.quick { TURNS / 5 } else { TURNS })?);
     served.settle()?;
-    rows.push(Row::samples("memory after all of this", "MB", &[served.memory_kb()? / 1024.0]));
+    let after = served.memory_kb()?;
+    rows.push(Row::samples("memory after all of this", "MB", &[after / 1024.0]));
+    rows.push(
+        Row::samples("of that, kept since the first streams", "MB", &[cost(after - during)])
+            .median_target(Limit::AtMost(MOST_MB)),
+    );
     let failed = errors.len() as f64;
     rows.push(Row::samples("streams that failed", "", &[failed]).median_target(Limit::AtMost(0.0)));
     errors.sort();
