@@ -5,7 +5,9 @@ export default defineConfig({
   testDir: "tests/browser",
   fullyParallel: false,
   workers: 1,
-  timeout: 30_000,
+  timeout: 60_000,
+  // A busy machine is no defect; everything waited for is a state that stays.
+  expect: { timeout: 15_000 },
   reporter: process.env.CI ? "dot" : "list",
   outputDir: process.env.HOLON_PAGE_RESULTS ?? "test-results",
   use: {

@@ -8,8 +8,17 @@ export const info = {
 
 const run = (id, goal, mode, more, artifacts) => ({
   id, workspace: "/srv/projects/greeter", mode, goal, agent: "native", started_at: "2026-11-15T08:01:00Z", state: "finished", outcome: "success", exit_code: 0, gate: null,
-  manifest: { run_id: id, status: "completed", outcome: "success" }, artifacts: artifacts.map((path) => ({ path, bytes: (FILES[path] ?? "").length })), ...more,
+  manifest: { run_id: id, status: "completed", outcome: "success" }, artifacts: artifacts.map((path) => ({ path, bytes: (FILES[path] ?? "").length })),
+  evidence: Object.entries(EVIDENCE).map(([path, text]) => ({ path, bytes: text.length })), ...more,
 });
+
+const EVIDENCE = {
+  "agent.log": `${Array.from({ length: 60 }, (_, at) => `step ${at + 1}: looked at src/module_${at}.py`).join("\n")}\n\u001b[31merror\u001b[0m: no key for openrouter: 401 <b>unauthorized</b>\n`,
+  "check-1.log": "..\n2 passed in 0.04s\n",
+  "events.jsonl": '{"seq":1,"type":"run_started"}\n',
+};
+
+export const evidence = (_id, path) => EVIDENCE[path] === undefined ? undefined : { text: EVIDENCE[path], bytes: EVIDENCE[path].length, cut: 0 };
 
 const FILES = {
   "diff.patch": PATCH,

@@ -35,7 +35,7 @@ const say = (text, wait = 12) => (text.match(/[\s\S]{1,9}/g) ?? []).map((piece) 
 const usage = step("usage", { input: 18423, cached: 12000, output: 1290, reasoning: 310, cost_usd: 0.0421 });
 
 const call = (id, tool, summary, output, more = {}) => [
-  step("tool_start", { call: id, tool, class: "exec", summary, decision: "allow", rule: "build: execute = allow", reason: "build mode allows this" }, 30),
+  step("tool_start", { call: id, tool, class: "exec", summary, decision: "allow", rule: `tools.${tool}`, reason: `execute mode allows \`${tool}\`` }, 30),
   { ...step("tool_end", { call: id, tool, ok: true, exit_code: tool === "execute" ? 0 : null, duration_ms: 38, summary: "", output, ...more }, 120), changed: /write|edit/.test(tool) },
 ];
 
@@ -87,7 +87,7 @@ export function scriptFor(message, mode, language, tools) {
   if (has("ask") || has("选择")) {
     return [
       step("round", { round: 1 }, 30), ...say("I need to know one thing first."),
-      step("tool_start", { call: "1-1", tool: "ask_user", class: "ask", summary: "Which way?", decision: "ask", rule: "ask_user = ask", reason: "a person is asked" }),
+      step("tool_start", { call: "1-1", tool: "ask_user", class: "ask", summary: "Which way?", decision: "ask", rule: "tools.ask_user", reason: "execute mode asks a person about `ask_user`" }),
       step("interrupt", { id: "i-1", questions: [{ call: "1-1", question: "Which greeting should be the default?", options: ["quiet", "loud"] }, { call: "1-1", question: "Anything else to know?" }] }),
     ];
   }
@@ -101,21 +101,22 @@ export function scriptFor(message, mode, language, tools) {
   if (mode === "plan" && !has("explain")) {
     return [
       step("round", { round: 1 }, 30), step("reasoning", { text: "They want a command run. " }, 20), ...say("Let me run that."),
-      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "ls -la", decision: "deny", rule: "chat plan: execute = deny", reason: "plan mode: switch to build to run this" }, 60),
+      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "ls -la", decision: "deny", rule: "chat read list", reason: "plan mode only reads, and `execute` is not on the read list" }, 60),
       step("error", { message: PLAN_REFUSED[language], code: "plan_mode" }),
     ];
   }
   if (has("slow") || has("drop")) {
-    const words = Array.from({ length: 60 }, (_, at) => `word-${at} `).join("");
-    const pieces = say(words, 40);
+    // One that is stopped by hand goes on for as long as that may take; one that is read to its end leaves time to come back.
+    const words = Array.from({ length: has("explain") ? 600 : 60 }, (_, at) => `word-${at} `).join("");
+    const pieces = say(words, has("explain") ? 40 : 80);
     if (has("drop")) for (const at of [8, 24]) pieces.splice(at, 0, { drop: true });
     return [step("round", { round: 1 }), ...pieces, usage];
   }
   if (tools.execute === "ask") {
     return [
       step("round", { round: 1 }), ...say("Two commands need your approval."),
-      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "rm -r build", decision: "ask", rule: "thread: execute = ask", reason: "this thread asks before commands" }),
-      step("interrupt", { id: "i-2", action_requests: [{ call: "1-1", name: "execute", summary: "rm -r build", reason: "this thread asks before commands" }] }),
+      step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "rm -r build", decision: "ask", rule: "tools.execute", reason: "execute mode asks a person about `execute`" }),
+      step("interrupt", { id: "i-2", action_requests: [{ call: "1-1", name: "execute", summary: "rm -r build", reason: "execute mode asks a person about `execute`" }] }),
     ];
   }
   return [
@@ -138,7 +139,7 @@ export function scriptFor(message, mode, language, tools) {
 export function resumeOf(answers, decisions) {
   if (decisions) {
     return [
-      step("tool_start", { call: "1-1", tool: "execute", summary: "rm -r build", decision: decisions[0].type === "approve" ? "allow" : "deny", rule: "person", reason: `decided by you: ${decisions[0].type}` }),
+      step("tool_start", { call: "1-1", tool: "execute", summary: "rm -r build", decision: decisions[0].type === "approve" ? "allow" : "deny", rule: "person", reason: decisions[0].type === "approve" ? "a person approved it" : ["a person said no", decisions[0].message].filter(Boolean).join(": ") }),
       ...(decisions[0].type === "approve" ? [step("tool_end", { call: "1-1", tool: "execute", ok: true, exit_code: 0, duration_ms: 5, output: "" })] : []),
       ...say(decisions[0].type === "approve" ? "Done." : "Then not."),
     ];

@@ -1,9 +1,9 @@
 // A stand-in for `holon serve`, for work on the page and its tests: the same interface, no agent behind it.
-// node dev/server.mjs [--port N] [--dist FOLDER]; prints the address on its first line.
+// node dev/server.mjs [--port N] [--dist FOLDER] [--late MS]; prints the address on its first line.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
-import { audit, info, modes, runFile, runs } from "./fixtures.mjs";
+import { audit, evidence, info, modes, runFile, runs } from "./fixtures.mjs";
 import { Threads } from "./threads.mjs";
 
 const option = (name, otherwise) => {
@@ -11,6 +11,9 @@ const option = (name, otherwise) => {
   return at < 0 ? otherwise : process.argv[at + 1];
 };
 const dist = option("dist", new URL("../dist", import.meta.url).pathname);
+// Answers come up to so much later, each by another time, as from a busy machine.
+const late = Number(option("late", "0"));
+let answered = 0;
 const threads = new Threads();
 const gates = new Map();
 
@@ -60,7 +63,7 @@ const routes = [
   ["POST", /^\/api\/chat\/([^/]+)$/, async (request, response, [thread]) => {
     const said = JSON.parse(await body(request));
     if (said.mode && !["plan", "build"].includes(said.mode)) return problem(response, 422, "invalid_mode", "unknown mode", { modes: ["plan", "build"] });
-    if (thread.state === "running") return problem(response, 409, "turn_running", "a turn is running");
+    if (thread.state === "running") return problem(response, 409, "turn_running", "something is under way in this thread already");
     thread.language = request.headers["accept-language"]?.startsWith("en") ? "en" : "zh";
     const after = thread.events.length;
     thread.say(said);
@@ -68,7 +71,7 @@ const routes = [
   }],
   ["POST", /^\/api\/chat\/([^/]+)\/resume$/, async (request, response, [thread]) => {
     const given = JSON.parse(await body(request));
-    if (thread.interrupt?.id !== given.interrupt_id) return problem(response, 409, "conflict", "nothing waits under that name");
+    if (thread.interrupt?.id !== given.interrupt_id) return problem(response, 409, "not_waiting", "nothing waits for that answer");
     const after = thread.events.length;
     thread.resume(given);
     thread.stream(response, after);
@@ -108,6 +111,10 @@ const routes = [
     const text = runFile(id, decodeURIComponent(path));
     return text === undefined ? problem(response, 404, "not_found", "no such file") : send(response, 200, text, "text/plain; charset=utf-8");
   }],
+  ["GET", /^\/api\/runs\/([^/]+)\/evidence\/(.+)$/, (_, response, [id, path]) => {
+    const found = evidence(id, path);
+    return found === undefined ? problem(response, 404, "not_found", "there is no such file") : send(response, 200, found);
+  }],
   ["POST", /^\/api\/runs\/([^/]+)\/gate$/, async (request, response, [id]) => {
     const { decision } = JSON.parse(await body(request));
     gates.set(id, { state: "finished", gate: null, outcome: decision === "approve" ? "success" : "needs_human", exit_code: decision === "approve" ? 0 : 2 });
@@ -122,8 +129,9 @@ const routes = [
   ["GET", /^\/api\/audit\/verify$/, (_, response) => send(response, 200, { ok: true, length: 24, head: "9f2c".repeat(16) })],
 ];
 
-const server = createServer(async (request, response) => {
+async function answer(request, response) {
   const url = new URL(request.url, "http://127.0.0.1");
+  if (late > 0) await new Promise((resolve) => setTimeout(resolve, (answered++ * 7919) % late));
   if (!url.pathname.startsWith("/api/")) return page(response, url.pathname);
   for (const [method, pattern, act] of routes) {
     const match = pattern.exec(url.pathname);
@@ -131,11 +139,18 @@ const server = createServer(async (request, response) => {
     const parts = match.slice(1).map(decodeURIComponent);
     if (/^\/api\/(threads|chat)\//.test(url.pathname)) {
       const thread = threads.all.get(parts[0]);
-      if (!thread) return problem(response, 404, "thread_not_found", "there is no such thread");
+      if (!thread) return problem(response, 404, "not_found", "there is no such thread");
       parts[0] = thread;
     }
     return act(request, response, parts, url.searchParams);
   }
   problem(response, 404, "not_found", `nothing at ${url.pathname}`);
+}
+
+const server = createServer((request, response) => {
+  answer(request, response).catch((error) => {
+    // Whoever asked may be gone before all of it was said; that is no end of the others.
+    if (!request.aborted && !response.headersSent) problem(response, 400, "bad_request", String(error));
+  });
 });
 server.listen(Number(option("port", "4681")), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));

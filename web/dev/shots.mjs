@@ -23,6 +23,7 @@ async function visit(name, { scheme = "light", locale = "en-US", width = 1440, h
 
 const send = async (page, text) => {
   await page.locator(".composer textarea").fill(text);
+  await page.locator(".send:enabled").waitFor({ timeout: 20000 });
   await page.keyboard.press("Enter");
 };
 const idle = (page) => page.locator(".send").waitFor({ timeout: 20000 });
@@ -85,7 +86,7 @@ async function rest(page, shot) {
     await shot(path);
   }
   await page.goto(`${base}#/runs`);
-  for (const [at, name] of [[0, "gate"], [1, "review"], [2, "run"]]) {
+  for (const [at, name] of [[0, "gate"], [1, "review"], [2, "run"], [3, "failed"]]) {
     await page.locator(".card").first().waitFor({ timeout: 3000 }).catch(() => undefined);
     const card = page.locator(".card a").nth(at);
     if (!(await card.count())) continue;

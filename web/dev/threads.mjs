@@ -104,7 +104,7 @@ class Thread {
   apply() {
     const open = this.turns.filter((turn) => turn.changed && turn.state !== "undone" && !turn.applied);
     for (const turn of open) turn.applied = true;
-    if (open.length) this.emit("note", { kind: "applied", text: "Applied 2 files to the workspace." });
+    if (open.length) this.emit("note", { kind: "applied", text: "src/greet.py\ntests/test_greet.py" });
     return { applied: open.length > 0, files: open.length ? ["src/greet.py", "tests/test_greet.py"] : [] };
   }
 
@@ -112,7 +112,7 @@ class Thread {
     const turn = this.turns.findLast((one) => one.state !== "undone" && !one.applied);
     if (!turn) return [];
     turn.state = "undone";
-    this.emit("note", { kind: "undone", text: `Turn ${turn.number} undone.` });
+    this.emit("note", { kind: "undone", text: String(turn.number) });
     return [turn.number];
   }
 }
@@ -132,7 +132,7 @@ export class Threads {
     for (let turn = 1; turn <= turns; turn++) {
       big.turns.push({ number: turn, mode: "build", message: `Question ${turn}`, files: [], state: "completed", code: null, first_seq: big.events.length + 1, last_seq: 0, started_at: now(), ended_at: now(), changed: false, applied: false });
       big.events.push({ name: "turn", data: { turn, mode: turn % 5 ? "build" : "plan", message: `Question ${turn}: what does module ${turn} do?`, files: [], at: now() } });
-      big.events.push({ name: "tool_start", data: { call: "1-1", tool: "read_file", summary: `src/module_${turn}.rs`, decision: "allow", rule: "mode", reason: "reads are allowed" } });
+      big.events.push({ name: "tool_start", data: { call: "1-1", tool: "read_file", summary: `src/module_${turn}.rs`, decision: "allow", rule: "tools.read_file", reason: "execute mode allows `read_file`" } });
       big.events.push({ name: "tool_end", data: { call: "1-1", tool: "read_file", ok: true, duration_ms: 2, summary: "120 lines", output: "fn main() {}\n".repeat(6) } });
       big.events.push({ name: "message", data: { text: `Module **${turn}** parses its input, checks it and returns a \`Result\`.\n\n- first point\n- second point with \`code\`\n\n\`\`\`rust\nfn module_${turn}() -> u32 {\n    ${turn}\n}\n\`\`\`\n` } });
     }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::merge;
 use crate::objects::{ObjectFormat, Scratch};
@@ -35,7 +38,18 @@ fn run(git: &Git, patch: &[u8], dir: &Path, format: ObjectFormat, more: &[&str])
     if let Some(scratch) = &scratch {
         call = call.git_dir(scratch.path()).work_tree(dir);
     }
-    call.feed(|stdin| stdin.write_all(patch)).map(drop)
+    call.reading(whole(patch)?).output().map(drop)
+}
+
+/// A patch as a file in memory. Through a pipe, git would take what a killed process had said so far for all of it.
+fn whole(patch: &[u8]) -> Result<File, Error> {
+    let write = || -> io::Result<File> {
+        let mut file = File::from(memfd_create("patch", MemfdFlags::CLOEXEC)?);
+        file.write_all(patch)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    write().map_err(Error::io("keep a patch in", "memory"))
 }
 
 /// A patch, and the tree of the user's it shall go to.

@@ -124,6 +124,7 @@ impl Git {
             env: vec![("GIT_DIR", OUTSIDE.into())],
             limit: Duration::from_secs(300),
             hermetic: true,
+            stdin: None,
         }
     }
 }
@@ -141,6 +142,7 @@ pub struct Call<'g> {
     env: Vec<(&'static str, OsString)>,
     limit: Duration,
     hermetic: bool,
+    stdin: Option<fs::File>,
 }
 
 impl Call<'_> {
@@ -180,6 +182,12 @@ impl Call<'_> {
         self
     }
 
+    /// Reads this file, from where it stands, instead of what it is fed: all of it is there, also when this process dies.
+    pub fn reading(mut self, file: fs::File) -> Self {
+        self.stdin = Some(file);
+        self
+    }
+
     /// Runs to the end with nothing on stdin; success or an error.
     pub fn output(self) -> Result<Vec<u8>, Error> {
         self.feed(|_| Ok(()))
@@ -196,14 +204,13 @@ impl Call<'_> {
     }
 
     /// Runs to the end whatever the exit code; an error only if it could not run or did not end.
-    pub fn run(self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Finished, Error> {
+    pub fn run(mut self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Finished, Error> {
         let shown = self.shown();
         let failed = |source| Error::Run { command: shown.clone(), source };
         let mut child = self.build().spawn().map_err(failed)?;
         let watch = pidfd_open(pid_of(&child), PidfdFlags::empty()).ok();
-        let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let stdin = child.stdin.take();
+        let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(failed(io::Error::other("its pipes are missing")));
         };
         let late = AtomicBool::new(false);
@@ -213,8 +220,7 @@ impl Call<'_> {
             if let Some(pidfd) = &watch {
                 scope.spawn(|| late.store(!ends_within(pidfd, self.limit), Ordering::Relaxed));
             }
-            let fed = feed(&mut stdin);
-            drop(stdin);
+            let fed = stdin.map_or(Ok(()), |mut stdin| feed(&mut stdin));
             (fed, joined(out), joined(err))
         });
         let status = child.wait().map_err(failed)?;
@@ -231,7 +237,7 @@ impl Call<'_> {
         }
     }
 
-    fn build(&self) -> Command {
+    fn build(&mut self) -> Command {
         let mut command = Command::new(&self.git.path);
         command.env_clear().env("PATH", &self.git.search_path);
         let own = |name: &str| name == "HOME" || name.starts_with("GIT_CONFIG_");
@@ -241,7 +247,8 @@ impl Call<'_> {
             command.arg("-c").arg(setting);
         }
         command.args(&self.args).current_dir(&self.dir);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdin = self.stdin.take().map_or_else(Stdio::piped, Stdio::from);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -451,4 +451,19 @@ fn a_file_makes_room_for_a_folder() {
     let outcome = apply::deliver(&git, delivery).unwrap();
     assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
     assert_eq!(fs::read_to_string(dir.path().join("x/new")).unwrap(), "n\n");
+}
+
+#[test]
+fn a_patch_is_complete_before_git_begins() {
+    // Stands for git and tells what it is given: from a pipe it could not know where a killed process had stopped.
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("git");
+    let said =
+        "case $* in *--version*) echo git version 2.43.0;; *) test -f /dev/stdin && wc -c > size;; esac";
+    fs::write(&script, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{said}\n")).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let git = Git::find_in(dir.path().as_os_str()).unwrap();
+    let patch = vec![b'x'; 1 << 20];
+    apply::plain(&git, &patch, dir.path(), ObjectFormat::Sha1).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join("size")).unwrap().trim(), (1 << 20).to_string());
 }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use holon_host::record::now;
 use serde_json::json;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::Failure;
 
@@ -150,13 +151,19 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// The same on one line of at most `width` characters.
+/// The same on one line of at most `width` columns.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
     let flat = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= width {
+    if flat.width() <= width {
         return flat;
     }
-    let mut cut: String = flat.chars().take(width.saturating_sub(1)).collect();
+    let mut left = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let rest = left.checked_sub(c.width().unwrap_or(0));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let mut cut: String = flat.chars().take_while(fits).collect();
     cut.push('…');
     cut
 }
@@ -170,6 +177,8 @@ mod tests {
         assert_eq!(visible("a\x1b[2Jb\r\u{202e}c\td\n"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\td\n");
         assert_eq!(one_line("a \n b  c", 20), "a b c");
         assert_eq!(one_line("abcdef", 4), "abc…");
+        assert_eq!(one_line("中文中文", 6), "中文…", "a character may take two columns");
+        assert_eq!(one_line("中文中", 6), "中文中");
     }
 
     #[test]

@@ -110,6 +110,12 @@ impl HostError {
         }
     }
 
+    /// Whether there are changes that no patch can hold: too much, or what git takes for dangerous.
+    pub fn fits_no_patch(&self) -> bool {
+        use holon_sandbox::diff::Error::{Refused, TooLarge, TooMany};
+        matches!(self, Self::Diff(TooMany { .. } | TooLarge { .. } | Refused { .. }))
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -43,6 +43,9 @@ use guard::Lively;
 /// How long turns get to write down their end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long connections get to bring or take the rest, once everything else has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// How often it looks whether it shall end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -85,7 +88,9 @@ impl ServerError {
         match self {
             Self::Listen { .. } => "choose another address with --listen, e.g. 127.0.0.1:0",
             Self::Open(_) => "name a file with --tokens, or listen on loopback",
-            Self::Taken { .. } => "stop the other one, or use another XDG_STATE_HOME",
+            Self::Taken { .. } => {
+                "stop the other one (`holon chat` and `holon acp` are servers, too), or use another XDG_STATE_HOME"
+            }
             Self::Store(StoreError::Newer { .. }) => {
                 "use the release that wrote it, or another XDG_STATE_HOME"
             }
@@ -210,13 +215,26 @@ impl Server {
         };
         let own = indoors::Own(indoors);
         let inside = axum::serve(own, indoors::router(&app)).with_graceful_shutdown(until(closing.clone()));
-        match listener {
-            None => inside.await,
-            Some(listener) => {
-                let listener = Lively { listener, patience: guard::PATIENCE };
-                let outside = axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));
-                tokio::try_join!(outside.into_future(), inside.into_future()).map(|_| ())
+        let too_late = until(closing.clone());
+        let served = async {
+            match listener {
+                None => inside.await,
+                Some(listener) => {
+                    let listener = Lively { listener, patience: guard::PATIENCE };
+                    let outside =
+                        axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));
+                    tokio::try_join!(outside.into_future(), inside.into_future()).map(|_| ())
+                }
             }
+        };
+        // Whoever only half said something, or does not read, has nothing stored that could be lost.
+        let too_late = async {
+            too_late.await;
+            tokio::time::sleep(LAST_WORDS).await;
+        };
+        tokio::select! {
+            served = served => served,
+            () = too_late => Ok(()),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const PROBLEM: &str = "application/problem+json";
 /// What went wrong, as the body of every answer with a status of 400 or more.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// What to act on, e.g. `thread_not_found`.
+    /// What to act on, e.g. `turn_running`.
     pub code: String,
     /// What to read.
     pub message: String,

@@ -13,7 +13,7 @@ const REQUESTS: [&str; 3] = [
 ];
 
 /// Interfaces of the page with the schema each is about.
-const PAIRS: [(&str, &str); 11] = [
+const PAIRS: [(&str, &str); 12] = [
     ("Thread", "Thread"),
     ("Turn", "Turn"),
     ("Usage", "Spent"),
@@ -21,6 +21,7 @@ const PAIRS: [(&str, &str); 11] = [
     ("ChangedFile", "File"),
     ("Diff", "Diff"),
     ("Run", "Run"),
+    ("Evidence", "Evidence"),
     ("ModeInfo", "Mode"),
     ("AuditPage", "Audit"),
     ("AuditVerdict", "Verification"),

@@ -115,6 +115,7 @@ export const api = {
   runs: () => json<{ runs: C.Run[] }>("/api/runs?limit=100"),
   run: (run: string) => json<C.RunDetail>(`/api/runs/${id(run)}`),
   runFile: async (run: string, path: string) => (await request(`/api/runs/${id(run)}/files/${id(path)}`)).text(),
+  evidence: (run: string, path: string) => json<C.Evidence>(`/api/runs/${id(run)}/evidence/${id(path)}`),
   startRun: (body: { workspace: string; goal: string; mode?: string; gate?: string }) =>
     json<{ id: string }>("/api/runs", asJson("POST", body)),
   gate: (run: string, decision: "approve" | "reject", comment: string) =>

@@ -204,6 +204,14 @@ export interface Run {
 export interface RunDetail extends Run {
   manifest: Record<string, unknown> | null;
   artifacts: { path: string; bytes: number }[];
+  evidence?: { path: string; bytes: number }[];
+}
+
+/** The end of a file: what comes before it is `cut` bytes long. */
+export interface Evidence {
+  text: string;
+  bytes: number;
+  cut: number;
 }
 
 export interface ModeInfo {

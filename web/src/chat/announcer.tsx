@@ -1,15 +1,17 @@
 /** Says what happens to people who do not see it: the end of an answer, a question, trouble. Never every token. */
 
 import { useEffect, useRef, useState } from "react";
-import { inOwnWords, type View } from "../conversation/view";
+import type { View } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
+import { told } from "../ui/told";
 import { spoken } from "./spoken";
 
 /** Longer answers are announced by their beginning. */
 const LONGEST = 280;
 
 export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; loaded: boolean }) {
-  const { t, named } = useSpeech();
+  const speech = useSpeech();
+  const { t } = speech;
   const [words, setWords] = useState("");
   const seen = useRef<{ count: number; busy: boolean } | null>(null);
   useEffect(() => {
@@ -22,7 +24,7 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
     const asked = fresh.findLast((entry) => entry.kind === "asked");
     const trouble = fresh.findLast((entry) => entry.kind === "trouble");
     if (asked) setWords(t("announce.asked"));
-    else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: inOwnWords(trouble.code) ? named("trouble", trouble.code) : trouble.text }));
+    else if (trouble?.kind === "trouble") setWords(t("announce.trouble", { text: told(speech, trouble.code, trouble.text).what }));
     else if (!before.busy && busy) setWords(t("announce.working"));
     else if (before.busy && !busy) {
       const last = view.entries.findLast((entry) => ["answer", "said", "asked", "trouble"].includes(entry.kind));
@@ -30,7 +32,7 @@ export function Announcer({ view, busy, loaded }: { view: View; busy: boolean; l
       if (last?.kind === "asked" || last?.kind === "trouble") return;
       setWords(last?.kind === "answer" ? t("announce.answer", { text: spoken(last.text).slice(0, LONGEST) }) : t("announce.done"));
     }
-  }, [view, busy, loaded, t, named]);
+  }, [view, busy, loaded, speech]);
   return (
     <div className="sr-only" role="status" aria-live="polite" data-testid="announcer">
       {words}

@@ -4,6 +4,8 @@ import { useId, useState } from "react";
 import type { ActionRequest, Decision } from "../api/contract";
 import { useSpeech } from "../i18n/language";
 import { visible } from "../ui/visible";
+import { Words } from "../ui/words";
+import { why } from "./why";
 
 interface Props {
   request: ActionRequest;
@@ -15,7 +17,8 @@ interface Props {
 }
 
 export function ApprovalField({ request, alone, busy, value, onChange }: Props) {
-  const { t } = useSpeech();
+  const speech = useSpeech();
+  const { t } = speech;
   const [message, setMessage] = useState("");
   const name = useId();
   const reject = (text: string): Decision => (text.trim() ? { type: "reject", message: text.trim() } : { type: "reject" });
@@ -25,7 +28,11 @@ export function ApprovalField({ request, alone, busy, value, onChange }: Props) 
         <code className="tool-name">{visible(request.name)}</code>
       </legend>
       {request.summary && <pre tabIndex={0} aria-label={t("tool.command")}>{visible(request.summary)}</pre>}
-      {request.reason && <p className="faint">{request.reason}</p>}
+      {request.reason && (
+        <p className="faint">
+          <Words text={visible(why(speech, { tool: request.name, decision: "ask", rule: "tools.", reason: request.reason }).text)} />
+        </p>
+      )}
       <label className="approval-why">
         <span className="sr-only">{t("asked.why")}</span>
         <input

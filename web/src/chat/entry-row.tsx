@@ -2,12 +2,15 @@
 
 import { memo } from "react";
 import type { Decision, Mode, Turn, Upload } from "../api/contract";
-import { inOwnWords, type Entry, type Thought } from "../conversation/view";
-import { useSpeech } from "../i18n/language";
+import type { Entry, Thought } from "../conversation/view";
+import { fill, useSpeech } from "../i18n/language";
 import { CopyButton } from "../ui/copy";
 import { bytes, moment } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
+import { Detail } from "../ui/problem";
+import { told } from "../ui/told";
+import { visible } from "../ui/visible";
 import { Words } from "../ui/words";
 import { AskedCard } from "./asked-card";
 import { useExpanded } from "./expanded";
@@ -24,7 +27,7 @@ interface Props {
 }
 
 export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, onAnswer, onBuild }: Props) {
-  const { t } = useSpeech();
+  const { t, known } = useSpeech();
   const body = () => {
     switch (entry.kind) {
       case "said":
@@ -45,7 +48,7 @@ export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, 
       case "note":
         return (
           <p className="note" data-tone={entry.tone}>
-            {entry.text}
+            {fill(known("note", entry.tone) ?? "{text}", { text: visible(entry.text.replaceAll("\n", ", ")) })}
           </p>
         );
       case "trouble":
@@ -107,17 +110,20 @@ function ThoughtRow({ thought, scope }: { thought: Thought; scope: string }) {
 }
 
 function TroubleRow({ code, text, onBuild }: { code: string; text: string; onBuild: () => void }) {
-  const { t, named } = useSpeech();
-  const remedy = code ? named("trouble", code) : "";
-  const known = remedy !== code.replaceAll("_", " ");
-  const told = inOwnWords(code);
+  const speech = useSpeech();
+  const { t, known } = speech;
+  const { what, detail } = told(speech, code, text);
+  const remedy = known("trouble", code) ?? known("remedy", code);
   return (
     <div className="trouble" data-code={code}>
       <Icon name={code === "plan_mode" ? "shield" : "warn"} />
-      <div>
-        {!told && <p className="problem-what">{text}</p>}
-        {known && (
-          <p className={told ? "problem-what" : "problem-remedy"}>
+      <div className="problem-words">
+        <p className="problem-what">
+          <Words text={visible(what)} />
+        </p>
+        {detail !== null && <Detail text={detail} />}
+        {remedy !== null && (
+          <p className="problem-remedy">
             <Words text={remedy} />
           </p>
         )}

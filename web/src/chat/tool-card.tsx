@@ -9,12 +9,15 @@ import { Icon } from "../ui/icon";
 import { visible } from "../ui/visible";
 import { Words } from "../ui/words";
 import { useExpanded } from "./expanded";
+import { why } from "./why";
 
 export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; scope: string }) {
-  const { t, named } = useSpeech();
+  const speech = useSpeech();
+  const { t, named } = speech;
   const [open, toggle] = useExpanded(`${scope}/${use.key}`, use.state === "denied");
   const body = useId();
   const state = t(`tool.${use.state}`);
+  const { text, detail } = why(speech, use);
   return (
     <article className="tool" data-state={use.state} data-tool={use.tool}>
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={toggle}>
@@ -44,7 +47,13 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
               <dt>{t("tool.decision")}</dt>
               <dd>
                 <span className={`badge badge-${use.decision === "allow" ? "good" : use.decision === "ask" ? "warn" : "bad"}`}>{named("word", use.decision)}</span>{" "}
-                <Words text={visible(use.reason)} />
+                <Words text={visible(text)} />
+                {detail !== null && (
+                  <span className="why-detail" lang="en">
+                    {" "}
+                    <Words text={visible(detail)} />
+                  </span>
+                )}
                 {use.rule && <code className="rule">{use.rule}</code>}
               </dd>
               {use.exitCode !== null && (

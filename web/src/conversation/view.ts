@@ -116,8 +116,3 @@ export function waiting(view: View): Asked | null {
   }
   return null;
 }
-
-/** Whether the page's own words say all of it. The server stored its sentence in the language of another moment. */
-export function inOwnWords(code: string): boolean {
-  return code === "interrupted" || code === "cancelled";
-}

@@ -19,9 +19,9 @@ export function fill(text: string, values?: Record<string, string | number>): st
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
 }
 
-/** A key made at run time, with a text of its own where the table has none. */
-export function lookUp(language: Language, key: string, otherwise: string): string {
-  return (TABLES[language] as Record<string, string>)[key] ?? otherwise;
+/** The text of a key made at run time, where the table has one. */
+export function lookUp(language: Language, key: string): string | null {
+  return Object.hasOwn(TABLES[language], key) ? TABLES[language][key as Key] : null;
 }
 
 export function chosenLanguage(stored: string | null, browser: string): Language {
@@ -29,11 +29,13 @@ export function chosenLanguage(stored: string | null, browser: string): Language
   return tag.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
-interface Speech {
+export interface Speech {
   language: Language;
   t: Translate;
-  /** For codes and names that come from the server. */
+  /** For names that come from the server; by themselves where there are no words for them. */
   named: (prefix: string, name: string) => string;
+  /** For codes that come from the server; nothing where there are no words for them. */
+  known: (prefix: string, code: string) => string | null;
   choose: (language: Language) => void;
 }
 
@@ -54,7 +56,8 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
     () => ({
       language,
       t: (key, values) => fill(TABLES[language][key], values),
-      named: (prefix, name) => lookUp(language, `${prefix}.${name}`, name.replaceAll("_", " ")),
+      named: (prefix, name) => lookUp(language, `${prefix}.${name}`) ?? name.replaceAll("_", " "),
+      known: (prefix, code) => lookUp(language, `${prefix}.${code}`),
       choose,
     }),
     [language, choose],

@@ -7,6 +7,7 @@ import { useServer } from "../ui/ask-server";
 import { later } from "../ui/later";
 import { Markdown } from "../ui/markdown";
 import { Problem } from "../ui/problem";
+import { visible } from "../ui/visible";
 import { EthicsReport } from "./ethics-report";
 import { PlanSteps } from "./plan-steps";
 import { ReviewReport, TrackedFindings } from "./review-report";
@@ -37,12 +38,16 @@ function render(path: string, text: string, cut: string): ReactNode {
       if (name === "findings.json" && Array.isArray(value.findings)) return <TrackedFindings value={value} />;
       if (name === "plan.json" && Array.isArray(value.steps)) return <PlanSteps value={value} />;
       if (name === "ethics.json" && typeof value.is_approved === "boolean") return <EthicsReport value={value} />;
-      return <pre tabIndex={0}>{JSON.stringify(value, null, 2).slice(0, LONGEST)}</pre>;
+      return beginning(JSON.stringify(value, null, 2), cut);
     }
   }
+  return beginning(text, cut);
+}
+
+function beginning(text: string, cut: string): ReactNode {
   return (
     <>
-      <pre tabIndex={0}>{text.slice(0, LONGEST)}</pre>
+      <pre tabIndex={0}>{visible(text.slice(0, LONGEST))}</pre>
       {text.length > LONGEST && <p className="faint">{cut}</p>}
     </>
   );

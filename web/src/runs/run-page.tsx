@@ -10,9 +10,12 @@ import { bytes, moment } from "../ui/figures";
 import { useFocusAfter } from "../ui/focus-after";
 import { Icon } from "../ui/icon";
 import { Page } from "../ui/page";
-import { Problem } from "../ui/problem";
+import { Detail, Problem } from "../ui/problem";
+import { caused } from "../ui/told";
+import { visible } from "../ui/visible";
 import { Words } from "../ui/words";
 import { Artifact } from "./artifact";
+import { Evidence } from "./evidence";
 import { GateCard } from "./gate-card";
 import { Outcome } from "./outcome";
 import { useRunEvents, RunTimeline } from "./run-timeline";
@@ -52,6 +55,7 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
           <ManifestNotes run={run} />
           {run.state === "gate" && run.gate && <GateCard run={run.id} gate={run.gate} onDecided={again} />}
           <Artifacts run={run} />
+          <Evidence run={run} />
           <RunTimeline events={events} open={run.state !== "finished"} />
         </>
       )}
@@ -78,23 +82,26 @@ function StopRun({ run, onStopped }: { run: string; onStopped: () => void }) {
   );
 }
 
-/** What the manifest says went wrong, in its own words. */
+/** What the manifest says went wrong. */
 function ManifestNotes({ run }: { run: RunDetail }) {
-  const { t } = useSpeech();
+  const speech = useSpeech();
+  const { t } = speech;
   const error = run.manifest?.error as { kind?: string; message?: string; hint?: string } | null | undefined;
   const breaches = Array.isArray(run.manifest?.breaches) ? (run.manifest.breaches as unknown[]) : [];
   if (!error && breaches.length === 0) return null;
+  const { what, detail } = caused(speech, error?.kind ?? "", error?.message ?? "", error?.hint);
   return (
     <div className="problem">
       <div className="problem-words">
-        {error?.message && (
+        {error && (
           <p className="problem-what">
-            <Words text={error.message} />
+            <Words text={visible(what)} />
           </p>
         )}
-        {error?.hint && (
+        {detail !== null && <Detail text={detail} />}
+        {detail === null && error?.hint && (
           <p className="problem-remedy">
-            <Words text={error.hint} />
+            <Words text={visible(error.hint)} />
           </p>
         )}
         {breaches.length > 0 && (

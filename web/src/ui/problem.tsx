@@ -3,6 +3,8 @@
 import { Failure } from "../api/client";
 import { useSpeech } from "../i18n/language";
 import { Icon } from "./icon";
+import { told } from "./told";
+import { visible } from "./visible";
 import { Words } from "./words";
 
 interface Props {
@@ -14,19 +16,22 @@ interface Props {
 }
 
 export function Problem({ error, remedy: given, onRetry, onClose }: Props) {
-  const { t, named, language } = useSpeech();
+  const speech = useSpeech();
+  const { t, known, language } = speech;
   const failure = error instanceof Failure ? error : null;
-  const code = failure?.code ?? "page";
-  const own = named("remedy", code);
-  const known = own !== code.replaceAll("_", " ");
+  const own = known("remedy", failure?.code ?? "page");
   // The server's hint knows more, in English; whoever reads another language is better served by the page's own words.
   const hint = failure?.problem.hint;
-  const remedy = given ?? (hint && !(known && language !== "en") ? hint : known ? own : null);
+  const remedy = given ?? (language === "en" ? (hint ?? own) : (own ?? hint)) ?? null;
+  const { what, detail } = failure ? told(speech, failure.code, failure.offline ? "" : failure.message, remedy === hint ? undefined : hint) : { what: error instanceof Error ? error.message : String(error), detail: null };
   return (
     <div className="problem" role="alert">
       <Icon name="warn" />
       <div className="problem-words">
-        <p className="problem-what">{failure?.offline ? t("problem.offline") : error instanceof Error ? error.message : String(error)}</p>
+        <p className="problem-what">
+          <Words text={visible(what)} />
+        </p>
+        {detail !== null && <Detail text={detail} />}
         {remedy !== null && (
           <p className="problem-remedy">
             <Words text={remedy} />
@@ -54,5 +59,14 @@ export function Problem({ error, remedy: given, onRetry, onClose }: Props) {
         </button>
       )}
     </div>
+  );
+}
+
+/** What the server said itself, which is English. */
+export function Detail({ text }: { text: string }) {
+  return (
+    <p className="problem-detail" lang="en">
+      <Words text={visible(text)} />
+    </p>
   );
 }

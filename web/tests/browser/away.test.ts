@@ -7,7 +7,7 @@ test("a part that cannot be fetched says so, leaves the rest as it was, and come
   await page.goto("/");
   await expect(page.locator(".welcome")).toBeVisible();
   await page.route("**/assets/**", (route) => route.abort());
-  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
   await expect(page.locator(".problem")).toContainText("could not be loaded");
   await expect(page.locator(".sidebar")).toBeVisible();
   await page.unroute("**/assets/**");

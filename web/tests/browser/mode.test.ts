@@ -8,13 +8,13 @@ test("the mode is build at first, switches by Shift+Tab, and persists over a rel
   await input(page).focus();
   await page.keyboard.press("Shift+Tab");
   await expect(page.getByRole("radio", { name: "Plan" })).toBeChecked();
-  expect(await mode(page)).toBe("plan");
+  await expect.poll(() => mode(page)).toBe("plan");
   await expect(input(page)).toBeFocused();
   await page.reload();
   await expect(page.getByRole("radio", { name: "Plan" })).toBeChecked();
   await page.getByTestId("mode-toggle").getByText("Build").click();
   await expect(page.getByRole("radio", { name: "Build" })).toBeChecked();
-  expect(await mode(page)).toBe("build");
+  await expect.poll(() => mode(page)).toBe("build");
 });
 
 test("Escape gives Shift+Tab back to the focus, so that no one is trapped", async ({ page }) => {
@@ -28,6 +28,7 @@ test("Escape gives Shift+Tab back to the focus, so that no one is trapped", asyn
 
 test("another tab follows the mode", async ({ page, context }) => {
   await page.goto("/");
+  await expect(page.getByRole("radio", { name: "Build" })).toBeChecked();
   const other = await context.newPage();
   await other.goto("/");
   await other.getByTestId("mode-toggle").getByText("Plan").click();

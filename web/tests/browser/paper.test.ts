@@ -1,4 +1,4 @@
-import { expect, over, SAY, say, test, THREADS } from "./stage";
+import { expect, over, SAY, say, sighting, test, THREADS } from "./stage";
 
 test("an answer is copied as it was written", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -7,9 +7,11 @@ test("an answer is copied as it was written", async ({ page, context }) => {
   await over(page);
   const answer = page.locator(".answer").last();
   await answer.hover();
+  // It says so for a moment.
+  const copied = await sighting(page, '.answer > .copy[aria-label="Copied"]');
   await answer.getByRole("button", { name: "Copy this answer" }).click();
-  await expect(answer.getByRole("button", { name: "Copied" })).toBeVisible();
-  expect((await page.evaluate(() => navigator.clipboard.readText())).length).toBeGreaterThan(10);
+  await copied();
+  await expect.poll(async () => (await page.evaluate(() => navigator.clipboard.readText())).length).toBeGreaterThan(10);
 });
 
 test("on paper there is the whole conversation, and nothing around it", async ({ page }) => {
@@ -23,8 +25,8 @@ test("on paper there is the whole conversation, and nothing around it", async ({
   await expect.poll(async () => (await all()) - (await rows.count())).toBe(0);
   await expect(page.locator(".composer")).toBeHidden();
   await expect(page.locator(".sidebar")).toBeHidden();
-  expect(await page.locator(".roll-box").evaluate((element) => element.scrollHeight - element.clientHeight)).toBeLessThanOrEqual(1);
-  expect(await page.locator("main").evaluate((element) => getComputedStyle(element).backgroundColor)).toBe("rgb(255, 255, 255)");
+  await expect.poll(() => page.locator(".roll-box").evaluate((element) => element.scrollHeight - element.clientHeight)).toBeLessThanOrEqual(1);
+  await expect(page.locator("main")).toHaveCSS("background-color", "rgb(255, 255, 255)");
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   await page.emulateMedia({ media: "screen" });
   await expect.poll(() => rows.count()).toBeLessThanOrEqual(60);

@@ -25,6 +25,9 @@ export const SAY = {
   ...(JSON.parse(process.env.HOLON_PAGE_SAY ?? "{}") as Record<string, string>),
 };
 
+/** How many times slower the machine shall seem: what only a quick one passes is found this way. */
+const SLOW = Number(process.env.HOLON_PAGE_SLOW ?? 1);
+
 /** Long threads, by their ids. */
 export const THREADS = { big: "t-big", small: "t-small", ...(JSON.parse(process.env.HOLON_PAGE_THREADS ?? "{}") as Record<string, string>) };
 
@@ -35,7 +38,7 @@ export const test = base.extend<{ stage: Stage }, { server: Server }>({
   server: [
     async ({}, use) => {
       if (process.env.HOLON_PAGE_URL) return void (await use({ url: process.env.HOLON_PAGE_URL, real: true }));
-      const child = spawn(process.execPath, ["dev/server.mjs", "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+      const child = spawn(process.execPath, ["dev/server.mjs", "--port", "0", "--late", String(SLOW > 1 ? 800 : 0)], { stdio: ["ignore", "pipe", "inherit"] });
       await use({ url: await firstLine(child), real: false });
       child.kill();
     },
@@ -45,6 +48,7 @@ export const test = base.extend<{ stage: Stage }, { server: Server }>({
   stage: [
     async ({ page, server }, use) => {
       const stage: Stage = { expected: [] };
+      if (SLOW > 1) await (await page.context().newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
       const problems: string[] = [];
       page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
       page.on("pageerror", (error) => problems.push(String(error)));
@@ -53,6 +57,8 @@ export const test = base.extend<{ stage: Stage }, { server: Server }>({
         if (!url.startsWith(server.url) && !url.startsWith("data:") && !url.startsWith("blob:")) problems.push(`request to ${url}`);
       });
       await use(stage);
+      // What is still on its way through a test's own answers is nobody's any more.
+      await page.unrouteAll({ behavior: "ignoreErrors" });
       expect(problems.filter((problem) => !stage.expected.some((part) => problem.includes(part)))).toEqual([]);
     },
     { auto: true },
@@ -92,6 +98,32 @@ export async function over(page: Page): Promise<void> {
   await expect(page.locator(".send")).toBeVisible({ timeout: 20_000 });
 }
 
+/** Watches from now on; what it gives back waits until something like this was there, for however short a time. */
+export async function sighting(page: Page, selector: string): Promise<() => Promise<void>> {
+  const seen = await page.evaluateHandle((wanted) => {
+    const sight = { came: false };
+    const look = () => {
+      sight.came ||= document.querySelector(wanted) !== null;
+    };
+    new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
+    look();
+    return sight;
+  }, selector);
+  return () => expect.poll(() => seen.evaluate((sight) => sight.came), { message: selector }).toBe(true);
+}
+
+/** Opens every tool card that the list shows. */
+export async function openCards(page: Page): Promise<void> {
+  await expect(page.locator(".tool-head").first()).toBeVisible();
+  const closed = page.locator('.tool-head[aria-expanded="false"]');
+  while ((await closed.count()) > 0) await closed.first().click();
+}
+
+/** Whether nothing is wider than the screen, once everything is in its place. */
+export async function fits(page: Page, where?: string): Promise<void> {
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth), { message: where }).toBeLessThanOrEqual(0);
+}
+
 /** Nothing that was meant as text has run or become a part of the page. */
 export async function inert(page: Page): Promise<void> {
   expect(await page.evaluate(() => (globalThis as { __pwned?: number }).__pwned)).toBeUndefined();
@@ -111,6 +143,15 @@ interface Violation {
 /** What axe-core finds, small things too; handed over through the debugger, which no policy of the page concerns. */
 export async function barriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
+  // Colours on their way are nobody's choice.
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((animation) => animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY)
+        .map((animation) => animation.finished.catch(() => undefined)),
+    ),
+  );
   const violations = await page.evaluate(
     () => (globalThis as unknown as { axe: { run: (root: Document) => Promise<{ violations: Violation[] }> } }).axe.run(document).then((result) => result.violations),
   );

@@ -1,4 +1,4 @@
-import { cut, expect, inert, input, over, say, test, THREADS } from "./stage";
+import { cut, expect, inert, input, openCards, over, say, sighting, test, THREADS } from "./stage";
 
 const words = async (page: import("@playwright/test").Page) => ((await page.locator(".answer").last().textContent()) ?? "").match(/word-\d+/g) ?? [];
 /** Turns the wheel upwards for a hundred frames; the usual time of one, in milliseconds. */
@@ -28,8 +28,9 @@ test.describe("streams", () => {
     // The stand-in cuts connections by itself; the real server's are cut here, twice.
     for (const word of server.real ? ["word-5 ", "word-20 "] : []) {
       await expect(page.locator(".answer").last()).toContainText(word);
+      const lost = await sighting(page, ".link-lost");
       await cut(page, server.url);
-      await expect(page.locator(".link-lost")).toBeVisible();
+      await lost();
     }
     await expect(page.locator(".answer").last()).toContainText("word-59", { timeout: 20_000 });
     await over(page);
@@ -50,16 +51,16 @@ test.describe("streams", () => {
 
   test("a turn can be watched, left, and stopped", async ({ page }) => {
     await page.goto("/");
-    await say(page, "slowly");
+    await say(page, "explain slowly");
     await expect(page.locator(".answer").last()).toContainText("word-3 ");
-    await page.getByRole("link", { name: "Modes" }).click();
+    await page.getByRole("link", { name: "Modes", exact: true }).click();
     await expect(page.getByRole("heading", { name: "Modes" })).toBeVisible();
     await page.goBack();
     await expect(page.locator(".answer").last()).toContainText("word-8 ");
-    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await expect(page.locator('.trouble[data-code="cancelled"]')).toBeVisible();
     await over(page);
-    expect((await words(page)).length).toBeLessThan(60);
+    expect((await words(page)).length).toBeLessThan(600);
   });
 
   test("trouble with the model says what to do", async ({ page }) => {
@@ -90,7 +91,7 @@ test.describe("streams", () => {
     await expect(page.locator(".patch")).toContainText("<script>window.__pwned=1</script>");
     await inert(page);
     await page.keyboard.press("Escape");
-    for (const head of await page.locator(".tool-head").all()) if ((await head.getAttribute("aria-expanded")) === "false") await head.click();
+    await openCards(page);
     await inert(page);
     await page.goto("/#/audit");
     await expect(page.locator("table.audit tbody tr").first()).toBeVisible();
@@ -98,10 +99,20 @@ test.describe("streams", () => {
   });
 
   test("5,000 messages stay smooth", async ({ page }) => {
-    const began = Date.now();
-    await page.goto(`/#/t/${THREADS.big}`);
-    await expect(page.getByText("Module 2500 parses")).toBeVisible();
-    expect(Date.now() - began).toBeLessThan(6000);
+    const opened = async (thread: string, last: string) => {
+      const began = Date.now();
+      await page.goto(`/#/t/${thread}`);
+      await expect(page.getByText(last)).toBeVisible();
+      return Date.now() - began;
+    };
+    const typed = async () => {
+      const began = Date.now();
+      await input(page).pressSequentially("a sentence of thirty letters..");
+      return Date.now() - began;
+    };
+    // What a short thread takes here says how busy the machine is.
+    const [usual, writing] = [await opened(THREADS.small, "Module 200 parses"), await typed()];
+    expect(await opened(THREADS.big, "Module 2500 parses")).toBeLessThan(Math.max(6000, 12 * usual));
     // Only what is in view exists.
     expect(await page.locator(".roll-row").count()).toBeLessThan(80);
 
@@ -119,13 +130,11 @@ test.describe("streams", () => {
     await expect(page.getByText("Module 2500 parses")).toBeVisible();
 
     // Writing does not feel the thread above.
-    const typing = Date.now();
-    await input(page).pressSequentially("a sentence of thirty letters..");
-    expect(Date.now() - typing).toBeLessThan(3000);
+    expect(await typed()).toBeLessThan(Math.max(3000, 3 * writing));
     // The next turn is appended like any other.
     await say(page, "explain slowly");
     await expect(page.locator(".answer").last()).toContainText("word-3 ");
-    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
   });
 
   test("what is read stays in place while rows above are measured", async ({ page }) => {

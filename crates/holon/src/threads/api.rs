@@ -232,10 +232,18 @@ impl Trouble {
     fn told(problem: &Value) -> Self {
         let text = |name: &str| problem[name].as_str().map(str::to_owned);
         let paths = problem["paths"].as_array().into_iter().flatten();
+        let code = text("code").unwrap_or_default();
+        let hint = match code.as_str() {
+            // The server speaks of its own paths, which nobody types here.
+            "turn_running" => {
+                Some("wait for its end; `holon chat --thread ID` follows it, and Ctrl-C stops it")
+            }
+            _ => None,
+        };
         Self {
-            code: text("code").unwrap_or_default(),
             message: text("message").unwrap_or_else(|| "it was refused".to_owned()),
-            hint: text("hint"),
+            hint: hint.map(str::to_owned).or_else(|| text("hint")),
+            code,
             paths: paths.filter_map(|path| path.as_str().map(str::to_owned)).collect(),
         }
     }
@@ -245,14 +253,19 @@ impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         let usage =
             ["bad_request", "not_found", "forbidden", "invalid", "invalid_mode", "wider", "too_large"];
-        let hint = trouble.hint.clone().unwrap_or_default();
         if usage.contains(&trouble.code.as_str()) {
-            let hint =
-                if hint.is_empty() { "`holon chat --list` names the threads".to_owned() } else { hint };
-            return Self::user(trouble.message, hint);
+            let known = match trouble.code.as_str() {
+                "not_found" => "`holon chat --list` names the threads",
+                "too_large" => "put it into a file in the folder, and say which one it is",
+                _ => "`holon chat --help` tells more",
+            };
+            return Self::user(trouble.message, trouble.hint.unwrap_or_else(|| known.to_owned()));
         }
         let failure = Self::config(trouble.message);
-        if hint.is_empty() { failure } else { failure.hint(hint) }
+        match trouble.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

@@ -54,11 +54,15 @@ pub(crate) fn send<S: Read + Write>(
          {kind}content-length: {}\r\n\r\n",
         bytes.len()
     );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(&bytes)?;
-    stream.flush()?;
+    let said = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&bytes));
+    let said = said.and_then(|()| stream.flush());
+    // Whoever refuses a body does not hear it out; the answer says more than the broken connection.
+    let unheard = match said {
+        Err(e) if !matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => return Err(e),
+        said => said.err(),
+    };
     let mut reader = BufReader::new(stream);
-    let line = read_line(&mut reader)?;
+    let line = read_line(&mut reader).map_err(|e| unheard.unwrap_or(e))?;
     let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
     let status = status.ok_or_else(|| strange("the first line of an answer"))?;
     let mut left = Left::ToTheEnd;

@@ -61,3 +61,32 @@ fn wrong_messages_get_the_codes_of_the_protocol() {
     running.wait().assert_code(0);
     assert!(stage.asked().is_empty());
 }
+
+#[test]
+fn refusals_say_what_is_wrong() {
+    let stage = Stage::new("- text: never\n");
+    let (mut there, back, running) = stage.start("");
+    let mut lines = BufReader::new(back).lines();
+    let mut ask = |method: &str, params: Value| {
+        writeln!(there, "{}", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+            .unwrap();
+        loop {
+            let message: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            if message["id"] == 7 {
+                return message;
+            }
+        }
+    };
+    let nowhere = ask("session/new", json!({"cwd": "/nowhere/at/all", "mcpServers": []}));
+    assert_eq!(nowhere["error"]["message"], "there is no folder `/nowhere/at/all`");
+    // Far more than a request may hold: it is refused before all of it was heard.
+    let made = ask("session/new", json!({"cwd": stage.repo.path(), "mcpServers": []}));
+    let blocks = json!([{"type": "text", "text": "long ".repeat(1_000_000)}]);
+    let answer = ask("session/prompt", json!({"sessionId": made["result"]["sessionId"], "prompt": blocks}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    let words = answer["error"]["message"].as_str().unwrap();
+    assert!(words.contains("large") && !words.contains("gone"), "{words}");
+    drop(there);
+    running.wait().assert_code(0);
+    assert!(stage.asked().is_empty());
+}

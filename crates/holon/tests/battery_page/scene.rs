@@ -81,7 +81,7 @@ impl Scene {
 
 /// An agent that plans and then does what it planned.
 fn agent() -> String {
-    let script = "case $HOLON_MODE in \
+    let script = "echo 'looked around <img src=x onerror=window.__pwned=1>'; case $HOLON_MODE in \
         plan) printf '# Goal\\nA loud greeting <img src=x onerror=window.__pwned=1>\\n# Context\\nx\\n# Steps\\nx\\n# Risks\\nx\\n# Verification\\nx\\n' \
         > /holon/output/plan.md;; \
         *) echo '<script>window.__pwned=1</script>' > new.txt; echo 'Done, **loudly**.' > /holon/output/summary.md;; esac";

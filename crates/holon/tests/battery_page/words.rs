@@ -10,7 +10,7 @@ use holon_testkit::model::Scripted;
 use serde_json::{Value, json};
 
 /// Between two words of a slow answer.
-const PAUSE: Duration = Duration::from_millis(60);
+const PAUSE: Duration = Duration::from_millis(80);
 
 const DONE: &str = "## What I did
 
@@ -85,6 +85,7 @@ enum Scene {
     Plan,
     Ask,
     Slow,
+    Endless,
     Fail,
     Hostile,
     Module,
@@ -93,10 +94,11 @@ enum Scene {
 }
 
 /// Told apart by words of the message.
-const SCENES: [(&str, Scene); 10] = [
+const SCENES: [(&str, Scene); 11] = [
     ("greeting loud", Scene::Build),
     ("run ls", Scene::Plan),
     ("ask me", Scene::Ask),
+    ("explain slowly", Scene::Endless),
     ("slowly", Scene::Slow),
     ("drop the connection", Scene::Slow),
     ("fail please", Scene::Fail),
@@ -136,9 +138,11 @@ fn turn(scene: Scene, round: usize, count: usize, words: &str) -> Turn {
             ),
         ]),
         (Scene::Ask, _) => steps([Step::Text("Then I know what to do.".into())]),
-        (Scene::Slow, _) => {
+        (Scene::Slow | Scene::Endless, _) => {
             let word = |at: usize| [Step::Text(format!("word-{at} ")), Step::Delay(PAUSE)];
-            steps((0..60).flat_map(word))
+            // One that is stopped by hand goes on for as long as that may take.
+            let words = if matches!(scene, Scene::Endless) { 600 } else { 60 };
+            steps((0..words).flat_map(word))
         }
         (Scene::Fail, _) => {
             let error =

@@ -126,3 +126,48 @@ fn answers_break_between_words_at_the_width_of_the_moment() {
     terminal.press("go\r");
     terminal.shows("An answer with words that are\r\nlonger than the row.");
 }
+
+#[test]
+fn a_turn_that_goes_on_in_another_width_breaks_its_lines_there() {
+    let stage = Stage::new(
+        "
+- tools:
+    - ask_user: { questions: [{ question: Well? }] }
+- text: An answer with words that are longer than the row.
+",
+    );
+    let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
+    terminal.says("build> ", "go");
+    terminal.shows("answer> ");
+    let tty = format!("/proc/{}/fd/0", terminal.pid());
+    stage.env.program("stty").args(["-F", &tty, "cols", "30"]).run().assert_code(0);
+    terminal.press("yes\r");
+    terminal.shows("An answer with words that are\r\nlonger than the row.");
+}
+
+#[test]
+fn what_is_typed_ahead_is_sent_and_answers_no_question() {
+    let stage = Stage::new(
+        "
+- reply: [{ text: 'One moment. ' }, { delay: 500ms }, { text: Now. }]
+- reply:
+    - text: 'Another one. '
+    - delay: 4s
+    - tool: ask_user
+      args: { questions: [{ question: Well? }] }
+- text: So be it.
+",
+    );
+    let mut terminal = stage.talk("");
+    terminal.says("build> ", "go");
+    terminal.shows("One moment.");
+    terminal.press("ask me\r");
+    terminal.shows("Another one.");
+    terminal.press("too early\r");
+    terminal.shows("answer> ");
+    terminal.press("seen\r");
+    terminal.shows("So be it.");
+    let asked = stage.asked();
+    assert!(asked[1].contains("ask me"), "{asked:#?}");
+    assert!(asked[2].contains("seen") && !asked[2].contains("too early"), "{asked:#?}");
+}

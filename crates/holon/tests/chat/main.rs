@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod company;
+mod jobs;
 mod keys;
+mod many;
 mod script;
 mod stage;
 mod threads;

@@ -92,3 +92,14 @@ fn a_demonstration_needs_no_model_and_leaves_nothing() {
     assert_eq!(list.stdout, "");
     stage.env.assert_nothing_left();
 }
+
+#[test]
+fn a_message_that_is_too_long_is_told_so() {
+    let stage = Stage::new("- text: never\n");
+    let long = stage.env.write("work/long.txt", "x".repeat(3 << 20));
+    let output = stage.holon(&["chat"]).stdin_from(&long).run();
+    output.assert_code(64);
+    assert!(output.stderr.contains("larger than this server takes"), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: put it into a file"), "{}", output.stderr);
+    assert!(stage.asked().is_empty());
+}

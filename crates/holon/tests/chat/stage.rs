@@ -41,11 +41,20 @@ impl Stage {
 
     /// The same with these variables.
     pub(crate) fn talk_in(&self, args: &str, variables: &[(&str, &str)]) -> Terminal {
+        self.terminal(&format!("exec HOLON chat {args}"), variables)
+    }
+
+    /// What a shell does with a terminal; `HOLON` is the program under test.
+    pub(crate) fn talk_through(&self, line: &str) -> Terminal {
+        self.terminal(line, &[("TERM", "xterm-256color"), ("NO_COLOR", "1")])
+    }
+
+    fn terminal(&self, line: &str, variables: &[(&str, &str)]) -> Terminal {
         let keys = self.fifo("keyboard");
         // Open for both, so that neither end waits for the other.
         let keyboard = OpenOptions::new().read(true).write(true).open(&keys).unwrap();
         let quoted = |path: &Path| format!("'{}'", path.display());
-        let line = format!("exec {} chat {args}", quoted(self.env.binary()));
+        let line = line.replace("HOLON", &quoted(self.env.binary()));
         let call = self.env.program("script").args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
         let call = self.with_model(call).stdin_from(&keys).env("SHELL", "/bin/sh");
         let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
@@ -100,14 +109,22 @@ impl Terminal {
         self.running.as_ref().unwrap().stdout_so_far()
     }
 
-    /// The process of `holon` itself.
+    /// The process on the terminal: `holon` itself, or the shell it was started by.
     pub(crate) fn pid(&self) -> i32 {
-        let script = self.running.as_ref().unwrap().pid();
-        let children = std::fs::read_to_string(format!("/proc/{script}/task/{script}/children")).unwrap();
-        children.split_whitespace().next().unwrap().parse().unwrap()
+        child_of(self.running.as_ref().unwrap().pid())
+    }
+
+    /// The process that the shell on the terminal has started.
+    pub(crate) fn below(&self) -> i32 {
+        child_of(self.pid())
     }
 
     pub(crate) fn ends(mut self) -> Output {
         self.running.take().unwrap().wait()
     }
+}
+
+fn child_of(process: impl std::fmt::Display) -> i32 {
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+    children.split_whitespace().next().unwrap().parse().unwrap()
 }

@@ -25,6 +25,7 @@ fn a_killed_server_loses_nothing_that_was_stored() {
     stage.start();
     let shown = stage.show(&thread);
     assert_eq!((&shown["state"], &shown["turns"][0]["state"]), (&json!("idle"), &json!("interrupted")));
+    assert_eq!(shown["turns"][0]["changed"], true, "what it did can be taken back");
     let all = stage.events(&thread, 0);
     assert_eq!(all[..seen.len()], seen[..], "whatever was seen is stored");
     assert_eq!(of(&all, "error").last().unwrap().data["code"], "interrupted");

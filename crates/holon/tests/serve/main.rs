@@ -3,10 +3,14 @@
 
 mod changes;
 mod doors;
+mod ending;
+mod evidence;
 mod full;
 mod gone;
+mod heavy;
 mod http;
 mod killed;
+mod meanwhile;
 mod modes;
 mod numbers;
 mod page;

@@ -7,8 +7,8 @@ use holon_core::redact::Redactor;
 use holon_core::{Access, secrets};
 use holon_git::apply::{self, Delivery};
 use holon_git::{Digest, Git, Repository, Touched};
-use holon_sandbox::diff::{Changes, Options, Patch};
-use holon_sandbox::snapshot::{Snapshot, Stamp, of_layer};
+use holon_sandbox::diff::{Changes, Limits, Options, Patch};
+use holon_sandbox::snapshot::{Alike, Snapshot, Stamp, Why, of_layer};
 
 use super::folder::ThreadFolder;
 use super::ledger::Ledger;
@@ -28,7 +28,7 @@ pub struct Delta {
     pub deletions: u64,
     /// Ignored paths with changes, which are left out.
     pub ignored: u64,
-    /// Paths whose original somebody else changed since the thread touched them.
+    /// Paths whose original somebody else changed since the thread touched them, or made unreadable.
     pub moved: Vec<PathBuf>,
     /// Paths that steer tools or people's machines, and so need a second word.
     pub sensitive: Vec<PathBuf>,
@@ -69,7 +69,8 @@ impl ThreadFolder {
             return Ok(Delta::default());
         };
         let git = Git::find()?;
-        self.with_changes(&layer, hide, Self::never(), &git, |changes, snapshot| {
+        let options = Options { git: &git, limits: Limits::default() };
+        self.with_changes(&layer, hide, Self::never(), &options, |changes, snapshot| {
             let patch = changes.patch(&git, snapshot.dir())?;
             Ok(delta(&ledger, &changes, patch, self.workspace()))
         })
@@ -83,11 +84,11 @@ impl ThreadFolder {
         allow_sensitive: bool,
     ) -> Result<Delivered, HostError> {
         let delta = self.delta(hide)?;
-        if delta.patch.is_empty() {
-            return Ok(Delivered::Nothing);
-        }
         if !delta.moved.is_empty() {
             return Ok(Delivered::Moved(delta.moved));
+        }
+        if delta.patch.is_empty() {
+            return Ok(Delivered::Nothing);
         }
         let hits = secrets::scan_added_lines_with(redactor, &delta.patch);
         if !hits.is_empty() {
@@ -121,13 +122,15 @@ impl ThreadFolder {
             apply::Outcome::AlreadyThere => delta.touched.iter().map(|t| t.path.clone()).collect(),
         };
         let mut ledger = self.ledger()?;
-        let now = paths.iter().map(|path| (path.clone(), original(self.workspace(), path)));
-        ledger.applied(now.collect::<Vec<_>>());
+        if let Some(layer) = ledger.current {
+            self.prune(&self.layer(layer), Alike::ForPatches);
+        }
+        ledger.applied();
         self.save(&ledger)?;
         Ok(Delivered::Applied(paths))
     }
 
-    /// Notes what the originals of newly touched paths were, as far as nobody changed them meanwhile.
+    /// Notes what the originals of newly changed paths were, as far as nobody changed them meanwhile.
     pub(super) fn note_originals(
         &self,
         ledger: &mut Ledger,
@@ -136,12 +139,15 @@ impl ThreadFolder {
     ) -> Result<(), HostError> {
         let Some(layer) = ledger.current.map(|number| self.layer(number)) else { return Ok(()) };
         let git = Git::find()?;
-        self.with_changes(&layer, &[], since, &git, |changes, _| {
+        // Also what fits no patch is kept, and can be taken back or made less.
+        let options = Options { git: &git, limits: Limits { entries: u64::MAX, bytes: u64::MAX } };
+        self.with_changes(&layer, &[], since, &options, |changes, _| {
             let moved: BTreeSet<&PathBuf> = changes.moved.iter().collect();
-            for change in &changes.entries {
+            let now = changes.entries.iter().map(|change| {
                 let base = original(self.workspace(), &change.path);
-                ledger.note(turn, &change.path, base, moved.contains(&change.path));
-            }
+                (change.path.as_path(), base, moved.contains(&change.path))
+            });
+            ledger.note(turn, now);
             Ok(())
         })
     }
@@ -151,7 +157,7 @@ impl ThreadFolder {
         layer: &Path,
         hide: &[PathBuf],
         since: Stamp,
-        git: &Git,
+        options: &Options<'_>,
         work: impl FnOnce(Changes, &Snapshot) -> Result<T, HostError>,
     ) -> Result<T, HostError> {
         let dir = tempfile::Builder::new()
@@ -159,7 +165,7 @@ impl ThreadFolder {
             .tempdir_in(self.path())
             .map_err(HostError::io("create", self.path()))?;
         let snapshot = of_layer(&self.request(dir.path(), &Access::ReadWrite, hide), layer, since)?;
-        let changes = snapshot.changes(&Options { git, limits: Default::default() })?;
+        let changes = snapshot.changes(options)?;
         let result = work(changes, &snapshot);
         let _ = snapshot.discard();
         result
@@ -188,7 +194,10 @@ fn original(workspace: &Path, path: &Path) -> Option<Digest> {
 
 fn delta(ledger: &Ledger, changes: &Changes, patch: Patch, workspace: &Path) -> Delta {
     let now = patch.touched.iter().map(|t| (t.path.as_path(), t.base.as_ref()));
-    let moved = ledger.moved(now);
+    let mut moved = ledger.moved(now);
+    // The rest without these would not be all of it.
+    let unreadable = changes.skipped.iter().filter(|skipped| skipped.why == Why::Unreadable);
+    moved.extend(unreadable.map(|skipped| skipped.path.clone()));
     let touched = patch.touched.iter();
     let paths: Vec<&Path> = touched.clone().map(|t| t.path.as_path()).collect();
     let sensitive = sensitive_paths(workspace, &paths).into_iter().map(Path::to_owned).collect();

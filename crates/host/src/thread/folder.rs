@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use holon_core::Access;
 use holon_core::ids::ThreadId;
-use holon_sandbox::snapshot::{self, Request, Snapshot, Stamp, StrategyChoice, freeze, remove_tree};
+use holon_sandbox::snapshot::{
+    self, Alike, Request, Snapshot, Stamp, StrategyChoice, freeze, prune, remove_tree,
+};
 use holon_sandbox::walls::Identity;
 
 use super::ledger::{Ledger, Stuck};
@@ -78,18 +80,28 @@ impl ThreadFolder {
 
     /// What is known of the layers, after taking in what a killed process left.
     pub(super) fn ledger(&self) -> Result<Ledger, HostError> {
-        let path = self.path.join("layers.json");
-        let ledger: Ledger = match fs::read(&path) {
-            Ok(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ledger::default(),
-            Err(e) => return Err(HostError::io("read", &path)(e)),
-        };
+        let ledger = self.stored()?;
         match ledger.open {
             Some(turn) => Ok(self.take_in(ledger, turn)?.0),
             None => Ok(ledger),
         }
+    }
+
+    fn stored(&self) -> Result<Ledger, HostError> {
+        let path = self.path.join("layers.json");
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Ledger::default()),
+            Err(e) => Err(HostError::io("read", &path)(e)),
+        }
+    }
+
+    /// Whether a turn that a killed process left has written anything; nothing is taken in for that.
+    pub fn was_written_by(&self, turn: u64) -> Result<bool, HostError> {
+        let ledger = self.stored()?;
+        let left =
+            || Snapshot::load(&self.turn_dir(turn)).is_ok_and(|s| s.written().is_some_and(has_entries));
+        Ok(ledger.has_changes_of(turn) || ledger.open == Some(turn) && left())
     }
 
     pub(super) fn save(&self, ledger: &Ledger) -> Result<(), HostError> {
@@ -141,6 +153,7 @@ impl ThreadFolder {
                 remove_tree(&to).map_err(HostError::io("remove", &to))?;
                 fs::create_dir_all(self.path.join("layers")).map_err(HostError::io("create", &to))?;
                 freeze(below.as_deref(), written, &self.workspace, &to, self.identity.owner())?;
+                self.prune(&to, Alike::Wholly);
                 ledger.advance(turn);
                 self.note_originals(&mut ledger, turn, snapshot.started())?;
                 true
@@ -151,6 +164,12 @@ impl ThreadFolder {
         self.save(&ledger)?;
         remove_tree(&dir).map_err(HostError::io("remove", &dir))?;
         Ok((ledger, changed))
+    }
+
+    /// Leaves in a layer only what differs from the original: what people write there later is theirs, and is seen. Where
+    /// that fails, the layer says the same at greater length.
+    pub(super) fn prune(&self, layer: &Path, alike: Alike) {
+        let _ = prune(layer, &self.workspace, self.identity.owner(), alike);
     }
 
     pub(super) fn request<'a>(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use holon_git::Digest;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The layers of a thread; stored in one file that is replaced in one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,19 +18,25 @@ pub(super) struct Ledger {
     before: BTreeMap<u64, Option<u64>>,
     /// The turn whose writes are not taken in yet.
     pub open: Option<u64>,
-    /// By path, as bytes in text where they are none: the original when a turn first touched it.
-    seen: BTreeMap<String, Seen>,
+    /// By path, as bytes in text where they are none: what was noted of its original, the latest last.
+    #[serde(deserialize_with = "one_or_more")]
+    seen: BTreeMap<String, Vec<Seen>>,
     /// The last turn whose changes reached the workspace.
     applied: u64,
 }
 
+/// What a turn left at a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Seen {
     turn: u64,
+    /// The original when the turn changed it.
     base: Option<Digest>,
     /// Somebody else changed the original during that very turn.
     #[serde(default)]
     moved: bool,
+    /// Since that turn the path is as the original has it, whatever that is.
+    #[serde(default)]
+    gone: bool,
 }
 
 /// Why turns cannot be taken back.
@@ -51,9 +57,28 @@ impl Ledger {
         layer
     }
 
-    /// Notes the original of a path a turn touched, the first time that happens.
-    pub(super) fn note(&mut self, turn: u64, path: &Path, base: Option<Digest>, moved: bool) {
-        self.seen.entry(key(path)).or_insert(Seen { turn, base, moved });
+    /// Notes the paths that differ after a turn, with their originals and whether somebody else changed those meanwhile.
+    /// What was noted before counts on, as long as a path differs.
+    pub(super) fn note<'a>(
+        &mut self,
+        turn: u64,
+        now: impl IntoIterator<Item = (&'a Path, Option<Digest>, bool)>,
+    ) {
+        let mut others: BTreeSet<String> = self.seen.keys().cloned().collect();
+        for (path, base, moved) in now {
+            let key = key(path);
+            others.remove(&key);
+            let noted = self.seen.entry(key).or_default();
+            if noted.last().is_none_or(|last| last.gone) {
+                noted.push(Seen { turn, base, moved, gone: false });
+            }
+        }
+        for key in others {
+            let noted = self.seen.entry(key).or_default();
+            if noted.last().is_some_and(|last| !last.gone) {
+                noted.push(Seen { turn, base: None, moved: false, gone: true });
+            }
+        }
     }
 
     /// Which of these paths, with their originals as they are now, somebody else changed since they were touched.
@@ -61,10 +86,18 @@ impl Ledger {
         &self,
         now: impl IntoIterator<Item = (&'a Path, Option<&'a Digest>)>,
     ) -> BTreeSet<PathBuf> {
-        let differs = |path: &Path, base: Option<&Digest>| {
-            self.seen.get(&key(path)).is_some_and(|seen| seen.moved || seen.base.as_ref() != base)
+        let last = |path: &Path| self.seen.get(&key(path)).and_then(|noted| noted.last());
+        let differs = |path: &Path, base: Option<&Digest>| match last(path).filter(|last| !last.gone) {
+            Some(seen) => seen.moved || seen.base.as_ref() != base,
+            // No turn changed it, so what is there now is somebody else's.
+            None => base.is_some(),
         };
         now.into_iter().filter(|(path, base)| differs(path, *base)).map(|(path, _)| path.to_owned()).collect()
+    }
+
+    /// Whether a layer holds what a turn wrote.
+    pub(super) fn has_changes_of(&self, turn: u64) -> bool {
+        self.before.contains_key(&turn)
     }
 
     /// Goes back to before a turn; says whether that changed anything.
@@ -73,7 +106,10 @@ impl Ledger {
             return Err(Stuck::Applied);
         }
         let later = self.before.split_off(&turn);
-        self.seen.retain(|_, seen| seen.turn < turn);
+        self.seen.retain(|_, noted| {
+            noted.retain(|seen| seen.turn < turn);
+            !noted.is_empty()
+        });
         match later.into_values().next() {
             Some(layer) => {
                 self.current = layer;
@@ -83,19 +119,33 @@ impl Ledger {
         }
     }
 
-    /// Everything so far is in the workspace: what the originals are now is what counts from here on.
-    pub(super) fn applied(&mut self, bases: impl IntoIterator<Item = (PathBuf, Option<Digest>)>) {
+    /// Everything so far is in the workspace, and from here on the thread has no opinion about any path.
+    pub(super) fn applied(&mut self) {
         let last = self.before.keys().next_back().copied().unwrap_or(0);
         self.applied = self.applied.max(last);
-        for (path, base) in bases {
-            self.seen.insert(key(&path), Seen { turn: 0, base, moved: false });
-        }
+        self.seen.clear();
     }
 
     /// Layers that are still needed.
     pub(super) fn needed(&self) -> BTreeSet<u64> {
         self.before.values().copied().chain([self.current]).flatten().collect()
     }
+}
+
+/// Earlier releases noted a path once.
+fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<Seen>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Noted {
+        One(Seen),
+        More(Vec<Seen>),
+    }
+    let noted = BTreeMap::<String, Noted>::deserialize(from)?;
+    let list = |noted| match noted {
+        Noted::One(seen) => vec![seen],
+        Noted::More(list) => list,
+    };
+    Ok(noted.into_iter().map(|(path, noted)| (path, list(noted))).collect())
 }
 
 /// A path as a key of JSON; other bytes than text are escaped so that two paths never meet.
@@ -134,28 +184,58 @@ mod tests {
     fn what_is_in_the_workspace_stays_there() {
         let mut ledger = Ledger::default();
         ledger.advance(1);
-        ledger.applied([(PathBuf::from("a"), digest("new"))]);
+        ledger.applied();
         ledger.advance(2);
         assert_eq!(ledger.undo(1), Err(Stuck::Applied));
         assert_eq!(ledger.undo(2), Ok(true));
+    }
+
+    fn moved(ledger: &Ledger, now: Option<&str>) -> bool {
+        !ledger.moved([(Path::new("a"), now.and_then(digest).as_ref())]).is_empty()
     }
 
     #[test]
     fn an_original_that_changed_is_told() {
         let path = Path::new("a");
         let mut ledger = Ledger::default();
-        ledger.note(1, path, digest("old"), false);
-        ledger.note(2, path, digest("other"), true);
-        let moved = |ledger: &Ledger, now: &str| !ledger.moved([(path, digest(now).as_ref())]).is_empty();
-        assert!(!moved(&ledger, "old"));
-        assert!(moved(&ledger, "other"));
-        ledger.applied([(path.to_owned(), digest("new"))]);
-        assert!(!moved(&ledger, "new"));
-        assert!(moved(&ledger, "old"));
+        ledger.note(1, [(path, digest("old"), false)]);
+        ledger.note(2, [(path, digest("other"), true)]);
+        assert!(!moved(&ledger, Some("old")));
+        assert!(moved(&ledger, Some("other")) && moved(&ledger, None));
         let mut ledger = Ledger::default();
-        ledger.note(1, path, digest("old"), true);
-        assert!(moved(&ledger, "old"), "it changed while it was worked on");
-        ledger.undo(1).unwrap();
-        assert!(!moved(&ledger, "old"));
+        ledger.note(1, [(path, digest("old"), true)]);
+        assert!(moved(&ledger, Some("old")), "it changed while it was worked on");
+    }
+
+    #[test]
+    fn what_no_turn_changed_is_somebody_elses() {
+        let path = Path::new("a");
+        let mut ledger = Ledger::default();
+        assert!(moved(&ledger, Some("mine")));
+        assert!(!moved(&ledger, None), "nothing is lost by adding");
+        ledger.note(1, [(path, digest("old"), false)]);
+        // The second turn puts it back, somebody goes on with it, and the third turn with that.
+        ledger.note(2, []);
+        assert!(moved(&ledger, Some("old")));
+        let before = ledger.clone();
+        ledger.note(3, [(path, digest("mine"), false)]);
+        assert!(!moved(&ledger, Some("mine")) && moved(&ledger, Some("old")));
+        ledger.undo(3).unwrap();
+        assert_eq!(ledger, before);
+        ledger.undo(2).unwrap();
+        assert!(!moved(&ledger, Some("old")), "the first turn counts again");
+        ledger.applied();
+        assert!(moved(&ledger, Some("old")) && moved(&ledger, Some("mine")));
+    }
+
+    #[test]
+    fn notes_of_earlier_releases_are_read() {
+        let mut ledger = Ledger::default();
+        ledger.note(1, [(Path::new("a"), digest("old"), false)]);
+        let mut json = serde_json::to_value(&ledger).unwrap();
+        assert_eq!(serde_json::from_value::<Ledger>(json.clone()).unwrap(), ledger);
+        json["seen"]["a"] = json["seen"]["a"][0].take();
+        json["seen"]["a"].as_object_mut().unwrap().remove("gone");
+        assert_eq!(serde_json::from_value::<Ledger>(json).unwrap(), ledger);
     }
 }

@@ -227,7 +227,7 @@ fn same(ground: &Ground, base: Option<&Side>, result: Option<&Side>) -> io::Resu
     }
 }
 
-pub(super) fn equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
+pub(crate) fn equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
     let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
         let n = fill(one, &mut a)?;

@@ -24,6 +24,8 @@ pub use digest::tree_digest;
 pub use error::Error;
 pub use patch::Patch;
 
+pub(crate) use collect::equal;
+
 use crate::snapshot::tree::{Root, bytes};
 use crate::snapshot::{Skipped, Snapshot};
 

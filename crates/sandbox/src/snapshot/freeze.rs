@@ -10,7 +10,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, Timespec, Timestamps, XattrFlags, fchmod, fchown, fsetxattr, futimens};
+use rustix::fs::{
+    AtFlags, Mode, Timespec, Timestamps, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr, futimens,
+};
 use rustix::fs::{Gid, Uid, linkat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
@@ -21,7 +23,7 @@ use super::walk::{Entry, Step, Walk};
 
 /// Who the layers belong to, and so where the kernel keeps its notes about them.
 #[derive(Debug, Clone, Copy)]
-struct Owner(Option<(u32, u32)>);
+pub(super) struct Owner(pub(super) Option<(u32, u32)>);
 
 /// Makes the layer `to` (which must not exist) out of `below`, if there is any, and `written` above it; `base` is the
 /// original under both. `owner` is whom root gave the layers to. On failure nothing is left.
@@ -161,7 +163,7 @@ impl Owner {
         if self.0.is_some() { c"trusted.overlay.opaque" } else { c"user.overlay.opaque" }
     }
 
-    fn is_opaque(self, dir: BorrowedFd<'_>) -> io::Result<bool> {
+    pub(super) fn is_opaque(self, dir: BorrowedFd<'_>) -> io::Result<bool> {
         let mut value = [0; 4];
         match rustix::fs::fgetxattr(dir, self.note(), &mut value[..]) {
             Ok(len) => Ok(value[..len] == *b"y"),
@@ -170,8 +172,13 @@ impl Owner {
         }
     }
 
-    fn make_opaque(self, dir: BorrowedFd<'_>) -> io::Result<()> {
+    pub(super) fn make_opaque(self, dir: BorrowedFd<'_>) -> io::Result<()> {
         Ok(fsetxattr(dir, self.note(), b"y", XattrFlags::empty())?)
+    }
+
+    /// The original's folder is seen through it again.
+    pub(super) fn make_merged(self, dir: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(fremovexattr(dir, self.note())?)
     }
 }
 

@@ -120,7 +120,13 @@ pub(crate) async fn apply(
             "conflict",
             "these files changed in the workspace since the agent touched them",
             names(&paths),
-        ),
+        )
+        .map_err(|problem| {
+            problem.with_hint(
+                "undo the turns and ask again, then the agent sees them as they are now; or put yours aside, apply, and \
+                 put them back",
+            )
+        }),
         Delivered::Sensitive(paths) => {
             refused("sensitive", "these files steer tools; apply again with allow_sensitive", names(&paths))
         }
@@ -230,6 +236,8 @@ enum Trouble {
 impl From<Trouble> for Problem {
     fn from(trouble: Trouble) -> Self {
         match trouble {
+            Trouble::Host(e) if e.fits_no_patch() => Self::invalid(e.to_string())
+                .with_hint("ask the agent to remove those files or to have them ignored, or undo the turn"),
             Trouble::Host(e) => e.into(),
             Trouble::Lost(words) => Self::internal(words),
         }

@@ -92,11 +92,21 @@ async fn hear_out(body: Body) {
 /// The last part of a path, without what could mean something to a shell, a terminal or a file system.
 fn safe(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let keep = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ') { c } else { '_' };
+    let plain =
+        |c: char| if c.is_ascii() { c.is_ascii_alphanumeric() || ".-_ ".contains(c) } else { !is_unseen(c) };
+    let keep = |c: char| if plain(c) { c } else { '_' };
     let clean: String = last.chars().take(80).map(keep).collect();
     let clean = clean.trim().trim_start_matches('.');
     let end = (0..=clean.len().min(MOST_NAME)).rev().find(|at| clean.is_char_boundary(*at)).unwrap_or(0);
     (end > 0).then(|| clean[..end].to_owned())
+}
+
+/// What could make a name read as something it is not: no mark of its own, or another direction.
+fn is_unseen(c: char) -> bool {
+    let formats = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}' | '\u{e0000}'..='\u{10ffff}');
+    let private = matches!(c, '\u{e000}'..='\u{f8ff}');
+    c.is_control() || c.is_whitespace() || formats || private
 }
 
 #[cfg(test)]
@@ -114,6 +124,10 @@ mod tests {
         check("", None);
         check("a\n$(b)\0", Some("a___b__"));
         check(".bashrc", Some("bashrc"));
+        // As some systems write letters with accents, and scripts whose letters take marks.
+        check("re\u{301}sume\u{301}.pdf", Some("re\u{301}sume\u{301}.pdf"));
+        check("हिन्दी 🔨.md", Some("हिन्दी 🔨.md"));
+        check("gpj\u{202e}.exe\u{200b}\u{a0}", Some("gpj_.exe__"));
         let wide = "𝒜".repeat(100);
         assert!(safe(&wide).is_some_and(|name| name.len() <= MOST_NAME && wide.starts_with(&name)));
     }

@@ -8,6 +8,7 @@ mod files;
 mod info;
 mod modes;
 mod run_events;
+mod run_evidence;
 mod run_files;
 mod runs;
 mod shapes;
@@ -58,6 +59,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::show))
         .routes(routes!(run_files::file))
+        .routes(routes!(run_evidence::show))
         .routes(routes!(run_events::events))
         .routes(routes!(runs::gate))
         .routes(routes!(runs::stop))

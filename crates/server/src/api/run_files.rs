@@ -52,10 +52,16 @@ pub(crate) async fn file(
 
 /// A plain file that is not too large, and its length; what is looked at is what is read.
 fn open(at: &FsPath) -> Option<(Take<File>, u64)> {
+    let (file, length) = plain(at).filter(|(_, length)| *length <= MOST_BYTES)?;
+    Some((file.take(length), length))
+}
+
+/// A plain file, never what a link points to, and its length.
+pub(super) fn plain(at: &FsPath) -> Option<(File, u64)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(at, flags, Mode::empty()).ok()?);
-    let meta = file.metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MOST_BYTES)?;
-    Some((file.take(meta.len()), meta.len()))
+    let length = file.metadata().ok().filter(|meta| meta.is_file())?.len();
+    Some((file, length))
 }
 
 fn pieces(file: Take<File>) -> Body {

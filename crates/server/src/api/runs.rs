@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Asked, Body};
+use super::run_evidence;
 use super::shapes::word;
 use super::threads::checked_workspace;
 use crate::app::App;
@@ -136,13 +137,16 @@ pub(crate) struct Run {
     manifest: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<Vec<Artifact>>,
+    /// What it left besides: what the agent and the checks printed, also those of its steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<Vec<Artifact>>,
 }
 
 /// A file of a run.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Artifact {
-    path: String,
-    bytes: u64,
+    pub(super) path: String,
+    pub(super) bytes: u64,
 }
 
 /// Runs.
@@ -217,6 +221,7 @@ fn run(app: &App, summary: Summary) -> Run {
         gate: gate.map(|(step, files)| json!({"step": step, "files": files})),
         manifest: None,
         artifacts: None,
+        evidence: None,
     }
 }
 
@@ -239,7 +244,7 @@ pub(super) async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summa
     found.ok_or_else(missing)
 }
 
-/// Shows a run with its manifest and the names of its artifacts.
+/// Shows a run with its manifest and the names of its artifacts and its evidence.
 #[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = String, Path)),
     responses((status = 200, body = Run), (status = "4XX", body = Problem)))]
 pub(crate) async fn show(
@@ -260,7 +265,8 @@ pub(crate) async fn show(
         Some(Artifact { path, bytes })
     });
     let artifacts = asked.chain(own).collect();
-    Ok(Json(Run { manifest, artifacts: Some(artifacts), ..run(&app, summary) }))
+    let evidence = blocking(move || run_evidence::list(folder.path())).await?;
+    Ok(Json(Run { manifest, artifacts: Some(artifacts), evidence: Some(evidence), ..run(&app, summary) }))
 }
 
 /// A word at a gate.

@@ -30,7 +30,8 @@ pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
             state: TurnState::Interrupted,
             code: Some("interrupted".into()),
             ended_at: Some(at.clone()),
-            changed: None,
+            // What it did before it was cut off can be taken back, too.
+            changed: app.folder(&thread).and_then(|folder| folder.was_written_by(thread.turns)).ok(),
         };
         let idle = ThreadChange { state: Some(ThreadState::Idle), ..ThreadChange::of(thread.id.clone(), at) };
         let audit = app.audit("server", "turn_interrupted", Some((&thread.id, thread.turns)), json!({}));

@@ -141,6 +141,9 @@ impl Desk {
         if !Path::new(folder).is_absolute() {
             return Err(Refusal::params("`cwd` must be an absolute path"));
         }
+        if !Path::new(folder).is_dir() {
+            return Err(Refusal::params(format!("there is no folder `{folder}`")));
+        }
         let made = self.api.create(folder, self.model.as_deref())?;
         let open = Open::new(text(&made["id"]), text(&made["workspace"]), modes::FIRST, self.modes());
         let open = self.sessions.add(open);

@@ -51,6 +51,7 @@ pub(super) fn ask(
 
 fn read(keyboard: &mut Keyboard, prompt: &str) -> io::Result<Option<String>> {
     let prompt = || Prompt { shown: prompt.to_owned(), plain: prompt.to_owned() };
+    keyboard.forget_typed();
     match keyboard.line(&mut Editor::default(), &prompt, &|| {})? {
         Typed::Line(line) => Ok(Some(line)),
         Typed::Interrupt | Typed::End => Ok(None),

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use serde_json::Value;
@@ -19,12 +20,15 @@ use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::terminal::{Style, Terminal, visible};
-use crate::threads::{Api, Trouble};
+use crate::threads::{Api, Events, Trouble};
 
 /// Turns that are shown again when a thread is opened.
 const SHOWN_AGAIN: usize = 5;
 /// What a shell reports for a process ended by Ctrl-C.
 const ENDED_BY_INTERRUPT: u8 = 130;
+
+/// What comes of a turn.
+type Stream = Events<UnixStream>;
 
 /// A person at a thread.
 pub(super) struct Talk<'a> {
@@ -158,15 +162,10 @@ impl Talk<'_> {
     }
 
     /// Follows a turn through all its questions.
-    fn carry_on(
-        &mut self,
-        id: &str,
-        events: crate::threads::Events<std::os::unix::net::UnixStream>,
-        view: &mut View,
-    ) -> Result<Next, Trouble> {
+    fn carry_on(&mut self, id: &str, events: Stream, view: &mut View) -> Result<Next, Trouble> {
         let mut events = events;
         loop {
-            if follow(self.api, id, events, view, &mut self.screen, &self.signals)? == Followed::Left {
+            if self.follow(id, events, view)? == Followed::Left {
                 return Ok(Next::Leave(ENDED_BY_INTERRUPT));
             }
             let Some(interrupt) = view.interrupt.take() else {
@@ -180,11 +179,12 @@ impl Talk<'_> {
         }
     }
 
-    fn answers(
-        &mut self,
-        id: &str,
-        interrupt: &Value,
-    ) -> Result<Option<crate::threads::Events<std::os::unix::net::UnixStream>>, Trouble> {
+    fn follow(&mut self, id: &str, events: Stream, view: &mut View) -> Result<Followed, Trouble> {
+        let Self { api, keyboard, screen, signals, .. } = self;
+        follow(api, id, events, view, screen, (signals, &|| keyboard.again()))
+    }
+
+    fn answers(&mut self, id: &str, interrupt: &Value) -> Result<Option<Stream>, Trouble> {
         let asked = answer::ask(interrupt, &mut self.keyboard, &mut self.screen);
         let Ok(Some(given)) = asked else {
             if !self.signals.must_end() {
@@ -231,8 +231,7 @@ impl Talk<'_> {
         let events = self.api.follow(id, first.saturating_sub(1))?;
         // A thread whose question nobody waits for any more is not asked again.
         if text(&thread["state"]) == "idle" {
-            let followed = follow(self.api, id, events, &mut view, &mut self.screen, &self.signals)?;
-            return Ok(if followed == Followed::Left {
+            return Ok(if self.follow(id, events, &mut view)? == Followed::Left {
                 Next::Leave(ENDED_BY_INTERRUPT)
             } else {
                 Next::Prompt

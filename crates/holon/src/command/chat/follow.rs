@@ -22,14 +22,15 @@ pub(super) enum Followed {
     Left,
 }
 
-/// Shows events until the turn is over. The first Ctrl-C stops the turn, the second one leaves.
+/// Shows events until the turn is over. The first Ctrl-C stops the turn, the second one leaves. `again` is called when the
+/// process goes on after it had been stopped.
 pub(super) fn follow(
     api: &Api,
     thread: &str,
     events: Events<UnixStream>,
     view: &mut View,
     screen: &mut Screen,
-    signals: &Signals,
+    (signals, again): (&Signals, &dyn Fn()),
 ) -> Result<Followed, Trouble> {
     let mut told = aside(events);
     let (mut stopping, mut stopped) = (false, false);
@@ -37,6 +38,9 @@ pub(super) fn follow(
     loop {
         if signals.must_end() {
             return Ok(Followed::Left);
+        }
+        if signals.resumed() {
+            again();
         }
         if signals.interrupted() {
             if stopping {
@@ -51,6 +55,7 @@ pub(super) fn follow(
         }
         match told.recv_timeout(LOOK) {
             Ok(Ok(event)) => {
+                view.set_width(screen.width());
                 if !screen.show(&view.pieces(&event)) {
                     return Ok(Followed::Left);
                 }

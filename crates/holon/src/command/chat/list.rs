@@ -11,7 +11,7 @@ use crate::show::amount;
 use crate::terminal::{Style, Terminal, one_line};
 use crate::threads::{Api, Trouble};
 
-/// Threads that a list shows at most.
+/// Threads that a list shows at most, and that are asked for at once.
 const MOST: usize = 200;
 
 /// Prints the threads, those about one folder only if it is named.
@@ -33,14 +33,27 @@ pub(super) fn run(api: &Api, workspace: Option<&str>, json: bool, terminal: &Ter
 
 /// The threads about a folder, the latest first.
 pub(super) fn of(api: &Api, workspace: Option<&str>) -> Result<Vec<Value>, Trouble> {
-    let (mut threads, _) = api.threads(MOST, None)?;
-    threads.retain(|thread| workspace.is_none_or(|workspace| text(&thread["workspace"]) == workspace));
-    Ok(threads)
+    some(api, workspace, MOST)
+}
+
+/// So many of them, however many about other folders lie between.
+fn some(api: &Api, workspace: Option<&str>, most: usize) -> Result<Vec<Value>, Trouble> {
+    let about = |thread: &Value| workspace.is_none_or(|workspace| text(&thread["workspace"]) == workspace);
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let (threads, next) = api.threads(MOST, before.as_deref())?;
+        found.extend(threads.into_iter().filter(about));
+        found.truncate(most);
+        if found.len() == most || next.is_none() {
+            return Ok(found);
+        }
+        before = next;
+    }
 }
 
 /// The latest thread about a folder.
 pub(super) fn last(api: &Api, workspace: &str) -> Result<String, Failure> {
-    let threads = of(api, Some(workspace))?;
+    let threads = some(api, Some(workspace), 1)?;
     let last = threads.first().map(|thread| text(&thread["id"]).to_owned());
     last.ok_or_else(|| {
         Failure::user(format!("there is no thread about {workspace}"), "leave --thread out to begin one")

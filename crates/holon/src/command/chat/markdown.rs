@@ -36,6 +36,12 @@ pub(super) struct Markdown {
 }
 
 impl Markdown {
+    /// From here on rows are so long, unless they are not broken at all.
+    pub(super) fn set_columns(&mut self, columns: usize) {
+        self.columns = self.columns.map(|_| columns);
+        self.out.set_columns(columns);
+    }
+
     /// Text for a stream; lines are broken between words where the columns are told.
     pub(super) fn new(stream: Stream, columns: Option<usize>) -> Self {
         Self {

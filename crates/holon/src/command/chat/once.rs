@@ -35,7 +35,7 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
     let mut screen = Screen::new(&session.terminal, false);
     let mut view = View::new(screen.stream(), screen.width(), false);
     let stream = api.say(&id, message, mode.name(), &[])?;
-    let followed = follow(api, &id, stream, &mut view, &mut screen, &signals)?;
+    let followed = follow(api, &id, stream, &mut view, &mut screen, (&signals, &|| {}))?;
     if followed == Followed::Left {
         return screen.lost().map_or(Ok(ExitCode::from(ENDED_BY_INTERRUPT)), Err);
     }

@@ -1,9 +1,9 @@
-//! What other programs and the terminal say to a chat: stop, end, and that the window changed.
+//! What other programs and the terminal say to a chat: stop, end, go on, and that the window changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::flag;
 
 use crate::failure::Failure;
@@ -14,6 +14,7 @@ pub(crate) struct Signals {
     interrupt: Arc<AtomicBool>,
     end: Arc<AtomicBool>,
     resize: Arc<AtomicBool>,
+    resume: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -24,6 +25,9 @@ impl Signals {
             (SIGINT, &signals.interrupt),
             (SIGTERM, &signals.end),
             (SIGHUP, &signals.end),
+            // Without this it would be the end at once, with the terminal as it is then.
+            (SIGQUIT, &signals.end),
+            (SIGCONT, &signals.resume),
             (SIGWINCH, &signals.resize),
         ];
         for (signal, flag) in pairs {
@@ -46,6 +50,11 @@ impl Signals {
     /// Whether the window changed since this was asked last.
     pub(super) fn resized(&self) -> bool {
         self.resize.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether this process went on after it had been stopped, since this was asked last.
+    pub(super) fn resumed(&self) -> bool {
+        self.resume.swap(false, Ordering::SeqCst)
     }
 
     /// Whether somebody wants the end.

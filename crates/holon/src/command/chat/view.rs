@@ -57,6 +57,12 @@ impl View {
         }
     }
 
+    /// The terminal is so wide now.
+    pub(super) fn set_width(&mut self, width: usize) {
+        self.width = width;
+        self.markdown.set_columns(width);
+    }
+
     /// What is to be shown of an event.
     pub(super) fn pieces(&mut self, event: &Event) -> Vec<Piece> {
         self.seq = event.id.unwrap_or(self.seq);

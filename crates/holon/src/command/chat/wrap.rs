@@ -23,9 +23,12 @@ pub(super) struct Wrap {
 
 impl Wrap {
     pub(super) fn new(columns: Option<usize>) -> Self {
-        // The last column stays free: terminals differ in what they do there.
-        let columns = columns.map(|columns| columns.saturating_sub(1).max(10));
-        Self { columns, marks: true, ..Self::default() }
+        Self { columns: columns.map(usable), marks: true, ..Self::default() }
+    }
+
+    /// From here on rows are so long; a text that is not broken stays so.
+    pub(super) fn set_columns(&mut self, columns: usize) {
+        self.columns = self.columns.map(|_| usable(columns));
     }
 
     /// A whole text, broken.
@@ -125,6 +128,11 @@ impl Wrap {
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
+}
+
+/// The last column stays free: terminals differ in what they do there.
+fn usable(columns: usize) -> usize {
+    columns.saturating_sub(1).max(10)
 }
 
 /// What begins an entry of a list, or a question.

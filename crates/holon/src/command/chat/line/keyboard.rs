@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use rustix::stdio::stdin;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Termios};
+use rustix::termios::{tcflush, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::editor::{Editor, Effect};
 use super::keys::Decoder;
@@ -17,6 +18,10 @@ use crate::command::chat::signals::Signals;
 const KEY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A signal can come just before the waiting begins, so it never lasts long.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// A paste comes between marks from here on, and its line breaks send nothing.
+const MARKED: &str = "\x1b[?2004h";
+const UNMARKED: &str = "\x1b[?2004l";
 
 /// What stands before a line: as it is shown, and without any colour.
 pub(in super::super) struct Prompt {
@@ -53,7 +58,7 @@ impl Keyboard {
         Ok(keyboard)
     }
 
-    /// Between lines: nothing typed is shown, and Ctrl-C is a signal.
+    /// Between lines: nothing typed is shown, Ctrl-C is a signal, and Enter is the key it is at the prompt.
     fn rest(&self) {
         if self.dumb {
             return;
@@ -61,6 +66,7 @@ impl Keyboard {
         let mut modes = self.original.clone();
         modes.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
         modes.local_modes |= LocalModes::ISIG;
+        modes.input_modes -= InputModes::ICRNL | InputModes::INLCR | InputModes::IGNCR;
         let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
     }
 
@@ -83,7 +89,7 @@ impl Keyboard {
         }
         self.raw();
         let typed = self.edited_line(editor, prompt, toggle);
-        let _ = write!(io::stdout(), "\x1b[?2004l").and_then(|()| io::stdout().flush());
+        let _ = write(UNMARKED);
         self.rest();
         if let Ok(Typed::Line(line)) = &typed {
             editor.remember(line);
@@ -99,13 +105,19 @@ impl Keyboard {
     ) -> io::Result<Typed> {
         let mut decoder = Decoder::default();
         let mut drawing = Drawing::default();
-        write!(io::stdout(), "\x1b[?2004h")?;
+        write(MARKED)?;
         drawing.draw(editor, &prompt())?;
         loop {
             let byte = match self.byte(decoder.is_waiting())? {
                 Waited::Byte(byte) => byte,
                 Waited::Nothing => {
                     decoder.give_up();
+                    if self.signals.resumed() && in_front() {
+                        self.raw();
+                        write(MARKED)?;
+                        drawing = Drawing::default();
+                        drawing.draw(editor, &prompt())?;
+                    }
                     if self.signals.resized() {
                         drawing.draw(editor, &prompt())?;
                     }
@@ -152,11 +164,27 @@ impl Keyboard {
         }
     }
 
+    /// What was typed before a question was seen does not answer it.
+    pub(in super::super) fn forget_typed(&mut self) {
+        self.pending.clear();
+        let _ = tcflush(stdin(), QueueSelector::IFlush);
+    }
+
     /// Hands the terminal back until the shell says to go on.
     fn suspend(&self) {
+        let _ = write(UNMARKED);
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.original);
         let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TSTP);
+        self.signals.resumed();
         self.raw();
+        let _ = write(MARKED);
+    }
+
+    /// The terminal as it is between lines, after somebody else had it.
+    pub(in super::super) fn again(&self) {
+        if in_front() {
+            self.rest();
+        }
     }
 
     fn plain_line(&mut self, editor: &mut Editor, prompt: &dyn Fn() -> Prompt) -> io::Result<Typed> {
@@ -271,6 +299,11 @@ impl Drawing {
         let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
         format!("{up}\r\x1b[J")
     }
+}
+
+/// Whether the terminal is this process's at the moment; setting it up from the background would stop the process.
+fn in_front() -> bool {
+    rustix::termios::tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 fn write(text: &str) -> io::Result<()> {
