@@ -174,7 +174,7 @@ fn only_the_gateway_is_reached_by(env: &TestEnv) {
     let look = format!(
         "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; cut -d: -f1 /proc/net/dev; \
          nc -w 2 127.0.0.1 {} < /dev/null; echo own $?; nc -w 2 1.1.1.1 80 < /dev/null; echo far $?; \
-         printf 'GET /v1/models HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' | nc -w 2 127.0.0.1 8001; \
+         busybox wget -S -O - http://127.0.0.1:8001/v1/models 2>&1; \
          echo two > b.txt; echo looked",
         own.local_addr().unwrap().port()
     );
