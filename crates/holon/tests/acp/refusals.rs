@@ -1,26 +1,29 @@
 //! What cannot be done is refused with a code, and never with silence.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 
 use serde_json::{Value, json};
 
 use crate::editor::Stage;
+
+/// The answer to a request, whatever is told meanwhile.
+fn ask(
+    there: &mut impl Write,
+    lines: &mut impl Iterator<Item = io::Result<String>>,
+    method: &str,
+    params: &Value,
+) -> Value {
+    writeln!(there, "{}", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})).unwrap();
+    let mut messages = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    messages.find(|message| message["id"] == 7).unwrap()
+}
 
 #[test]
 fn images_are_refused_in_words() {
     let stage = Stage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");
     let mut lines = BufReader::new(back).lines();
-    let mut ask = |method: &str, params: Value| {
-        writeln!(there, "{}", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
-            .unwrap();
-        loop {
-            let message: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-            if message["id"] == 7 {
-                return message;
-            }
-        }
-    };
+    let mut ask = |method: &str, params: Value| ask(&mut there, &mut lines, method, &params);
     let hello = ask("initialize", json!({"protocolVersion": 1}));
     assert_eq!(hello["result"]["agentCapabilities"]["promptCapabilities"]["image"], false);
     let made = ask("session/new", json!({"cwd": stage.repo.path(), "mcpServers": []}));
@@ -67,16 +70,7 @@ fn refusals_say_what_is_wrong() {
     let stage = Stage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");
     let mut lines = BufReader::new(back).lines();
-    let mut ask = |method: &str, params: Value| {
-        writeln!(there, "{}", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
-            .unwrap();
-        loop {
-            let message: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-            if message["id"] == 7 {
-                return message;
-            }
-        }
-    };
+    let mut ask = |method: &str, params: Value| ask(&mut there, &mut lines, method, &params);
     let nowhere = ask("session/new", json!({"cwd": "/nowhere/at/all", "mcpServers": []}));
     assert_eq!(nowhere["error"]["message"], "there is no folder `/nowhere/at/all`");
     // Far more than a request may hold: it is refused before all of it was heard.

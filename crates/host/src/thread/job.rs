@@ -67,8 +67,9 @@ pub(super) fn job(
     mounts.push(Mount::read_only(folder.input()?, "/holon/input"));
     mounts.push(Mount::writable(folder.home()?, "/holon/home"));
     mounts.extend(exposed.mounts.iter().cloned());
-    let workspaces = folder.path().parent().unwrap_or(folder.path());
-    let own = own::binary(workspaces).map_err(HostError::io("copy the running program to", workspaces))?;
+    // Shared by all threads about the workspace.
+    let threads = folder.path().parent().unwrap_or(folder.path());
+    let own = own::binary(threads).map_err(HostError::io("copy the running program to", threads))?;
     mounts.push(Mount::read_only(own, HANDS));
     mounts.extend(original_path(folder.workspace(), &mounts));
     let limits = &profile.limits;
