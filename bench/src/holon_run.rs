@@ -51,6 +51,19 @@ impl HolonRun {
         command
     }
 
+    /// Another command of holon's on the same state.
+    pub(crate) fn holon<const N: usize>(&self, arguments: [&str; N]) -> Command {
+        let mut command = Command::new(&self.holon);
+        hermetic(&mut command, &self.folder);
+        command.args(arguments).current_dir(&self.workspace);
+        command
+    }
+
+    /// A file that the run delivered.
+    pub(crate) fn delivered(&self, name: &str) -> PathBuf {
+        self.out().join(name)
+    }
+
     /// One whole run, checked afterwards.
     pub(crate) fn turn(&mut self) -> Result<Duration, Failure> {
         let time = time(&mut self.command())?;

@@ -39,7 +39,12 @@ impl Tree {
 
     /// Files all over the tree, for an agent to change.
     pub(crate) fn changed(&self) -> Vec<String> {
-        (0..CHANGED).map(|n| name(n * (self.files / CHANGED))).collect()
+        self.spread(CHANGED)
+    }
+
+    /// So many files all over the tree.
+    pub(crate) fn spread(&self, count: usize) -> Vec<String> {
+        (0..count).map(|n| name(n * (self.files / count))).collect()
     }
 }
 

@@ -9,6 +9,8 @@ use crate::{Failure, agents, breaks, mutations, project, setup, space, test};
 const AGENTS: &str = "battery_agents";
 /// The one that drives a browser.
 const PAGE: &str = "battery_page";
+/// The one in which an implementation that is not ours verifies signed statements.
+const STATEMENT: &str = "battery_statement";
 /// The one that fuzzes the server.
 const SERVER: &str = "battery_server";
 /// The name that selects the breaks.
@@ -32,6 +34,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
+    let mut prepared = None;
     if plan.binaries.is_empty() {
         if names.is_empty() {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
@@ -47,8 +50,13 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         if wants(PAGE) {
             closing.extend(setup::for_page());
         }
-        let (variables, missing) = if wants(SERVER) { setup::for_server()? } else { Default::default() };
+        let programs = wants(SERVER) || wants(STATEMENT);
+        let (variables, missing) = if programs { setup::for_server()? } else { Default::default() };
         closing.extend(missing);
+        // Nothing ends this early from here on, so that no build is left behind.
+        if plan.breaks {
+            prepared = Some(breaks::prepare(&metadata.target)?);
+        }
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
@@ -61,7 +69,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         });
     }
     if plan.breaks {
-        report.step(BREAKS, || breaks::run(&metadata.target, &mut closing));
+        report.step(BREAKS, || breaks::run(&metadata.target, prepared, &mut closing));
     }
     if plan.mutations {
         report.step(MUTATIONS, || mutations::run(&metadata.target, &mut closing));

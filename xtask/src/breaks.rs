@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
 
@@ -48,12 +50,48 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Break>, Failure> {
     Ok(list.breaks)
 }
 
-/// Breaks every promise in turn; an error when a test did not turn red or could not be tried.
-pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failure> {
+fn listed() -> Result<Vec<Break>, Failure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
-    let breaks = parse(&text)?;
-    let copy = Copy::of_the_tree(target)?;
+    parse(&text)
+}
+
+/// A copy of the tree whose tests are being built.
+pub(crate) struct Prepared {
+    copy: Arc<Copy>,
+    builds: JoinHandle<()>,
+}
+
+/// Begins to build what the breaks need, with what other tests leave of the processors: most of them wait.
+pub(crate) fn prepare(target: &Path) -> Result<Prepared, Failure> {
+    let breaks = listed()?;
+    let copy = Arc::new(Copy::of_the_tree(target)?);
+    let builder = Arc::clone(&copy);
+    let builds = thread::spawn(move || {
+        let mut seen = BTreeSet::new();
+        for one in breaks.iter().filter(|one| seen.insert((one.package.clone(), one.binary.clone()))) {
+            // What does not build is told when its turn comes.
+            let _ =
+                process::tell(&mut process::behind_others(&builder.cargo(one, &["--no-run"])), Echo::Silent);
+        }
+    });
+    Ok(Prepared { copy, builds })
+}
+
+/// Breaks every promise in turn; an error when a test did not turn red or could not be tried.
+pub(crate) fn run(
+    target: &Path,
+    prepared: Option<Prepared>,
+    closing: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let breaks = listed()?;
+    let copy = match prepared {
+        Some(Prepared { copy, builds }) => {
+            builds.join().map_err(|_| "the builds for the breaks came to nothing")?;
+            copy
+        }
+        None => Arc::new(Copy::of_the_tree(target)?),
+    };
     let green = copy.prove_green(&breaks);
     let mut rows = Vec::new();
     for one in &breaks {

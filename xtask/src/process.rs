@@ -106,16 +106,26 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 
 /// The same command, ended with its children after `seconds` (code 124, or 137 when it would not listen).
 pub(crate) fn with_deadline(seconds: u64, command: &Command) -> Command {
-    let mut timed = Command::new("timeout");
-    timed.arg("--kill-after=20").arg(seconds.to_string()).arg(command.get_program()).args(command.get_args());
-    timed.current_dir(command.get_current_dir().unwrap_or_else(|| Path::new(".")));
+    through(Command::new("timeout").arg("--kill-after=20").arg(seconds.to_string()), command)
+}
+
+/// The same command, behind everything else that wants a processor.
+pub(crate) fn behind_others(command: &Command) -> Command {
+    through(Command::new("nice").args(["-n", "19"]), command)
+}
+
+/// A command as the last arguments of another one, with its folder and its variables.
+fn through(first: &Command, command: &Command) -> Command {
+    let mut both = Command::new(first.get_program());
+    both.args(first.get_args()).arg(command.get_program()).args(command.get_args());
+    both.current_dir(command.get_current_dir().unwrap_or_else(|| Path::new(".")));
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => timed.env(name, value),
-            None => timed.env_remove(name),
+            Some(value) => both.env(name, value),
+            None => both.env_remove(name),
         };
     }
-    timed
+    both
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {

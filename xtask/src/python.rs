@@ -16,6 +16,12 @@ const SECONDS: u64 = 600;
 pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) version: String,
+    /// What is started of it, when that is not called like the package.
+    #[serde(default)]
+    pub(crate) binary: Option<String>,
+    /// Packages in the same environment, with their versions.
+    #[serde(default)]
+    pub(crate) with: Vec<String>,
     /// The variable that names it to the tests.
     pub(crate) variable: String,
     pub(crate) without: String,
@@ -24,7 +30,7 @@ pub(crate) struct Program {
 impl Program {
     /// Its path, installed or not.
     pub(crate) fn path(&self) -> Option<PathBuf> {
-        Some(self.folder()?.join("bin").join(&self.name))
+        Some(self.folder()?.join("bin").join(self.binary.as_ref().unwrap_or(&self.name)))
     }
 
     fn folder(&self) -> Option<PathBuf> {
@@ -58,7 +64,8 @@ impl Program {
             "--only-binary",
             ":all:",
         ])
-        .arg(format!("{}=={}", self.name, self.version));
+        .arg(format!("{}=={}", self.name, self.version))
+        .args(&self.with);
         process::show(&mut process::with_deadline(SECONDS, &pip))?;
         let done = folder.join("complete");
         std::fs::write(&done, "").map_err(|error| format!("{}: {error}", done.display()))

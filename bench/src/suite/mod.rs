@@ -1,6 +1,7 @@
 //! The suites.
 
 mod agents;
+mod apply;
 mod calls;
 mod cold;
 mod first;
@@ -43,6 +44,12 @@ pub(crate) const ALL: &[Suite] = &[
         about: "snapshot, launch and patch of ten changed files among 500, 5,000 and 50,000",
         depends_on_user: true,
         measure: patch::measure,
+    },
+    Suite {
+        name: "apply",
+        about: "bringing 2,000 changed files home, against git apply, and one among 50,000",
+        depends_on_user: true,
+        measure: apply::measure,
     },
     Suite {
         name: "whole-run",

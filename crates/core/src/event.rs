@@ -319,6 +319,9 @@ pub enum Body {
         outcome: Outcome,
         /// Exit code of the process.
         exit_code: u8,
+        /// Digest of the manifest as it was sealed; nothing when it could not be written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        manifest_sha256: Option<String>,
     },
 }
 
@@ -431,7 +434,12 @@ mod tests {
             seq: 3,
             at: "2026-01-01T00:00:00Z".into(),
             run: RunId::from_parts(0, [0; 4]),
-            body: Body::RunFinished { status: Status::Completed, outcome: Outcome::NeedsHuman, exit_code: 2 },
+            body: Body::RunFinished {
+                status: Status::Completed,
+                outcome: Outcome::NeedsHuman,
+                exit_code: 2,
+                manifest_sha256: None,
+            },
         };
         assert_eq!(
             event.to_line(),

@@ -16,6 +16,7 @@ pub mod patch;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
+pub mod release;
 pub mod sandbox;
 pub mod schema;
 pub mod scope;

@@ -8,7 +8,10 @@ mod verification;
 pub use audit::{AuditHead, EthicsOverride};
 pub use claim::Claim;
 pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowStep, GateDecision, StepProgress};
-pub use verification::{CheckOrigin, CheckRun, Verification, Verified};
+pub use verification::{
+    CaseCounts, CaseDifferences, ChangedDefinition, CheckOrigin, CheckRun, CheckVerdict, DefinitionKind,
+    OtherRun, Verification, Verified,
+};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::outcome::{Outcome, Status};
+use crate::release::ReleaseOverride;
 use crate::sandbox::{Enforced, Level};
 
 /// The version of the manifest's form.
@@ -228,9 +232,18 @@ pub struct Metadata {
     /// Who let the result out although the assessment of its risks blocked it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ethics_override: Option<EthicsOverride>,
+    /// What was held by the release gate and let pass by people, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<ReleaseOverride>,
+    /// The flow or orchestration this run is a part of; it may not leave without its whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<RunId>,
     /// Rights taken by explicit flags, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
+    /// What the agent asks a person, when it ended by asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// Things worth knowing that did not change the outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -286,8 +299,13 @@ pub struct SnapshotInfo {
     /// The branch or ref name, when there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// Whether there was uncommitted work.
+    /// Whether there was uncommitted work in the files that were looked at.
     pub dirty: Dirty,
+    /// How many of those files had uncommitted work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dirty_files: Option<u64>,
+    /// Which files were looked at.
+    pub dirty_among: DirtyAmong,
     /// Digest of each touched file as it was before; null where there was none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<String, Option<String>>,
@@ -304,6 +322,19 @@ pub enum Dirty {
     /// Finding out would have cost too much, or there is no repository.
     #[default]
     Unknown,
+}
+
+/// Which files were looked at for uncommitted work: looking at all of a large tree would cost more than the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DirtyAmong {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those the agent changed.
+    Touched,
+    /// All that the repository tracks.
+    Tracked,
 }
 
 /// Tokens and money, as counted by the host.

@@ -1,5 +1,7 @@
 //! A unified diff as git writes it, line by line.
 
+use std::collections::BTreeSet;
+
 /// What a patch says next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
@@ -60,6 +62,30 @@ pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
             hunk = Hunk::parse(line);
         }
     }
+}
+
+/// Every path a patch names, before and after: also of files that only change their name or mode, or are no text.
+pub fn named_paths(patch: &[u8]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    walk(patch, &mut |step| {
+        if let Step::File { old, new } = step {
+            found.extend(old.into_iter().chain(new).map(str::to_owned));
+        }
+    });
+    // Lines of text hunks begin with a mark, so none of these can be one of them.
+    for line in patch.split(|b| *b == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        for mark in ["rename from ", "rename to ", "copy from ", "copy to "] {
+            found.extend(text.strip_prefix(mark).map(str::to_owned));
+        }
+        let same = text.strip_prefix("diff --git ").and_then(|names| {
+            let (old, new) = (names.get(..names.len() / 2)?, names.get(names.len() / 2 + 1..)?);
+            let (old, new) = (old.strip_prefix("a/")?, new.strip_prefix("b/")?);
+            (old == new).then(|| new.to_owned())
+        });
+        found.extend(same);
+    }
+    found
 }
 
 /// Where a hunk stands: what remains of it, and the current line of the new file.
@@ -165,5 +191,14 @@ mod tests {
             });
         });
         assert_eq!(seen, ["x > y", "-x -- old", "+y:2 ++ new", "z > -", "-z gone"]);
+    }
+
+    #[test]
+    fn inv_17_every_path_of_a_patch_is_named() {
+        let patch = "diff --git a/a b.txt b/a b.txt\nold mode 100644\nnew mode 100755\n\
+            diff --git a/x b/AGENTS.md\nsimilarity index 100%\nrename from x\nrename to AGENTS.md\n\
+            diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+rename to lies\n";
+        let found: Vec<String> = named_paths(patch.as_bytes()).into_iter().collect();
+        assert_eq!(found, ["AGENTS.md", "a b.txt", "new", "x"]);
     }
 }

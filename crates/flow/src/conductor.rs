@@ -13,7 +13,7 @@ use holon_core::redact::Redactor;
 use holon_host::record::now;
 use holon_host::run::{Applied, Plan, apply};
 use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
-use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes};
+use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes, release};
 
 use crate::audit::Audit;
 use crate::builtin;
@@ -96,7 +96,7 @@ impl Conductor<'_> {
             applied_at: None,
         };
         let mut state = State::new(record.id.clone(), definition, asked);
-        state.spec_sha256 = wanted.spec.as_ref().map(|(_, digest)| digest.clone());
+        state.spec_sha256 = wanted.spec_sha256();
         state.max_cost_usd = wanted.max_cost_usd();
         let folder = FlowFolder::create(&self.places, store.folder(), &record, redactor)?;
         self.conduct(definition, state, folder, &wanted, order)
@@ -118,7 +118,7 @@ impl Conductor<'_> {
         })?;
         let redactor = self.redactor();
         let wanted = Asked::new(order.request.clone(), &order.base)?.without_secrets(&redactor);
-        if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
+        if wanted.spec_sha256() != before.spec_sha256 {
             return Err(FlowError::resume(
                 "the spec is not the one the flow was started with",
                 "put it back as it was, or start the flow anew",
@@ -131,15 +131,16 @@ impl Conductor<'_> {
 
     fn plan_steps(&self, definition: &Definition, asked: &Asked) -> Result<Vec<(String, Plan)>, FlowError> {
         let host = (self.host)(self.places.clone());
-        let temporary = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
         let catalog = self.catalog(asked)?;
         let mut plans = Vec::new();
         for (place, step) in definition.steps.iter().enumerate() {
             let Work::Run(work) = &step.work else { continue };
             let money_left = asked.max_cost_usd();
-            let extra = Extra { files: &[], message: false, money_left, folder: temporary.path() };
+            let extra = Extra { files: &[], message: false, money_left };
             let request = asked.step(definition, place, &profile(&catalog, work)?, extra)?;
-            plans.push((step.name.clone(), host.plan(&request)?));
+            let plan = host.plan(&request)?;
+            asked.refuse_without_effect(&plan)?;
+            plans.push((step.name.clone(), plan));
         }
         Ok(plans)
     }
@@ -198,7 +199,7 @@ impl Conductor<'_> {
         let journal = live.journal;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         let audit_head = Audit::of(&self.places.state).written_down();
-        let apply = asked.request.apply;
+        let apply = asked.request.apply.then_some(&self.places);
         let finished = seal(definition, state, folder, &record, apply, journal, failure, audit_head);
         dispatcher.end_whole(&finished, None);
         Ok(finished)
@@ -227,7 +228,7 @@ fn seal(
     mut state: State,
     mut folder: FlowFolder,
     record: &RunRecord,
-    wants_apply: bool,
+    wants_apply: Option<&Places>,
     mut journal: Journal<'_>,
     failure: Option<FlowError>,
     audit_head: Option<AuditHead>,
@@ -257,11 +258,12 @@ fn seal(
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
         manifest.conclude(Status::Failed, Outcome::Failure);
     }
-    let applied = apply_if_asked(&folder, &manifest, wants_apply, &mut journal);
+    let applied = apply_if_asked(&folder, wants_apply, &mut journal);
     journal.emit(Body::RunFinished {
         status: manifest.status,
         outcome: manifest.outcome,
         exit_code: manifest.exit_code,
+        manifest_sha256: folder.run().manifest_sha256(),
     });
     Finished { folder: folder.run().path().to_owned(), manifest, out: record.out.clone(), applied }
 }
@@ -280,15 +282,11 @@ fn write_manifest(folder: &FlowFolder, manifest: &Manifest) -> Result<(), FlowEr
 
 fn apply_if_asked(
     folder: &FlowFolder,
-    manifest: &Manifest,
-    wanted: bool,
+    wanted: Option<&Places>,
     journal: &mut Journal<'_>,
 ) -> Option<Result<Applied, HostError>> {
-    let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
-    if !wanted || manifest.outcome != Outcome::Success || !has_patch {
-        return None;
-    }
-    let applied = apply(folder.run());
+    let places = wanted.filter(|_| release::applies_by_itself(folder.run()))?;
+    let applied = apply(folder.run(), places);
     if let Err(e) = &applied {
         journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
     }

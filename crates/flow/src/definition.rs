@@ -58,6 +58,8 @@ pub struct RunWork {
     pub brief: Option<String>,
     /// Whether `--check` and the spec's checks are for this step.
     pub checks: bool,
+    /// Whether tests are meant to change in this step, whoever started the flow.
+    pub tests_may_change: bool,
 }
 
 /// A file of an earlier step.
@@ -117,6 +119,8 @@ struct StepTable {
     brief: Option<String>,
     #[serde(default)]
     checks: bool,
+    #[serde(default)]
+    tests_may_change: bool,
     #[serde(default)]
     deliver: Vec<String>,
 }
@@ -179,13 +183,19 @@ fn step(table: StepTable) -> Result<Step, String> {
             let context = table.context.iter().map(|text| handed(text)).collect::<Option<_>>();
             let context =
                 context.ok_or_else(|| here("`context` entries look like `step/file` or `step/file?`"))?;
-            let (brief, checks) = (table.brief.clone(), table.checks);
-            Work::Run(RunWork { mode: mode.clone(), context, brief, checks })
+            let (brief, checks, tests_may_change) =
+                (table.brief.clone(), table.checks, table.tests_may_change);
+            Work::Run(RunWork { mode: mode.clone(), context, brief, checks, tests_may_change })
         }
         (None, Some(of)) => {
             let result =
                 table.result.clone().ok_or_else(|| here("`result` must name the step to look at"))?;
-            if table.gate || table.checks || table.brief.is_some() || !table.context.is_empty() {
+            if table.gate
+                || table.checks
+                || table.tests_may_change
+                || table.brief.is_some()
+                || !table.context.is_empty()
+            {
                 return Err(here("the host takes it, so it has no gate, checks, brief or context"));
             }
             Work::Findings { of: of.clone(), result }

@@ -7,11 +7,11 @@ use holon_core::artifact::findings::Findings;
 use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::{
-    Artifact, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress, Usage,
+    Artifact, Changes, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress, Usage,
 };
 use holon_core::outcome::{Outcome, Status};
 use holon_host::HostError;
-use holon_host::store::{RunFolder, RunRecord, copy_tree, write_durable};
+use holon_host::store::{RunFolder, RunRecord, Store, copy_tree, write_durable};
 
 use crate::definition::{Definition, Work};
 use crate::error::FlowError;
@@ -83,9 +83,10 @@ pub(crate) fn conclude(
     // Never without one, whenever the process dies.
     write_durable(&folder.run().output().join("manifest.json"), manifest.to_json().as_bytes())?;
     let mut gathered = Gathered::default();
+    describe(&mut manifest, definition, state, |step, run, seen| folder.manifest(step, run, seen).ok());
     let collected = failure
         .map_or(Ok(()), |_| Err(None))
-        .and_then(|()| gather(definition, state, folder, &mut gathered, &mut manifest).map_err(Some));
+        .and_then(|()| gather(definition, state, folder, &mut gathered).map_err(Some));
     if let Err(found) = &collected
         && let Some(problem) = found.as_ref().or(failure)
     {
@@ -100,6 +101,7 @@ pub(crate) fn conclude(
         error =
             Some(ErrorInfo::new("artifact_missing", format!("required artifact {} is missing", row.path)));
     }
+    manifest.metadata.overrides = holon_host::release::overrides(folder.run())?;
     manifest.artifacts = gathered.rows;
     manifest.duration_ms = state.elapsed_ms;
     manifest.error = error;
@@ -195,9 +197,7 @@ fn gather(
     state: &State,
     folder: &FlowFolder,
     gathered: &mut Gathered,
-    manifest: &mut Manifest,
 ) -> Result<(), FlowError> {
-    let mut usage = Usage::default();
     for (step, now) in definition.steps.iter().zip(&state.steps) {
         let Some(done) = now.done() else { continue };
         let child = match &done.run {
@@ -213,12 +213,25 @@ fn gather(
         for (name, required) in names {
             deliver(state, folder, gathered, &step.name, &name, required, child.as_ref())?;
         }
-        if let Some(child) = child {
-            describe(manifest, &step.name, done, child, &mut usage);
-        }
     }
-    manifest.metadata.usage = usage;
     Ok(())
+}
+
+/// The manifest of a flow as its state and its steps' manifests make it, but for its files: what `verify` compares with.
+pub(crate) fn again(
+    definition: &Definition,
+    state: &State,
+    run: &RunFolder,
+    steps: &Store,
+) -> Result<Manifest, FlowError> {
+    let record = run.record()?;
+    let mut manifest = begun(definition, state, &record);
+    describe(&mut manifest, definition, state, |_, run, _| steps.open(run).manifest());
+    let (status, outcome, error) = verdict(state, &record);
+    manifest.duration_ms = state.elapsed_ms;
+    manifest.error = error;
+    manifest.conclude(status, outcome);
+    Ok(manifest)
 }
 
 fn deliver(
@@ -233,7 +246,10 @@ fn deliver(
     let output = folder.run().output();
     let Some(found) = folder.artifact(state, step, name)? else {
         if required {
+            // What the step left is not here, whatever was wrong with it.
             let row = child.and_then(|m| m.artifacts.iter().find(|row| row.path == name).cloned());
+            let row = row.map(|row| Artifact { sha256: None, bytes: 0, valid: false, ..row });
+            let row = row.filter(|row| !row.problems.is_empty());
             let problems = vec![format!("{step} did not deliver it")];
             let none =
                 Artifact { path: name.into(), sha256: None, bytes: 0, required, valid: false, problems };
@@ -255,6 +271,10 @@ fn deliver(
                 let from = folder.steps().open(&run).path().join("touched.json");
                 let touched = fs::read(&from).map_err(HostError::io("read", &from))?;
                 write_durable(&folder.own("touched.json"), &touched)?;
+                let (from, to) = (folder.steps().open(&run).contents(), folder.run().contents());
+                if from.exists() {
+                    fs::copy(&from, &to).map_err(HostError::io("copy", &from))?;
+                }
             }
         }
         _ => {}
@@ -274,8 +294,38 @@ fn deliver(
     Ok(())
 }
 
-/// Takes over what a step's manifest says; the last run is the one whose result the flow's is.
-fn describe(manifest: &mut Manifest, step: &str, done: &Done, child: Manifest, usage: &mut Usage) {
+/// Takes over what the steps' manifests say. The change is that of the step whose patch is handed over, which need not be
+/// the last one.
+fn describe(
+    manifest: &mut Manifest,
+    definition: &Definition,
+    state: &State,
+    mut manifest_of: impl FnMut(&str, &RunId, Option<&str>) -> Option<Manifest>,
+) {
+    let (mut usage, mut change) = (Usage::default(), None);
+    manifest.no_changes = true;
+    for (step, now) in definition.steps.iter().zip(&state.steps) {
+        let Some(Done { run: Some(run), manifest_sha256, .. }) = now.done() else { continue };
+        let Some(child) = manifest_of(&step.name, run, manifest_sha256.as_deref()) else { continue };
+        if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
+            let meta = &child.metadata;
+            change = Some((meta.changes.clone(), meta.snapshot.clone(), meta.verification.clone()));
+        }
+        manifest.no_changes &= child.no_changes;
+        take_over(manifest, &step.name, child, &mut usage);
+    }
+    let mine = &mut manifest.metadata;
+    mine.usage = usage;
+    match change {
+        Some((changes, snapshot, verification)) => {
+            (mine.changes, mine.snapshot, mine.verification) = (changes, snapshot, verification);
+        }
+        None => mine.changes = Changes { ignored: mine.changes.ignored, ..Changes::default() },
+    }
+}
+
+/// Takes over what one step's manifest says.
+fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut Usage) {
     for (phase, timing) in &child.phases {
         let sum = manifest.phases.entry(*phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
         sum.duration_ms += timing.duration_ms;
@@ -301,7 +351,8 @@ fn describe(manifest: &mut Manifest, step: &str, done: &Done, child: Manifest, u
     let mine = &mut manifest.metadata;
     (mine.mode, mine.flow, mine.warnings, mine.accepted) = (mode, flow, warnings, accepted);
     mine.prompts_sha256 = None;
-    manifest.no_changes = child.no_changes && done.run.is_some();
+    // Those of the step; the flow's own come from its folder.
+    (mine.part_of, mine.overrides) = (None, Vec::new());
     manifest.breaches.extend(child.breaches);
 }
 

@@ -51,7 +51,7 @@ fn judge(finding: &Finding, changes: &[FileChange], base: &dyn Fn(&str) -> Optio
     if change.new.is_none() {
         return (Fate::Fixed, "the file was removed".into(), None);
     }
-    if finding.location != Location::Verified {
+    if !matches!(finding.location, Location::Verified | Location::Line) {
         return unclear("the file changed, and the finding names no line that could be looked up");
     }
     let Some(bytes) = base(&finding.path) else {

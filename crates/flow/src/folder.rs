@@ -168,7 +168,8 @@ pub(crate) fn steps_state(flow: &Path) -> PathBuf {
     flow.join("steps")
 }
 
-fn steps_of(places: &Places, flow: &Path, workspace: &Path) -> Store {
+/// The store of the steps of a flow in this folder.
+pub(crate) fn steps_of(places: &Places, flow: &Path, workspace: &Path) -> Store {
     Store::of(&Places { state: steps_state(flow), ..places.clone() }, workspace)
 }
 

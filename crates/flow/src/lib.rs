@@ -20,9 +20,11 @@ mod journal;
 mod live;
 pub mod orchestrate;
 pub mod planner;
+pub mod release;
 pub mod state;
 mod step;
 mod summary;
+pub mod verify;
 
 pub use conductor::{Conductor, MakeHost, Order};
 pub use definition::Definition;

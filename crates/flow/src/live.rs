@@ -93,7 +93,7 @@ impl World for Live<'_, '_> {
         let before = state.steps[step].goes_on.as_ref().map(|run| self.folder.steps().open(run));
         let said = state.steps[step].messages.join("\n\n");
         let call = match &before {
-            Some(run) => Call { task, attempt, ..Call::resuming(run, Some(&said), run.record()?) },
+            Some(run) => Call { task, attempt, ..Call::resuming(run, Some(&said), run.record()?, false) },
             None => Call { task, attempt, ..Call::new(self.request(state, step)?) },
         };
         let (folder, journal) = (self.folder, &mut self.journal);
@@ -195,12 +195,8 @@ impl Live<'_, '_> {
         if !now.messages.is_empty() {
             files.push(self.write_message(&now.name, &now.messages)?);
         }
-        let extra = Extra {
-            files: &files,
-            message: !now.messages.is_empty(),
-            money_left: state.money_left(),
-            folder: &self.folder.own("specs"),
-        };
+        let message = !now.messages.is_empty();
+        let extra = Extra { files: &files, message, money_left: state.money_left() };
         self.asked.step(self.definition, step, &profile(self.catalog, work)?, extra)
     }
 

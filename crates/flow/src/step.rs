@@ -1,16 +1,14 @@
 //! From what the user asked for to what one step is asked: each flag where it makes sense, and never more than the
 //! step's own mode gives.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_core::Span;
 use holon_core::mode::{Catalog, Network, Profile};
 use holon_core::redact::Redactor;
-use holon_core::spec::{self, Spec};
-use holon_host::run::CREDENTIAL_IN_GOAL;
-use holon_host::store::write_atomic;
-use holon_host::{HostError, RunRequest};
+use holon_core::spec::{Spec, WantedArtifact};
+use holon_host::run::{CREDENTIAL_IN_GOAL, Plan};
+use holon_host::{GivenSpec, HostError, RunRequest, effect};
 
 use crate::definition::{Definition, RunWork, Work};
 use crate::error::FlowError;
@@ -20,8 +18,8 @@ use crate::error::FlowError;
 pub(crate) struct Asked {
     /// The flags.
     pub(crate) request: RunRequest,
-    /// The spec, if one was given, and its digest.
-    pub(crate) spec: Option<(Spec, String)>,
+    /// The spec, if one was given.
+    pub(crate) spec: Option<GivenSpec>,
     /// What is odd about the spec.
     pub(crate) warnings: Vec<String>,
 }
@@ -37,28 +35,48 @@ impl Asked {
             )
             .into());
         }
-        let Some(path) = request.spec.clone() else {
+        let (given, warnings) = GivenSpec::of(&request)?;
+        let Some(mut given) = given else {
             request.workspace.get_or_insert_with(|| base.to_owned());
-            return Ok(Self { request, spec: None, warnings: Vec::new() });
+            return Ok(Self { request, spec: None, warnings });
         };
-        let text = holon_host::modes::read_named(&path, "--spec")?;
-        let (mut spec, warnings) = spec::parse(&text, &path.to_string_lossy()).map_err(HostError::from)?;
-        let folder = path.parent().unwrap_or(Path::new("."));
         let below = |folder: &Path, text: &String| folder.join(text).to_string_lossy().into_owned();
-        spec.context.files = spec.context.files.iter().map(|file| below(folder, file)).collect();
-        let workspace = spec.context.workspace.take().map(|path| folder.join(path));
-        request.workspace.get_or_insert_with(|| workspace.unwrap_or_else(|| base.to_owned()));
+        if request.workspace.is_none() {
+            request.workspace = Some(given.workspace()?.unwrap_or_else(|| base.to_owned()));
+        }
+        given.spec.context.workspace = None;
         // An agent's path is relative to where the command was given, not to the spec.
-        spec.agent.name =
-            spec.agent.name.map(|name| if name.contains('/') { below(base, &name) } else { name });
-        let digest = holon_core::digest::sha256(text.as_bytes());
-        let warnings = warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect();
-        Ok(Self { request, spec: Some((spec, digest)), warnings })
+        let agent = &mut given.spec.agent.name;
+        *agent = agent.take().map(|name| if name.contains('/') { below(base, &name) } else { name });
+        let workspace = request.workspace.clone().unwrap_or_default();
+        let mut given = given.settled(&request, &workspace.canonicalize().unwrap_or(workspace))?;
+        // Judged here, where it is known where the spec lies: its parts lie nowhere.
+        given.context()?;
+        let files = given.spec.context.files.iter().map(|file| below(&given.folder, file)).collect();
+        given.spec.context.files = files;
+        Ok(Self { request, spec: Some(given), warnings })
+    }
+
+    /// Refuses what would have no effect with the agent of this work, whichever step it is meant for.
+    pub(crate) fn refuse_without_effect(&self, plan: &Plan) -> Result<(), FlowError> {
+        let nothing = Spec::for_goal(String::new());
+        let spec = self.spec.as_ref().map_or(&nothing, |given| &given.spec);
+        Ok(effect::refuse_without_effect(&self.request, spec, &plan.agent)?)
+    }
+
+    /// Digest of the spec, by which a resume knows that it is the same.
+    pub(crate) fn spec_sha256(&self) -> Option<String> {
+        self.spec.as_ref().map(|given| given.sha256.clone())
+    }
+
+    /// Artifacts that the spec asks for.
+    pub(crate) fn artifacts(&self) -> &[WantedArtifact] {
+        self.spec.as_ref().map(|given| given.spec.output.artifacts.as_slice()).unwrap_or_default()
     }
 
     /// The same without credentials in the goal, which is written down and told to every step.
     pub(crate) fn without_secrets(mut self, redactor: &Redactor) -> Self {
-        let spec = self.spec.as_mut().map(|(spec, _)| &mut spec.goal.description);
+        let spec = self.spec.as_mut().map(|given| &mut given.spec.goal.description);
         let mut found = false;
         for goal in self.request.goal.as_mut().into_iter().chain(spec) {
             let clean = redactor.redact_str(goal);
@@ -80,19 +98,19 @@ impl Asked {
 
     /// What all steps together may cost.
     pub(crate) fn max_cost_usd(&self) -> Option<f64> {
-        let spec = self.spec.as_ref().and_then(|(spec, _)| spec.constraints.max_cost_usd);
+        let spec = self.spec.as_ref().and_then(|given| given.spec.constraints.max_cost_usd);
         [self.request.max_cost_usd, spec].into_iter().flatten().reduce(f64::min)
     }
 
     /// How long all of it may take.
     pub(crate) fn timeout(&self) -> Option<Span> {
-        let spec = self.spec.as_ref().and_then(|(spec, _)| spec.constraints.timeout);
+        let spec = self.spec.as_ref().and_then(|given| given.spec.constraints.timeout);
         self.request.timeout.or(spec)
     }
 
     /// The goal in words.
     pub(crate) fn goal(&self) -> String {
-        let spec = self.spec.as_ref().map(|(spec, _)| spec.goal.description.clone());
+        let spec = self.spec.as_ref().map(|given| given.spec.goal.description.clone());
         self.request.goal.clone().or(spec).unwrap_or_default()
     }
 
@@ -115,9 +133,11 @@ impl Asked {
         let limits = &profile.limits;
         let mut request = RunRequest {
             mode: Some(work.mode.clone()),
+            part: true,
             goal: Some(goal(&self.goal(), work, extra.message)),
             checks: if work.checks { asked.checks.clone() } else { Vec::new() },
             auto_checks: asked.auto_checks && work.checks,
+            tests_may_change: asked.tests_may_change || work.tests_may_change,
             // Only the flow as a whole is applied.
             apply: false,
             // A limit that is wider than the mode's own changes nothing there.
@@ -133,23 +153,38 @@ impl Asked {
         };
         // First, so that no file of the user's can take the name the brief speaks of.
         request.context.splice(..0, extra.files.iter().cloned());
-        if let Some((spec, _)) = &self.spec {
-            let last = last_run(definition) == Some(place);
-            let spec = narrowed(spec.clone(), work, profile, last);
-            request.spec = Some(write_spec(&spec, extra.folder, &step.name)?);
-        }
+        let wanted: &[WantedArtifact] = match last_run(definition) == Some(place) {
+            true => self.artifacts(),
+            false => &[],
+        };
+        (request.spec, request.given_spec) = (None, self.part(work, profile, wanted));
         Ok(request)
+    }
+
+    /// The part of the spec that one step or child gets.
+    fn part(&self, work: &RunWork, profile: &Profile, artifacts: &[WantedArtifact]) -> Option<GivenSpec> {
+        let given = self.spec.as_ref()?;
+        let mut spec = narrowed(given.spec.clone(), work, profile);
+        spec.output.artifacts = artifacts.to_vec();
+        Some(GivenSpec { spec, ..given.clone() })
     }
 }
 
 impl Asked {
     /// The request of a child: its own goal, workspace and files, and never more than its mode gives.
     pub(crate) fn child(&self, child: ChildWork<'_>) -> Result<RunRequest, FlowError> {
-        let ChildWork { profile, label, goal, workspace, files, specs, checks } = child;
+        let ChildWork { profile, label, goal, workspace, files, artifacts, checks } = child;
         let asked = &self.request;
-        let work = RunWork { mode: profile.name.clone(), context: Vec::new(), brief: None, checks };
+        let work = RunWork {
+            mode: profile.name.clone(),
+            context: Vec::new(),
+            brief: None,
+            checks,
+            tests_may_change: false,
+        };
         let mut request = RunRequest {
             mode: Some(profile.name.clone()),
+            part: true,
             goal: Some(goal),
             workspace: Some(workspace.to_owned()),
             checks: if checks { asked.checks.clone() } else { Vec::new() },
@@ -168,10 +203,7 @@ impl Asked {
             ..asked.clone()
         };
         request.context.splice(..0, files.iter().cloned());
-        if let Some((spec, _)) = &self.spec {
-            let spec = narrowed(spec.clone(), &work, profile, false);
-            request.spec = Some(write_spec(&spec, specs, label)?);
-        }
+        (request.spec, request.given_spec) = (None, self.part(&work, profile, artifacts));
         Ok(request)
     }
 }
@@ -188,8 +220,8 @@ pub(crate) struct ChildWork<'a> {
     pub(crate) workspace: &'a Path,
     /// Files that go with it.
     pub(crate) files: &'a [PathBuf],
-    /// Where a spec for it can be written.
-    pub(crate) specs: &'a Path,
+    /// Artifacts of the spec that it hands over.
+    pub(crate) artifacts: &'a [WantedArtifact],
     /// Whether the user's checks are for it.
     pub(crate) checks: bool,
 }
@@ -202,8 +234,6 @@ pub(crate) struct Extra<'a> {
     pub(crate) message: bool,
     /// What is left of the money.
     pub(crate) money_left: Option<f64>,
-    /// Where a spec for the step can be written.
-    pub(crate) folder: &'a Path,
 }
 
 /// The mode of a step as it is in this workspace.
@@ -225,8 +255,8 @@ fn goal(goal: &str, work: &RunWork, message: bool) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The spec as one step gets it: artifacts asked for belong to the last run, checks to the steps that are checked.
-fn narrowed(mut spec: Spec, work: &RunWork, profile: &Profile, last: bool) -> Spec {
+/// The spec as one step gets it: within its mode, with checks where there are any.
+fn narrowed(mut spec: Spec, work: &RunWork, profile: &Profile) -> Spec {
     let limits = &profile.limits;
     let wants = &mut spec.constraints;
     wants.mode = None;
@@ -238,18 +268,7 @@ fn narrowed(mut spec: Spec, work: &RunWork, profile: &Profile, last: bool) -> Sp
     if !work.checks {
         wants.checks.clear();
     }
-    if !last {
-        spec.output.artifacts.clear();
-    }
     spec
-}
-
-/// JSON is YAML, so a spec written as JSON is one that can be read.
-fn write_spec(spec: &Spec, folder: &Path, step: &str) -> Result<PathBuf, FlowError> {
-    fs::create_dir_all(folder).map_err(HostError::io("create", folder))?;
-    let path = folder.join(format!("{step}.yaml"));
-    write_atomic(&path, &serde_json::to_vec_pretty(spec).unwrap_or_default())?;
-    Ok(path)
 }
 
 /// Each step has a conversation of its own, so `demo.cassette` becomes `demo.plan.cassette`.

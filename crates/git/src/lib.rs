@@ -2,7 +2,7 @@
 //!
 //! Nothing here trusts a repository. Facts are read by hand from bounded regular files, patches are made in a
 //! throw-away repository of the host's own. What runs inside the user's repository is `ls-files`, which reads the index and
-//! nothing else, and for a commit that was asked for, `rev-parse`, `var`, `config` and `update-ref`, without hooks.
+//! nothing else, `diff-index --cached` and `hash-object --no-filters`, which read no file through a filter, and for a commit that was asked for, `rev-parse`, `var`, `config` and `update-ref`, without hooks.
 
 pub mod apply;
 pub mod command;
@@ -10,6 +10,7 @@ pub mod commit;
 pub mod config;
 mod convert;
 mod error;
+pub mod index;
 pub mod merge;
 pub mod objects;
 pub mod pointer;
@@ -19,6 +20,7 @@ pub mod refs;
 pub mod repo;
 pub mod touched;
 pub mod tracked;
+pub mod uncommitted;
 mod version;
 
 pub use command::Git;

@@ -4,39 +4,14 @@
 //! git merges the patch into that, in memory and index only; what comes out is a new patch, relative to the
 //! files as they are now.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::apply::{Conflict, Why};
 use crate::command::tail;
 use crate::objects::{Importer, Scratch};
-use crate::touched::{Digest, FileMode, Touched};
-use crate::{Error, Git, Repository, read, tracked};
-
-/// The patch that brings `patch` into the files of `dir` as they are now, or what stands against it.
-pub(crate) fn with_current(
-    git: &Git,
-    patch: &[u8],
-    touched: &[Touched],
-    moved: &[&Touched],
-    dir: &Path,
-    repository: &Repository,
-    temp: &Path,
-) -> Result<Result<Vec<u8>, Vec<Conflict>>, Error> {
-    let scratch = Scratch::new(temp, repository.format)?;
-    scratch.borrow_objects(&[repository.common_dir.join("objects")])?;
-    scratch.import(git, |to| {
-        to.tree("current")?;
-        add_present(to, dir, touched.iter().map(|entry| entry.path.as_path()))
-    })?;
-    let dirty = uncommitted(git, &scratch, moved, repository)?;
-    if !dirty.is_empty() {
-        return Ok(Err(dirty));
-    }
-    Ok(into_current(git, &scratch, patch)?.map_err(|clash| overlaps(&clash)))
-}
+use crate::touched::{Digest, FileMode};
+use crate::{Error, Git, read};
 
 /// Where two sides do not fit together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,45 +77,6 @@ pub fn add_present<'p>(
     Ok(())
 }
 
-/// Moved paths whose present content is not what the user's index holds. Compared as raw bytes: where a
-/// filter stands between index and file they differ, which errs on the side of refusing.
-fn uncommitted(
-    git: &Git,
-    scratch: &Scratch,
-    moved: &[&Touched],
-    repository: &Repository,
-) -> Result<Vec<Conflict>, Error> {
-    let paths: Vec<PathBuf> = moved.iter().map(|entry| entry.path.clone()).collect();
-    let index = tracked::below(git, repository, &paths)?;
-    let current = tree_ids(git, scratch)?;
-    let is_dirty = |path: &&PathBuf| {
-        index.get(*path).map(|(mode, id)| (*mode, id)) != current.get(*path).map(|(mode, id)| (*mode, id))
-    };
-    let conflict =
-        |path: &PathBuf| Conflict { path: path.clone(), why: Why::LocalChanges, detail: String::new() };
-    Ok(paths.iter().filter(is_dirty).map(conflict).collect())
-}
-
-fn tree_ids(git: &Git, scratch: &Scratch) -> Result<BTreeMap<PathBuf, (u32, String)>, Error> {
-    let out = git
-        .call(["ls-tree", "-r", "-z", "refs/heads/current"])
-        .git_dir(scratch.path())
-        .dir(scratch.path())
-        .output()?;
-    let mut ids = BTreeMap::new();
-    for record in out.split(|&b| b == 0) {
-        let Some(tab) = record.iter().position(|&b| b == b'\t') else { continue };
-        let head = String::from_utf8_lossy(&record[..tab]);
-        let mut fields = head.split(' ');
-        if let (Some(mode), Some(id)) =
-            (fields.next().and_then(|m| u32::from_str_radix(m, 8).ok()), fields.nth(1))
-        {
-            ids.insert(path_of(&record[tab + 1..]), (mode, id.to_owned()));
-        }
-    }
-    Ok(ids)
-}
-
 /// The paths an index holds in more than one version.
 fn named(unmerged: &[u8]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = unmerged
@@ -149,14 +85,6 @@ fn named(unmerged: &[u8]) -> Vec<PathBuf> {
         .collect();
     paths.dedup();
     paths
-}
-
-fn overlaps(clash: &Clash) -> Vec<Conflict> {
-    let nowhere = [PathBuf::new()];
-    let paths = if clash.paths.is_empty() { &nowhere[..] } else { &clash.paths };
-    let conflict =
-        |path: &PathBuf| Conflict { path: path.clone(), why: Why::Overlap, detail: clash.detail.clone() };
-    paths.iter().map(conflict).collect()
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {

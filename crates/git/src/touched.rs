@@ -113,7 +113,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Stores any path: text when it can be, bytes when it must.
-mod any_path {
+pub mod any_path {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::{Path, PathBuf};
@@ -127,14 +127,16 @@ mod any_path {
         Bytes(Vec<u8>),
     }
 
-    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    /// For `#[serde(with)]`.
+    pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
             Some(text) => to.serialize_str(text),
             None => Stored::Bytes(path.as_os_str().as_bytes().to_vec()).serialize(to),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    /// For `#[serde(with)]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         Ok(match Stored::deserialize(from)? {
             Stored::Text(text) => text.into(),
             Stored::Bytes(bytes) => OsString::from_vec(bytes).into(),

@@ -57,3 +57,72 @@ fn one_batch(git: &Git, repo: &Repository, paths: &[PathBuf], into: &mut Entries
     }
     Ok(())
 }
+
+/// An index entry with what the file looked like when git last saw that it is as the index says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamped {
+    /// Relative to the workspace.
+    pub path: PathBuf,
+    /// Its mode.
+    pub mode: u32,
+    /// The object.
+    pub id: String,
+    /// Seconds and nanoseconds of its last change.
+    pub mtime: (i64, u32),
+    /// Its length, of which git keeps 32 bits.
+    pub size: u64,
+}
+
+/// Every index entry below the workspace. Reads the index and nothing else.
+pub fn stamped(git: &Git, repo: &Repository) -> Result<Vec<Stamped>, Error> {
+    let out = call(git, repo, &["--literal-pathspecs", "ls-files", "--stage", "--debug", "-z", "--", "."])?;
+    let mut found: Vec<Stamped> = Vec::new();
+    for (number, record) in out.split(|&b| b == 0).enumerate() {
+        // What is said about an entry stands before the next one.
+        let head = if number == 0 { 0 } else { debug_end(record) };
+        if let Some(last) = found.last_mut() {
+            read_debug(&String::from_utf8_lossy(&record[..head]), last);
+        }
+        let entry = &record[head..];
+        let Some(tab) = entry.iter().position(|&b| b == b'\t') else { continue };
+        let fields = String::from_utf8_lossy(&entry[..tab]);
+        let mut fields = fields.split(' ');
+        let (Some(mode), Some(id)) = (fields.next(), fields.next()) else { continue };
+        let Ok(mode) = u32::from_str_radix(mode, 8) else { continue };
+        let path = Path::new(OsStr::from_bytes(&entry[tab + 1..])).to_owned();
+        found.push(Stamped { path, mode, id: id.to_owned(), mtime: (0, 0), size: 0 });
+    }
+    Ok(found)
+}
+
+/// Files git does not track and is not told to ignore, relative to the workspace. No hook, filter or monitor runs.
+pub fn others(git: &Git, repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+    let out = call(git, repo, &["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
+    let names = out.split(|&b| b == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}
+
+fn call(git: &Git, repo: &Repository, args: &[&str]) -> Result<Vec<u8>, Error> {
+    git.call(args)
+        .git_dir(&repo.git_dir)
+        .work_tree(&repo.toplevel)
+        .dir(&repo.toplevel.join(&repo.prefix))
+        .within(Duration::from_secs(30))
+        .output()
+}
+
+/// The end of the lines that begin with two spaces.
+fn debug_end(record: &[u8]) -> usize {
+    let lines = record.split_inclusive(|&b| b == b'\n');
+    lines.take_while(|line| line.starts_with(b"  ")).map(<[u8]>::len).sum()
+}
+
+fn read_debug(text: &str, into: &mut Stamped) {
+    for line in text.lines().map(str::trim) {
+        if let Some((seconds, nanos)) = line.strip_prefix("mtime: ").and_then(|rest| rest.split_once(':')) {
+            into.mtime = (seconds.parse().unwrap_or(0), nanos.parse().unwrap_or(0));
+        } else if let Some(rest) = line.strip_prefix("size: ") {
+            into.size = rest.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        }
+    }
+}

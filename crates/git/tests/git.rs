@@ -9,10 +9,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use holon_git::apply::{self, Delivery, Outcome, Why};
+use holon_git::apply;
 use holon_git::refs::Head;
 use holon_git::repo::{Link, Unfinished};
-use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Repository, Scratch, Touched, Version, tracked};
+use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Repository, Scratch, Version, tracked};
 use tempfile::TempDir;
 
 /// Runs the real git as a user would, with a configuration of its own.
@@ -301,11 +301,6 @@ fn what_cannot_be_imported_is_an_error() {
     }
 }
 
-fn touched(path: &str, base: Option<&str>, result: Option<&str>) -> Touched {
-    let digest = |text: &str| Digest::of_bytes(FileMode::Regular, text.as_bytes());
-    Touched { path: path.into(), base: base.map(digest), result: result.map(digest) }
-}
-
 #[test]
 fn plain_apply_ignores_the_repository_around() {
     let dir = repository(&[]);
@@ -316,141 +311,6 @@ fn plain_apply_ignores_the_repository_around() {
     apply::plain(&Git::find().unwrap(), &diff.patch, dir.path(), ObjectFormat::Sha1).unwrap();
     assert_eq!(fs::read(dir.path().join("new")).unwrap(), b"lf\n");
     assert!(!mark.exists());
-}
-
-#[test]
-fn delivering() {
-    const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
-    const NEW: &str = "1\n2\n3\n4\n5\n6\n7\n8\nnine\n";
-    const TOP: &str = "one\n2\n3\n4\n5\n6\n7\n8\n9\n";
-    const BOTH: &str = "one\n2\n3\n4\n5\n6\n7\n8\nnine\n";
-    const CLASH: &str = "1\n2\n3\n4\n5\n6\n7\n8\nneuf\n";
-    #[derive(Debug, PartialEq)]
-    enum Now {
-        Dirty,
-        Committed,
-    }
-    let git = Git::find().unwrap();
-    let rows: &[Row<'_>] = &[
-        (b"f", Some((false, OLD.as_bytes())), Some((false, NEW.as_bytes()))),
-        (b"made/new", None, Some((false, b"n\n"))),
-    ];
-    let patch = patch_of(ObjectFormat::Sha1, rows, true).patch;
-    let list = [touched("f", Some(OLD), Some(NEW)), touched("made/new", None, Some("n\n"))];
-    let check = |now: &str, how: Now, in_git: bool, expect: &dyn Fn(&Outcome) -> bool, after: &str| {
-        let dir = tempfile::tempdir().unwrap();
-        let temp = tempfile::tempdir().unwrap();
-        write(dir.path(), "f", OLD);
-        if in_git {
-            sh(dir.path(), &["init", "-q"]);
-            sh(dir.path(), &["add", "."]);
-            sh(dir.path(), &["commit", "-qm", "x"]);
-        }
-        write(dir.path(), "f", now);
-        if in_git && how == Now::Committed && now != OLD {
-            sh(dir.path(), &["commit", "-qam", "y"]);
-        }
-        let repository = Repository::look(dir.path()).unwrap().repository;
-        let delivery = Delivery {
-            patch: &patch,
-            touched: &list,
-            dir: dir.path(),
-            repository: repository.as_ref(),
-            temp: temp.path(),
-        };
-        let outcome = apply::deliver(&git, delivery).unwrap();
-        assert!(expect(&outcome), "{now:?} {how:?} {in_git}: {outcome:?}");
-        assert_eq!(fs::read_to_string(dir.path().join("f")).unwrap(), after);
-        let refused = matches!(outcome, Outcome::Refused { .. });
-        assert_eq!(dir.path().join("made/new").exists(), !refused);
-        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
-        if !refused {
-            let again = apply::deliver(&git, delivery).unwrap();
-            assert!(after != NEW || again == Outcome::AlreadyThere, "{again:?}");
-        }
-    };
-    let applied = |o: &Outcome| matches!(o, Outcome::Applied { paths } if paths.len() == 2);
-    let merged = |o: &Outcome| matches!(o, Outcome::Merged { merged, .. } if merged == &[PathBuf::from("f")]);
-    let refused = |why: Why| {
-        move |o: &Outcome| {
-            matches!(o, Outcome::Refused { conflicts } if conflicts.len() == 1
-                && conflicts[0].path == Path::new("f") && conflicts[0].why == why)
-        }
-    };
-    check(OLD, Now::Dirty, false, &applied, NEW);
-    check(OLD, Now::Committed, true, &applied, NEW);
-    check(TOP, Now::Dirty, false, &refused(Why::Changed), TOP);
-    check(TOP, Now::Dirty, true, &refused(Why::LocalChanges), TOP);
-    check(TOP, Now::Committed, true, &merged, BOTH);
-    check(CLASH, Now::Committed, true, &refused(Why::Overlap), CLASH);
-}
-
-#[test]
-fn a_failed_delivery_leaves_everything_as_it_was() {
-    let git = Git::find().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let temp = tempfile::tempdir().unwrap();
-    write(dir.path(), "a", "a\n");
-    // A file where the patch needs a directory: git apply must not have touched `a` when it notices.
-    write(dir.path(), "x", "in the way\n");
-    let rows: &[Row<'_>] =
-        &[(b"a", Some((false, b"a\n")), Some((false, b"A\n"))), (b"x/new", None, Some((false, b"n\n")))];
-    let patch = patch_of(ObjectFormat::Sha1, rows, true).patch;
-    let list = [touched("a", Some("a\n"), Some("A\n")), touched("x/new", None, Some("n\n"))];
-    let delivery =
-        Delivery { patch: &patch, touched: &list, dir: dir.path(), repository: None, temp: temp.path() };
-    let outcome = apply::deliver(&git, delivery);
-    let Ok(Outcome::Refused { conflicts }) = &outcome else { panic!("{outcome:?}") };
-    assert_eq!(
-        (conflicts[0].path.to_str(), conflicts[0].why),
-        (Some("x/new"), Why::Unwritten),
-        "{outcome:?}"
-    );
-    assert_eq!(fs::read_to_string(dir.path().join("a")).unwrap(), "a\n");
-    assert_eq!(fs::read_to_string(dir.path().join("x")).unwrap(), "in the way\n");
-}
-
-#[test]
-fn several_deliveries_at_once_take_turns() {
-    let git = Git::find().unwrap();
-    let names: Vec<String> = (0..40).map(|number| format!("d{number}/new")).collect();
-    let rows: Vec<Row<'_>> = names.iter().map(|n| (n.as_bytes(), None, Some((false, &b"n\n"[..])))).collect();
-    let patch = patch_of(ObjectFormat::Sha1, &rows, true).patch;
-    let list: Vec<Touched> = names.iter().map(|name| touched(name, None, Some("n\n"))).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let deliver = || {
-            let temp = tempfile::tempdir().unwrap();
-            let delivery = Delivery {
-                patch: &patch,
-                touched: &list,
-                dir: dir.path(),
-                repository: None,
-                temp: temp.path(),
-            };
-            apply::deliver(&git, delivery).unwrap()
-        };
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(deliver)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    let count = |wanted: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
-    assert_eq!(count(&|outcome| matches!(outcome, Outcome::Applied { .. })), 1, "{outcomes:?}");
-    assert_eq!(count(&|outcome| *outcome == Outcome::AlreadyThere), 7, "{outcomes:?}");
-}
-
-#[test]
-fn a_file_makes_room_for_a_folder() {
-    let git = Git::find().unwrap();
-    let (dir, temp) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(dir.path(), "x", "x\n");
-    let rows: &[Row<'_>] = &[(b"x", Some((false, b"x\n")), None), (b"x/new", None, Some((false, b"n\n")))];
-    let patch = patch_of(ObjectFormat::Sha1, rows, false).patch;
-    let list = [touched("x", Some("x\n"), None), touched("x/new", None, Some("n\n"))];
-    let delivery =
-        Delivery { patch: &patch, touched: &list, dir: dir.path(), repository: None, temp: temp.path() };
-    let outcome = apply::deliver(&git, delivery).unwrap();
-    assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
-    assert_eq!(fs::read_to_string(dir.path().join("x/new")).unwrap(), "n\n");
 }
 
 #[test]

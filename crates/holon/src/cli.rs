@@ -12,7 +12,7 @@ use crate::command::{
     acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
     publish, run, runs, schema, serve,
 };
-use crate::command::{audit, orchestrate, plan};
+use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -65,8 +65,15 @@ pub(crate) enum LogFormat {
 /// Everything `holon` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run an agent in a mode, behind walls, on a snapshot of the workspace
+    ///
+    /// The agent sees a copy of the folder, never the original. When it is done, the host checks what it left, makes
+    /// the patch itself, and writes a manifest that says what happened. Nothing reaches your files without
+    /// `holon runs apply` or --apply.
+    #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
     Ask(ask::Args),
+    #[command(after_help = improve::EXAMPLES)]
     Improve(Box<improve::Args>),
     #[command(subcommand)]
     Plan(plan::Command),
@@ -78,6 +85,8 @@ pub(crate) enum Command {
     Models(models::Command),
     #[command(subcommand)]
     Agents(agents::Command),
+    Attest(attest::Args),
+    Verify(verify::Args),
     #[command(subcommand)]
     Audit(audit::Command),
     #[command(subcommand)]
@@ -144,8 +153,69 @@ pub(crate) fn definition() -> clap::Command {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use holon_host::effect::{SETTINGS, Setting};
+
     #[test]
     fn the_definition_is_consistent() {
         super::definition().debug_assert();
+    }
+
+    /// The flags of a command, without dashes; `--` for what follows it.
+    fn flags_of(command: &str) -> Vec<String> {
+        let all = super::definition();
+        let command = all.find_subcommand(command).unwrap();
+        let name = |arg: &clap::Arg| match arg.get_long() {
+            Some(long) => Some(long.to_owned()),
+            None if arg.is_last_set() => Some("--".to_owned()),
+            None => None,
+        };
+        command.get_arguments().filter_map(name).filter(|name| name != "help").collect()
+    }
+
+    #[test]
+    fn inv_19_every_flag_of_run_has_a_row() {
+        let flags = flags_of("run");
+        assert!(flags.len() > 40, "{flags:?}");
+        for flag in &flags {
+            assert!(Setting::of_flag(flag).is_some(), "--{flag} has no row in the table of effects");
+        }
+        for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
+            assert!(flags.iter().any(|known| known == flag), "--{flag} is no flag of `holon run`");
+        }
+    }
+
+    #[test]
+    fn inv_19_improve_has_every_flag_of_run() {
+        let own = flags_of("improve");
+        for flag in flags_of("run") {
+            assert!(own.contains(&flag), "`holon improve` lacks --{flag}");
+        }
+    }
+
+    #[test]
+    fn inv_19_resume_uses_or_refuses_every_flag() {
+        // What a resume uses; everything else was said when the run was started, and is refused.
+        const USED: [&str; 9] = [
+            "workspace",
+            "gate",
+            "resume",
+            "message",
+            "apply",
+            "override-ethics",
+            "publish",
+            "json",
+            "quiet",
+        ];
+        let all = super::definition();
+        let run = all.find_subcommand("run").unwrap();
+        let resume = run.get_arguments().find(|arg| arg.get_long() == Some("resume")).unwrap();
+        let refused = run.get_arg_conflicts_with(resume);
+        for arg in run.get_arguments() {
+            let name = arg.get_long().unwrap_or("--");
+            let is_refused = refused.iter().any(|other| other.get_id() == arg.get_id());
+            let used = USED.contains(&name) || matches!(name, "help" | "goal-alone");
+            assert!(is_refused != used, "--{name} with --resume: refused {is_refused}, used {used}");
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use holon_core::{outcome, suggest};
+use holon_attest::AttestError;
+use holon_core::release::ReleaseDecision;
+use holon_core::{Outcome, outcome, suggest};
 use holon_flow::FlowError;
 use holon_host::HostError;
 
@@ -16,6 +18,8 @@ use crate::terminal::{Style, Terminal, visible};
 pub(crate) enum Kind {
     /// The command line or what it names is wrong: exit 64, nothing was started.
     User,
+    /// A person has to look or to say something first: exit 2.
+    Person,
     /// Something on this machine stands in the way: exit 1.
     Config,
     /// Holon itself is wrong: exit 1, and a report is welcome.
@@ -46,6 +50,13 @@ impl Failure {
         Self { kind: Kind::Internal, message: message.into(), hint: None }
     }
 
+    /// Something the release gate holds; `command` is the one that was refused.
+    pub(crate) fn held(decision: &ReleaseDecision, command: &str) -> Self {
+        let person = decision.exit_code() == Outcome::NeedsHuman.exit_code();
+        let kind = if person { Kind::Person } else { Kind::Config };
+        Self { kind, message: decision.message(), hint: Some(decision.hint(command)) }
+    }
+
     /// The same with a remedy.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -63,6 +74,7 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::User => outcome::USAGE,
+            Kind::Person => Outcome::NeedsHuman.exit_code(),
             Kind::Config | Kind::Internal => 1,
         }
     }
@@ -99,8 +111,18 @@ impl Failure {
 
 impl From<HostError> for Failure {
     fn from(error: HostError) -> Self {
+        if let HostError::Held(decision) = &error {
+            return Self::held(decision, "");
+        }
         let kind = if error.is_usage() { Kind::User } else { Kind::Config };
         Self { kind, hint: error.hint(), message: error.to_string() }
+    }
+}
+
+impl From<AttestError> for Failure {
+    fn from(error: AttestError) -> Self {
+        let kind = if matches!(error, AttestError::Policy { .. }) { Kind::User } else { Kind::Config };
+        Self { kind, hint: None, message: error.to_string() }
     }
 }
 

@@ -5,12 +5,14 @@ mod command;
 mod failure;
 mod observe;
 mod person;
+mod recovery;
 mod session;
 mod show;
 mod stop;
 mod terminal;
 mod threads;
 mod variables;
+mod who;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,9 @@ fn run() -> ExitCode {
     let done = cli::parse(args, &session).and_then(|asked| {
         if matches!(asked, cli::Asked::Command(_)) {
             variables::warn(&session.terminal);
+            if let Ok(places) = session.places() {
+                recovery::recover(&places, &session.terminal);
+            }
         }
         command::dispatch(asked, &session)
     });

@@ -399,7 +399,9 @@ fn a_check_runs_behind_walls_too() {
             canary.display(),
             env.root().join("victim/secret.txt").display()
         );
-        let (output, out) = world.run("check", "execute", &script, &["--check", "sh ./check.sh"]);
+        // The agent writes the check itself, which a person has to allow beforehand.
+        let check = ["--check", "sh ./check.sh", "--tests-may-change"];
+        let (output, out) = world.run("check", "execute", &script, &check);
         output.assert_code(0);
         world.assert_untouched(&before);
         world.assert_secret_kept(&output, &out);

@@ -30,6 +30,7 @@ documents! {
     models => "docs/models.md",
     sandbox => "docs/sandbox.md",
     runs => "docs/runs.md",
+    attestation => "docs/attestation.md",
     tool_servers => "docs/tool-servers.md",
     troubleshooting => "docs/troubleshooting.md",
     terminal => "docs/terminal.md",

@@ -145,27 +145,3 @@ rm -rf .git/objects; echo 'gitdir: /etc' > .git/commondir"
         assert!(!canary.exists(), "something of the agent's ran on the host");
     });
 }
-
-#[test]
-fn a_base_that_moves_is_noticed() {
-    for_each_identity(BIN, |env| {
-        let repo = env.repo().file("a", "1\n").file("b", "1\n").commit("first");
-        // The agent tells when it started and waits until the user has edited the same file.
-        let script = "#!/bin/sh\necho 2 >> a\necho started\nwhile [ \"$(tail -n 1 b)\" != go ]; do :; done\necho ok > /holon/output/summary.md\n";
-        let agent = env.agent("waits.sh", script);
-        let call = env
-            .holon(["run", "--json", "--goal", "x", "--agent"])
-            .arg(agent)
-            .arg("--out")
-            .arg(env.work().join("out"));
-        let mut running = call.cwd(repo.path()).spawn();
-        running.wait_for_text("\"started\"");
-        let repo = repo.file("a", "mine\n").file("b", "go\n");
-        let output = running.wait();
-        output.assert_code(2);
-        let manifest = output.manifest(env.work().join("out"));
-        assert_eq!(manifest["error"]["kind"], "base_moved", "{manifest:#}");
-        assert!(manifest["error"]["message"].as_str().unwrap().contains('a'));
-        assert_eq!(repo.read("a"), b"mine\n");
-    });
-}

@@ -65,6 +65,14 @@ fn a_run_becomes_a_pull_request_and_a_second_time_changes_nothing() {
     let before = tree_state(scene.clone.path());
     let target = format!("{REPO}#{issue}");
 
+    // Evidence an agent leaves as the contract allows is no reason to refuse what it made.
+    let evidence = format!(
+        "{EXECUTE}mkdir \"$HOLON_OUTPUT_DIR/evidence\"\necho x > \"$HOLON_OUTPUT_DIR/evidence/agent.log\"\n"
+    );
+    let out = scene.run("execute", &evidence);
+    let from = ["publish", "github", &target, "--dry-run", "--from", out.to_str().unwrap()];
+    scene.holon(&from).run().assert_code(0).assert_stdout("pull: would be published");
+
     let planned = scene.holon(&["publish", "github", &target, "--dry-run"]).run();
     planned
         .assert_code(0)
@@ -241,14 +249,15 @@ fn what_may_not_go_out_does_not() {
     let target = format!("{REPO}#{issue}");
     scene.run_ending("#!/bin/sh\nexit 1\n", 1);
     let failed = scene.holon(&["publish", "github", &target]).run();
-    failed.assert_code(1).assert_stderr("ended as failure").assert_stderr("hint:");
+    failed.assert_code(1).assert_stderr(" failed, so its patch is not applied").assert_stderr("hint:");
     // Touching CI files needs a person.
     let script = "#!/bin/sh\nmkdir -p .github/workflows\necho 'on: push' > .github/workflows/x.yml\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n";
     scene.run_ending(script, 2);
     let refused = scene.holon(&["publish", "github", &target]).run();
-    refused.assert_code(2).assert_stderr("--draft-needs-human");
+    refused.assert_code(2).assert_stderr("--override sensitive");
     assert_eq!(scene.hub.count(), 0, "nothing was asked of GitHub");
-    scene.holon(&["publish", "github", &target, "--draft-needs-human"]).run().assert_code(0);
+    let word = ["--draft-needs-human", "--override", "sensitive", "--reason", "I have read it"];
+    scene.holon(&[&["publish", "github", &target][..], &word[..]].concat()).run().assert_code(0);
     assert!(scene.repo.pulls()[0].3, "it is a draft");
 }
 
@@ -369,4 +378,26 @@ fn inv_06_the_publishing_token_is_on_no_command_line_and_in_no_file() {
         "{calls}"
     );
     assert_eq!(files_containing(scene.env.root(), TOKEN), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn inv_17_what_steers_tools_is_published_only_with_a_word_that_the_pull_request_names() {
+    let scene = Scene::new();
+    let workflow = "#!/bin/sh\nmkdir -p .github/workflows; echo 'on: push' > .github/workflows/x.yml\n\
+        echo '# Add a workflow' > \"$HOLON_OUTPUT_DIR/summary.md\"\n";
+    scene.run_ending(workflow, 2);
+    for more in [&[][..], &["--draft-needs-human"][..], &["--draft-needs-human", "--dry-run"][..]] {
+        let refused = scene.holon(&[&["publish", "github", REPO][..], more].concat()).run();
+        refused.assert_code(2).assert_stderr(".github/workflows/x.yml").assert_stderr("--override sensitive");
+    }
+    assert_eq!(scene.hub.changes(), [""; 0]);
+    let reason = "The team wants this workflow";
+    let word = ["--draft-needs-human", "--override", "sensitive", "--reason", reason];
+    let done = scene.holon(&[&["publish", "github", REPO][..], &word[..]].concat()).run();
+    done.assert_code(0).assert_stdout("pull: published");
+    let (_, _, _, draft, _, body) = scene.repo.pulls().remove(0);
+    assert!(draft && body.contains(&format!("to publish draft): {reason}")), "{body}");
+    let log = scene.holon(&["audit", "list", "--json"]).run();
+    log.assert_stdout("release_overridden").assert_stdout(reason).assert_stdout("\"published\"");
+    assert!(!log.stdout.contains(TOKEN));
 }

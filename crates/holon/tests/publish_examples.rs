@@ -256,16 +256,19 @@ fn scripts_are_valid_shell() {
     }
 }
 
-#[test]
-fn the_action_runs_and_tells_outcome_and_digest() {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
-    let repo = env.repo().file("a.txt", "one\n").commit("first");
+/// Runs the script of the action with these further arguments for `holon run`, and gives what it told.
+fn act(
+    env: &TestEnv,
+    repo: &holon_testkit::Workspace,
+    agent: &str,
+    more: &str,
+    code: i32,
+) -> (String, String) {
     let action = actions().remove(0).1;
     let step =
         action["runs"]["steps"].as_array().unwrap().iter().find(|step| step["id"] == "run").unwrap().clone();
     let script = env.write("work/step.sh", step["run"].as_str().unwrap());
-    let agent =
-        env.agent("agent", "#!/bin/sh\necho two >> a.txt\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n");
+    let agent = env.agent("agent", agent);
     let (outputs, summary) = (env.write("work/outputs", ""), env.write("work/summary", ""));
     let path = format!("{}:{}", env.binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut call =
@@ -279,18 +282,32 @@ fn the_action_runs_and_tells_outcome_and_digest() {
         ("COLLECTED", ""),
         ("WORKSPACE", "."),
         ("OUT", "../out"),
-        ("MORE", "--quiet"),
+        ("MORE", more),
         ("PATH", &path),
         ("GITHUB_OUTPUT", outputs.to_str().unwrap()),
         ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
     ] {
         call = call.env(name, value);
     }
-    call.run().assert_code(0);
-    let told = std::fs::read_to_string(&outputs).unwrap();
+    call.run().assert_code(code);
+    (std::fs::read_to_string(&outputs).unwrap(), std::fs::read_to_string(&summary).unwrap())
+}
+
+/// Changes a file, and leaves evidence of its own, as the contract allows.
+const AGENT: &str = "#!/bin/sh\necho two >> a.txt\ncd \"$HOLON_OUTPUT_DIR\"\necho done > summary.md\nmkdir evidence\necho x > evidence/x.txt\n";
+
+#[test]
+fn the_action_runs_and_tells_outcome_and_digest() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let (told, summary) = act(&env, &repo, AGENT, "--quiet", 0);
     let digest = env.program("sha256sum").arg(env.work().join("out/manifest.json")).run().stdout;
     assert!(told.contains("outcome=success\n") && told.contains("exit-code=0\n"), "{told}");
     assert!(told.contains(&format!("manifest-sha256={}", digest.split(' ').next().unwrap())), "{told}");
-    assert!(std::fs::read_to_string(&summary).unwrap().contains("## Holon execute: success"));
+    assert!(summary.contains("## Holon execute: success"));
     assert!(!repo.join("injected").exists());
+    // What an earlier run left says nothing about one that did not start.
+    let (told, summary) = act(&env, &repo, AGENT, "--no-such-flag", 64);
+    assert!(told.contains("exit-code=64\n") && told.contains("outcome=failure\n"), "{told}");
+    assert!(!told.contains("manifest-sha256") && summary.is_empty(), "{told}{summary}");
 }

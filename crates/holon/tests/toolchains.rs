@@ -75,6 +75,46 @@ fn cargo_test_works_offline_with_the_machines_own_packages() {
     });
 }
 
+/// A check with cargo on what an agent did: how the run ended, and what the host knows of it.
+fn checked(machine: &Machine<'_>, env: &TestEnv, repo: &Workspace, agent: &str) -> (i32, serde_json::Value) {
+    let agent = env.agent("agent.sh", &format!("{PRELUDE}{agent}\n"));
+    let out = env.work().join("out");
+    let paths = [agent.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let args = [&["run", "--goal", "x", "--check", "cargo test --offline --lib", "--agent"][..], &paths[..]];
+    let ended = machine.holon(repo.path(), &args.concat());
+    let text = fs::read(out.join("manifest.json")).unwrap_or_else(|_| panic!("{}", ended.said));
+    let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    (ended.code, manifest["metadata"]["verification"].clone())
+}
+
+#[test]
+fn inv_18_inline_tests_of_cargo_are_grafted_back() {
+    let code = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n}\n";
+    let env = &TestEnv::new(BIN);
+    let machine = Machine::with_rust(env).with_own_packages();
+    let repo = env
+        .repo()
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        )
+        .file("src/lib.rs", code)
+        .commit("first");
+    let cheats = [
+        "sed -i 's/    #\\[test\\]/    #[test]\\n    #[ignore]/' src/lib.rs",
+        "sed -i '/cfg(test)/,$d' src/lib.rs",
+    ];
+    for cheat in cheats {
+        let (code, known) = checked(&machine, env, &repo, cheat);
+        assert_eq!((code, known["state"].as_str()), (2, Some("changed_checks")), "{known:#}");
+        assert_eq!(known["definitions"][0]["path"], "src/lib.rs", "{known:#}");
+    }
+    let honest = "sed -i 's/a - b/a + b/; s/add(2, 2), 4);/add(2, 2), 4);\\n        assert_eq!(add(1, 0), 1);/' src/lib.rs";
+    let (code, known) = checked(&machine, env, &repo, honest);
+    assert_eq!((code, known["state"].as_str()), (0, Some("verified")), "{known:#}");
+    assert_eq!(known["checks"][0]["as_it_was"]["exit_code"], 0, "{known:#}");
+}
+
 #[test]
 fn cargo_test_works_offline_with_a_cache_that_has_to_be_written_to() {
     for_each_identity(BIN, |env| {

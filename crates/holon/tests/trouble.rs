@@ -39,7 +39,7 @@ fn a_patch_that_cannot_be_written_leaves_the_workspace_as_it_was() {
     let before = tree_state(repo.path());
     let apply = env.holon(["runs", "apply", "last"]).cwd(repo.path()).run();
     apply.assert_code(1).assert_stdout("not applied, ").assert_stdout(" is as it was:");
-    apply.assert_stdout("b/new could not be written (permission denied)");
+    apply.assert_stdout("b/old could not be written (permission denied)");
     // With --apply the same is no success either, and says so even when quiet.
     run(&env, &repo, TWO, &["--apply"]).assert_code(1).assert_stdout("b/old could not be written");
     assert_unchanged(&before, repo.path());

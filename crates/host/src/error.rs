@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holon_core::mode::ModeError;
+use holon_core::release::ReleaseDecision;
 use holon_core::spec::SpecError;
 use holon_model::{ErrorKind, ModelError};
 
@@ -43,6 +44,9 @@ pub enum HostError {
     /// The patch could not be made or did not prove right.
     #[error(transparent)]
     Diff(#[from] holon_sandbox::diff::Error),
+    /// A change could not be brought into the workspace.
+    #[error(transparent)]
+    Apply(#[from] holon_apply::Error),
     /// No model can be asked.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -54,6 +58,9 @@ pub enum HostError {
         /// What to do.
         hint: Option<String>,
     },
+    /// The release gate lets nothing of it out.
+    #[error("{}", .0.message())]
+    Held(Box<ReleaseDecision>),
     /// No such run, or it is not in a state for what was asked.
     #[error("{message}")]
     Run {
@@ -99,6 +106,7 @@ impl HostError {
             Self::Git(git) if git.is_full() => "disk_full",
             Self::Io { .. } => "io",
             Self::Git(_) => "git",
+            Self::Apply(_) => "apply",
             Self::Snapshot(_) => "snapshot",
             Self::Diff(_) => "patch",
             Self::Model(error) => match error.kind {
@@ -106,6 +114,7 @@ impl HostError {
                 _ => "model",
             },
             Self::Walls { .. } => "sandbox",
+            Self::Held(_) => "held",
             Self::Run { .. } => "run",
         }
     }
@@ -121,6 +130,7 @@ impl HostError {
         match self {
             Self::Usage { hint, .. } | Self::Walls { hint, .. } | Self::Run { hint, .. } => hint.clone(),
             Self::Model(error) => crate::model::hint(error),
+            Self::Held(decision) => Some(decision.hint("")),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Git(git) if git.is_full() => Some(FULL.into()),
             Self::Io { path, .. } if *path == std::env::temp_dir() => {

@@ -42,6 +42,11 @@ impl Places {
         })
     }
 
+    /// The records of what was applied to workspaces, and of what it replaced.
+    pub fn applies(&self) -> holon_apply::ApplyStore {
+        holon_apply::ApplyStore::new(self.state.join("applies"))
+    }
+
     /// The folder that holds the threads of one workspace.
     pub fn threads_of(&self, workspace: &Path) -> PathBuf {
         self.state.join(workspace_key(workspace)).join("threads")

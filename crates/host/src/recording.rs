@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use holon_agent::supervise::Counts;
 use holon_core::event::{Body, Event as Line};
 use holon_core::redact::Redactor;
 use holon_core::spec::Supervision as Wish;
@@ -129,6 +130,19 @@ impl Recording {
             supervisor.feed(&event);
         }
         Ok(supervisor.shadow().map_or_else(|| supervisor.state().clone(), |shadow| shadow.state().clone()))
+    }
+
+    /// What a manifest has to say about it; nothing for a run that went on from another, whose counts began there.
+    pub fn summary(&self) -> Option<Value> {
+        if self.resumed.is_some() {
+            return None;
+        }
+        let mut supervisor = self.supervisor().ok()?;
+        let mut counts = Counts::default();
+        for event in self.events() {
+            supervisor.feed(&event).iter().for_each(|effect| counts.count(effect));
+        }
+        Some(holon_agent::supervise::summary(&supervisor, &counts))
     }
 
     /// The last plan, as the facts leave it.

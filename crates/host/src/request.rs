@@ -10,6 +10,8 @@ use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
 use serde::{Deserialize, Serialize};
 
+use crate::given_spec::GivenSpec;
+
 /// One run, as requested; everything not given comes from the spec, the mode or the defaults.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
@@ -18,6 +20,10 @@ pub struct RunRequest {
     pub mode: Option<String>,
     /// `--spec`
     pub spec: Option<PathBuf>,
+    /// A spec that came without a file of its own: over HTTP, or as the part of one that a step of a flow gets.
+    pub given_spec: Option<GivenSpec>,
+    /// Whether this is a part of a larger request, whose limits were handed down; what was asked for was judged there.
+    pub part: bool,
     /// `--goal`
     pub goal: Option<String>,
     /// `--workspace`; the current folder if neither flag nor spec says otherwise.
@@ -68,6 +74,8 @@ pub struct RunRequest {
     pub checks: Vec<String>,
     /// Whether checks that fit the repository's shape are run when none were asked for; off with `--no-auto-checks`.
     pub auto_checks: bool,
+    /// `--tests-may-change`
+    pub tests_may_change: bool,
     /// `--allow-sensitive`
     pub allow_sensitive: bool,
     /// `--apply`
@@ -88,6 +96,8 @@ impl Default for RunRequest {
         Self {
             mode: None,
             spec: None,
+            given_spec: None,
+            part: false,
             goal: None,
             workspace: None,
             out: None,
@@ -113,6 +123,7 @@ impl Default for RunRequest {
             max_output_mb: None,
             checks: Vec::new(),
             auto_checks: true,
+            tests_may_change: false,
             allow_sensitive: false,
             apply: false,
             verify_full: false,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use holon_core::Outcome;
+use holon_core::release::{ReleaseDecision, ReleaseReason};
 
 use crate::branch::Conflict;
 
@@ -28,16 +29,9 @@ pub enum Error {
         /// The digest of what is there.
         found: String,
     },
-    /// The run did not end in a way that may be published.
-    #[error("run {run} ended as {outcome}: {why}")]
-    NotPublishable {
-        /// The run.
-        run: String,
-        /// Its outcome.
-        outcome: Outcome,
-        /// Why that stops publishing.
-        why: String,
-    },
+    /// The release gate lets nothing of it out.
+    #[error("{}", .0.message())]
+    Held(Box<ReleaseDecision>),
     /// What was asked for makes no sense.
     #[error("{message}")]
     Usage {
@@ -165,7 +159,7 @@ impl Error {
 
     /// Whether a person has to decide before this can go out.
     pub fn needs_human(&self) -> bool {
-        matches!(self, Self::NotPublishable { outcome: Outcome::NeedsHuman, .. })
+        matches!(self, Self::Held(decision) if decision.exit_code() == Outcome::NeedsHuman.exit_code())
     }
 
     /// Whether the change may have been made although no answer says so.
@@ -186,10 +180,12 @@ impl Error {
         Some(match self {
             Self::Usage { hint, .. } => hint.clone(),
             Self::Tampered { .. } => "publish the folder as the run left it, or run again".into(),
-            Self::NotPublishable { outcome: Outcome::NeedsHuman, .. } => {
+            Self::Held(decision) if matches!(decision.held[..], [ReleaseReason::NeedsPerson(_)]) => {
                 "look at it, then publish it as a draft with --draft-needs-human".into()
             }
-            Self::NotPublishable { .. } => "only a successful run is published; see `holon runs show`".into(),
+            Self::Held(decision) if decision.can_be_overridden() => decision.hint("holon publish github …"),
+            Self::Held(decision) if self.needs_human() => decision.hint(""),
+            Self::Held(_) => "only a successful run is published; see `holon runs show`".into(),
             Self::Refused { status: 401, .. } => "the token is not accepted: set GITHUB_TOKEN to a valid one".into(),
             Self::Refused { status: 403, .. } => {
                 "the token lacks a permission: docs/publish.md lists what each artifact needs; a token of a pull request \

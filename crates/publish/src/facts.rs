@@ -7,6 +7,9 @@ use crate::folder::{Output, Ready};
 use crate::marker::Marker;
 use crate::text::{Cleaner, code};
 
+/// The longest sentence about an override.
+const LONGEST_OVERRIDE: usize = 600;
+
 /// A run, as its publications name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
@@ -20,6 +23,8 @@ pub struct Facts {
     pub draft: bool,
     /// One line about how it was made.
     pub made: String,
+    /// Who let pass what was held, a sentence each.
+    pub overrides: Vec<String>,
 }
 
 impl Facts {
@@ -47,6 +52,7 @@ impl Facts {
             task,
             draft: ready == Ready::Draft,
             made,
+            overrides: output.overrides().iter().map(|word| clean.line(word, LONGEST_OVERRIDE)).collect(),
         }
     }
 

@@ -1,18 +1,23 @@
 //! A finished output folder, read only after every digest was checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use holon_core::artifact::ethics::blocks;
 use holon_core::artifact::{Kind, read};
 use holon_core::digest::sha256;
-use holon_core::manifest::SCHEMA_VERSION;
-use holon_core::{Manifest, Outcome};
+use holon_core::manifest::{EthicsOverride, SCHEMA_VERSION};
+use holon_core::mode_run::Decision;
+use holon_core::patch::named_paths;
+use holon_core::release::{ReleaseDecision, ReleaseOverride, ReleaseRecord, ReleaseTarget, decide_release};
+use holon_core::{Manifest, Outcome, sensitive};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 
 use crate::error::Error;
+use crate::whole;
 
 const LARGEST_MANIFEST: u64 = 16 << 20;
 
@@ -23,6 +28,7 @@ pub struct Output {
     manifest: Manifest,
     digest: String,
     files: BTreeMap<String, Vec<u8>>,
+    overrides: Vec<ReleaseOverride>,
 }
 
 impl Output {
@@ -46,7 +52,8 @@ impl Output {
         let mut files = BTreeMap::new();
         for artifact in &manifest.artifacts {
             let Some(expected) = &artifact.sha256 else { continue };
-            let limit = Kind::of(&artifact.path).max_bytes() as u64;
+            // Files an agent left besides may be as large as the run allowed; the manifest says how large this one is.
+            let limit = artifact.bytes.max(Kind::of(&artifact.path).max_bytes() as u64);
             let content = bytes(&folder, &artifact.path, limit)
                 .map_err(|why| Error::folder(dir.join(&artifact.path), why))?;
             let found = sha256(&content);
@@ -61,7 +68,7 @@ impl Output {
                 files.insert(artifact.path.clone(), content);
             }
         }
-        Ok(Self { dir: dir.to_owned(), manifest, digest, files })
+        Ok(Self { dir: dir.to_owned(), manifest, digest, files, overrides: Vec::new() })
     }
 
     /// Where it is.
@@ -103,23 +110,59 @@ impl Output {
         })
     }
 
-    /// Whether it may go out: success always, `needs_human` only where the caller accepts a draft.
-    pub fn gate(&self, draft_needs_human: bool) -> Result<Ready, Error> {
-        let refuse = |why: &str| {
-            Err(Error::NotPublishable {
-                run: self.run().to_owned(),
-                outcome: self.manifest.outcome,
-                why: why.to_owned(),
-            })
+    /// The same with a word of a person, who lets something pass that is held.
+    pub fn overruled_by(mut self, word: ReleaseOverride) -> Self {
+        self.overrides.push(word);
+        self
+    }
+
+    /// What people let pass, in sentences.
+    pub fn overrides(&self) -> Vec<String> {
+        let metadata = &self.manifest.metadata;
+        let ethics = metadata.ethics_override.iter().map(EthicsOverride::told);
+        let words = metadata.overrides.iter().chain(&self.overrides).map(ReleaseOverride::told);
+        ethics.chain(words).collect()
+    }
+
+    /// Whether it may go out, and why not; `as_draft` marks it as something a person has to look at.
+    pub fn release(&self, as_draft: bool) -> ReleaseDecision {
+        let needs_human = self.manifest.outcome == Outcome::NeedsHuman;
+        let target = match as_draft && needs_human {
+            true => ReleaseTarget::PublishDraft,
+            false => ReleaseTarget::Publish,
         };
-        let missing = self.manifest.artifacts.iter().find(|a| a.required && !a.valid);
-        match self.manifest.outcome {
-            _ if !self.manifest.breaches.is_empty() => refuse("a wall did not hold"),
-            Outcome::Success if missing.is_some() => refuse("a required artifact is not valid"),
-            Outcome::Success => Ok(Ready::Final),
-            Outcome::NeedsHuman if draft_needs_human => Ok(Ready::Draft),
-            Outcome::NeedsHuman => refuse("a person has to look at it first"),
-            Outcome::Failure => refuse("it is not published"),
+        decide_release(&self.record(), target)
+    }
+
+    fn record(&self) -> ReleaseRecord {
+        let mut record = ReleaseRecord::of_manifest(&self.manifest);
+        let patch = self.bytes("diff.patch").filter(|patch| !patch.is_empty());
+        let overruled = self.manifest.metadata.ethics_override.is_some();
+        if patch.is_some()
+            && !overruled
+            && self.bytes("ethics.json").is_some_and(|report| blocks(Some(report)))
+        {
+            let reason = "its ethics report does not approve the change".to_owned();
+            record.assessment = record.assessment.or(Some(Decision::Block { reason }));
+        }
+        let touched =
+            self.manifest.metadata.snapshot.iter().flat_map(|snapshot| snapshot.touched.keys().cloned());
+        let mut paths: BTreeSet<String> = named_paths(patch.unwrap_or_default());
+        paths.extend(touched.filter(|_| patch.is_some()));
+        record.sensitive =
+            paths.into_iter().filter(|path| sensitive::matches(path.as_bytes()).is_some()).collect();
+        record.whole = whole::of(&self.dir, self.manifest.metadata.part_of.as_ref()).map(Box::new);
+        record.overrides.extend(self.overrides.iter().cloned());
+        record
+    }
+
+    /// How it may go out: success always, `needs_human` only where the caller accepts a draft.
+    pub fn gate(&self, draft_needs_human: bool) -> Result<Ready, Error> {
+        let decision = self.release(draft_needs_human);
+        match decision.target {
+            _ if !decision.is_released() => Err(Error::Held(Box::new(decision))),
+            ReleaseTarget::PublishDraft => Ok(Ready::Draft),
+            _ => Ok(Ready::Final),
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod review;
 mod target;
 pub mod text;
 mod token;
+mod whole;
 
 pub use error::Error;
 pub use facts::Facts;

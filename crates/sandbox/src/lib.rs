@@ -10,3 +10,4 @@ pub mod mount;
 mod ready;
 pub mod snapshot;
 pub mod walls;
+pub mod writers;

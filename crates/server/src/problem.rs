@@ -145,6 +145,7 @@ impl From<HostError> for Problem {
         let hint = e.hint();
         let problem = match &e {
             HostError::Usage { .. } | HostError::Mode(_) | HostError::Spec(_) => Self::invalid(e.to_string()),
+            HostError::Held(_) => Self::conflict("conflict", e.to_string()),
             HostError::Walls { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "walls", e.to_string()),
             HostError::Model(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "model", e.to_string()),
             _ => Self::internal(e.to_string()),

@@ -198,15 +198,12 @@ fn as_command(request: &RunRequest, workspace: &Path) -> Value {
     give("--goal", request.goal.clone());
     give("--agent", request.agent.clone());
     give("--model", request.model.clone());
-    give("--timeout", request.timeout.map(|time| time.to_string()));
-    give("--max-rounds", request.max_rounds.map(|rounds| rounds.to_string()));
-    give("--max-cost", request.max_cost_usd.map(|cost| cost.to_string()));
     let folder = match workspace.to_str() {
         Some(text) => json!(text),
         // Other bytes than text are numbers.
         None => json!(workspace.as_os_str().as_bytes()),
     };
-    json!({ "args": words, "folder": folder })
+    json!({ "args": words, "folder": folder, "spec": request.given_spec })
 }
 
 fn refused(error: FlowError) -> Problem {

@@ -5,11 +5,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::identity::{Identity, ORDINARY_UID};
 use crate::leaks::Process;
 use crate::reach::{open_to_others, shared_temp_dir};
+use crate::truth::false_claims;
 use crate::{Invocation, Workspace, mounts_mentioning, processes_with_markers, wait_until};
 
 const NAME_PREFIX: &str = "holon-test-";
@@ -25,6 +27,8 @@ pub struct TestEnv {
     /// The user and group to become, when they are not the caller's.
     become_user: Option<(u32, u32)>,
     binary: PathBuf,
+    /// Why the runs of this environment are not verified at the end, if they are not.
+    unverified: OnceLock<&'static str>,
 }
 
 impl TestEnv {
@@ -55,7 +59,8 @@ impl TestEnv {
             .unwrap_or_else(|error| panic!("cannot make a folder in {}: {error}", place.display()))
             .keep();
         // Built early so that a panic below still removes the folder.
-        let mut env = Self { root, identity, become_user, binary: PathBuf::new() };
+        let mut env =
+            Self { root, identity, become_user, binary: PathBuf::new(), unverified: OnceLock::new() };
         fs::set_permissions(&env.root, Permissions::from_mode(0o755))
             .expect("opening the environment's folder");
         env.own(&env.root);
@@ -95,6 +100,12 @@ impl TestEnv {
             fs::set_permissions(&near, Permissions::from_mode(0o755)).expect("opening the binary");
         }
         near
+    }
+
+    /// Leaves out what happens at the end of every test: that all finished runs are verified. For tests that make
+    /// manifests lie on purpose, or damage the store.
+    pub fn leave_unverified(&self, why: &'static str) {
+        let _ = self.unverified.set(why);
     }
 
     /// Who the commands run as.
@@ -284,12 +295,23 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
+        // A test that fails already has something better to say.
+        let looks = !std::thread::panicking() && self.unverified.get().is_none() && !is_long();
+        let lies = looks.then(|| false_claims(self)).flatten();
         if std::env::var_os("HOLON_KEEP_TEST_ENV").is_some() {
             eprintln!("kept the test environment in {}", self.root.display());
-            return;
+        } else {
+            remove_tree(&self.root);
         }
-        remove_tree(&self.root);
+        assert!(lies.is_none(), "a run's manifest says what is false\n{}", lies.unwrap_or_default());
     }
+}
+
+/// Whether this is one of the long tests: they make runs by the hundred, kill them, and run agents of all kinds.
+fn is_long() -> bool {
+    let program = std::env::current_exe().ok();
+    let name = program.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    name.is_some_and(|name| name.starts_with("battery_"))
 }
 
 /// Removes a tree however deep it is and whatever modes its folders have, without leaving its filesystem.

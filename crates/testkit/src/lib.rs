@@ -33,6 +33,7 @@ mod output;
 mod reach;
 mod skip;
 mod tree;
+mod truth;
 mod wait;
 mod workspace;
 

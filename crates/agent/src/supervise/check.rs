@@ -36,7 +36,7 @@ pub(super) fn check_of(ran: &Ran<'_>, known: &[KnownCheck]) -> Option<CheckRan> 
     if exit.is_some_and(|code| code != 0) && MISSING.iter().any(|words| ran.output.contains(words)) {
         exit = Some(NOT_RUNNABLE);
     }
-    let mut fact = report.into_fact(ran.command.trim(), exit, ran.duration_ms);
+    let mut fact = checks::into_fact(report, ran.command.trim(), exit, ran.duration_ms);
     fact.failing.truncate(40);
     Some(fact)
 }

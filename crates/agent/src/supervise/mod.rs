@@ -23,7 +23,7 @@ pub use self::checkpoint::Checkpoint;
 pub use self::lines::{changed_lines, lost_lines};
 use self::look::Remembered;
 pub use self::look::{Look, Seen, Sight};
-pub use self::report::Counts;
+pub use self::report::{Counts, summary};
 use self::standing::Standing;
 use crate::conversation::Conversation;
 use crate::steward::{Advice, Fact, Steward};

@@ -24,7 +24,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(super) fn count(&mut self, effect: &Effect) {
+    /// Counts what was decided.
+    pub fn count(&mut self, effect: &Effect) {
         match effect {
             Effect::Gate(gate) => match gate.verdict {
                 Verdict::Block => self.blocked += 1,
@@ -41,8 +42,8 @@ impl Counts {
     }
 }
 
-/// For the manifest.
-pub(super) fn summary(supervisor: &Supervisor, counts: &Counts) -> Value {
+/// What a supervisor did, for the manifest.
+pub fn summary(supervisor: &Supervisor, counts: &Counts) -> Value {
     let state = supervisor.state();
     let watching = supervisor.shadow().map(|shadow| shadow.state());
     let mut value = of_state(state);

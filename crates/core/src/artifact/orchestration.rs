@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
+use crate::manifest::EthicsOverride;
 use crate::mode_run::Decision;
 use crate::outcome::Outcome;
+use crate::release::ReleaseOverride;
 
 use super::circle::waits_for_itself;
 use super::{Problem, need_text};
@@ -74,6 +76,12 @@ pub struct Orchestration {
     pub merge_order: Vec<MergeReport>,
     /// The decision about the whole.
     pub decision: Decision,
+    /// Who let it out although the assessment of its risks blocked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ethics_override: Option<EthicsOverride>,
+    /// What else was held by the release gate and let pass by people, of the whole or of its parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<ReleaseOverride>,
     /// Money spent, all children together.
     pub cost_usd: f64,
 }

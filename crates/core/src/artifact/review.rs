@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::digest;
 use crate::scope;
 
-use super::{Problem, need_text};
+use super::{Problem, need_text, read};
 
 /// How far from its line a snippet is looked for before the whole file is.
 const NEARBY: usize = 50;
@@ -120,11 +121,110 @@ pub enum Severity {
 pub enum Location {
     /// The snippet stands at the line.
     Verified,
+    /// The line exists; the review gave no text of it, so nothing confirms that it is the one that was meant.
+    Line,
     /// The file exists, the line could not be confirmed.
     File,
     /// There is no such file.
     #[default]
     None,
+}
+
+/// What a finding is about when its review does not say.
+const GENERAL: &str = "general";
+/// Longest title the host makes.
+const LONGEST_TITLE: usize = 120;
+
+/// A review as it was read, and what was missing in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadReview {
+    /// The review, with what can be filled in filled in.
+    pub review: Review,
+    /// Findings that name a line and give no text of it.
+    pub by_line: Vec<usize>,
+}
+
+impl ReadReview {
+    /// Reads a review. The five fields path, line, body, severity and fingerprint are enough for a finding: the host fills
+    /// in category, title, confidence and verdict. What is there must be right.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+        let mut value: Value = read(bytes)?;
+        let by_line = fill(&mut value);
+        let filled = serde_json::to_vec(&value).unwrap_or_default();
+        let review: Review = read(&filled).map_err(|found: Vec<Problem>| match read::<Review>(bytes) {
+            // Told with its line in the file, unless what is told there was filled in.
+            Err(first) if !first.iter().any(|problem| problem.message.contains("missing field")) => first,
+            _ => found,
+        })?;
+        let excused: Vec<String> = by_line.iter().map(|i| format!("findings[{i}].snippet")).collect();
+        let problems: Vec<Problem> =
+            review.check().into_iter().filter(|problem| !excused.contains(&problem.place)).collect();
+        if problems.is_empty() { Ok(Self { review, by_line }) } else { Err(problems) }
+    }
+
+    /// The review with every place checked against the files; `lookup` is that of [`Review::verify`].
+    pub fn verified(mut self, lookup: impl Fn(&str, Side) -> Option<Vec<u8>>) -> Review {
+        for at in &self.by_line {
+            let Some(finding) = self.review.findings.get_mut(*at) else { continue };
+            finding.snippet = line_of(finding, &lookup).unwrap_or_default();
+        }
+        self.review.verify(lookup);
+        for at in self.by_line {
+            if let Some(finding) = self.review.findings.get_mut(at)
+                && finding.location == Location::Verified
+            {
+                finding.location = Location::Line;
+            }
+        }
+        self.review
+    }
+}
+
+/// The text of the line a finding names, if there is one that is not blank.
+fn line_of(finding: &Finding, lookup: &impl Fn(&str, Side) -> Option<Vec<u8>>) -> Option<String> {
+    let path = String::from_utf8(scope::normalise(finding.path.as_bytes()).ok()?).ok()?;
+    let bytes = lookup(&path, finding.side)?;
+    let at = usize::try_from(finding.line?).ok()?.checked_sub(1)?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().nth(at).filter(|line| !line.trim().is_empty()).map(str::to_owned)
+}
+
+/// Fills in what a review leaves out, and tells which findings name a line without its text.
+fn fill(review: &mut Value) -> Vec<usize> {
+    let mut by_line = Vec::new();
+    let Some(review) = review.as_object_mut() else { return by_line };
+    let mut severe = false;
+    let findings = review.get_mut("findings").and_then(Value::as_array_mut);
+    for (at, finding) in findings.into_iter().flatten().enumerate() {
+        let Some(finding) = finding.as_object_mut() else { continue };
+        severe |= matches!(finding.get("severity").and_then(Value::as_str), Some("critical" | "high"));
+        if !finding.contains_key("snippet") {
+            if finding.get("line").is_some_and(Value::is_number) {
+                by_line.push(at);
+            }
+            finding.insert("snippet".into(), Value::String(String::new()));
+        }
+        let title = title_of(finding.get("body").and_then(Value::as_str).unwrap_or_default());
+        for (field, value) in [
+            ("category", Value::String(GENERAL.into())),
+            ("title", Value::String(title)),
+            ("confidence", Value::from(0.5)),
+        ] {
+            finding.entry(field).or_insert(value);
+        }
+    }
+    // Nobody approves by saying nothing.
+    let verdict = if severe { "block" } else { "comment" };
+    review.entry("verdict").or_insert_with(|| Value::String(verdict.into()));
+    by_line
+}
+
+/// The first sentence of a text, or as much of it as a title bears.
+fn title_of(body: &str) -> String {
+    let line = body.trim().lines().next().unwrap_or_default().trim();
+    let sentence = line.split_once(". ").map_or(line, |(first, _)| first);
+    let cut: String = sentence.chars().take(LONGEST_TITLE).collect();
+    if cut.len() < sentence.len() { format!("{cut}…") } else { cut }
 }
 
 impl Review {

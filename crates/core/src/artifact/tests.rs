@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use super::review::{Location, Review, Side};
+use super::review::{Location, Review, ReviewVerdict, Side};
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
@@ -153,6 +153,33 @@ fn review_lines_are_checked_moved_or_demoted() {
     assert_eq!(place("src/b.rs", 2, "one();"), (Location::None, None));
     assert_eq!(place("../src/a.rs", 2, "one();"), (Location::None, None));
     assert_eq!(place("src/a.rs", u64::MAX, "}"), (Location::File, None));
+}
+
+#[test]
+fn a_review_in_the_five_fields_is_accepted_and_filled() {
+    let five = |line: u64| json!({"path": "src/a.rs", "line": line, "body": "It leaks. Close it.", "severity": "high", "fingerprint": "x"});
+    let text = json!({"findings": [five(2), five(99), five(3)]}).to_string();
+    check("review.json", &text, &[]);
+    let read = review::ReadReview::parse(text.as_bytes()).unwrap();
+    let review = read.verified(|_, _| Some(b"fn a() {\n    one();\n\n}\n".to_vec()));
+    assert_eq!(review.verdict, ReviewVerdict::Block);
+    let first = &review.findings[0];
+    assert_eq!((first.category.as_str(), first.title.as_str()), ("general", "It leaks"));
+    assert_eq!((first.snippet.as_str(), first.location, first.line), ("    one();", Location::Line, Some(2)));
+    assert_ne!(first.fingerprint, "x", "the host's own survives lines that move");
+    // Lines that are not there, or say nothing, tell of the file alone.
+    for finding in &review.findings[1..] {
+        assert_eq!((finding.location, finding.line), (Location::File, None));
+    }
+    // What is written down is whole.
+    validate("review.json", &serde_json::to_vec(&review).unwrap()).unwrap();
+    check("review.json", &json!({"findings": []}).to_string(), &[]);
+    let wrong = json!({"findings": [{"path": "a", "line": 1, "body": "b", "severity": "bad"}]}).to_string();
+    assert!(
+        validate("review.json", wrong.as_bytes()).unwrap_err()[0].message.contains("unknown variant `bad`")
+    );
+    let missing = json!({"findings": [{"path": "a", "line": 1, "severity": "low"}]}).to_string();
+    assert!(validate("review.json", missing.as_bytes()).unwrap_err()[0].message.contains("`body`"));
 }
 
 #[test]

@@ -226,7 +226,11 @@ fn take(
         config.warnings.insert(Warning { source, message });
         return Ok(());
     };
-    if let Some(must) = key.refuses(&value) {
+    let now = config.get(name).map(|found| found.value);
+    let project = matches!(layer.source, Source::Project { .. });
+    let not_for_project = project.then(|| key.project_refuses(&value, now.as_ref())).flatten();
+    // What a workspace may not say at all is not looked at: it cannot stop anybody's work either.
+    if let Some(must) = key.refuses(&value).filter(|_| not_for_project.is_none()) {
         return Err(ConfigError::Value {
             place: source,
             key: written.to_owned(),
@@ -234,9 +238,7 @@ fn take(
             must,
         });
     }
-    let now = config.get(name).map(|found| found.value);
-    let project = matches!(layer.source, Source::Project { .. });
-    if let Some(instead) = project.then(|| key.project_refuses(&value, now.as_ref())).flatten() {
+    if let Some(instead) = not_for_project {
         let message = format!("`{name} = {value}` is not for a workspace to say{instead}; it is not used");
         config.warnings.insert(Warning { source, message });
         return Ok(());

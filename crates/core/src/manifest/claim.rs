@@ -11,6 +11,9 @@ pub struct Claim {
     pub outcome: Option<String>,
     /// Its error, as text.
     pub error: Option<String>,
+    /// What it asks a person.
+    #[serde(default)]
+    pub question: Option<String>,
 }
 
 impl Claim {
@@ -25,7 +28,7 @@ impl Claim {
                 other.get("message").and_then(|m| m.as_str()).map_or_else(|| other.to_string(), str::to_owned)
             }
         });
-        Some(Self { status: text("status"), outcome: text("outcome"), error })
+        Some(Self { status: text("status"), outcome: text("outcome"), error, question: text("question") })
     }
 
     /// Whether the adapter asks for a person, which counts even with exit code 1.

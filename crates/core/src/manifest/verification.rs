@@ -20,6 +20,12 @@ pub struct Verification {
     /// Tests the change takes away or makes weaker.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Weakening>,
+    /// Files of the change that define what a check does; the check ran with these as they were, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<ChangedDefinition>,
+    /// Whether somebody said before the run that tests may change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tests_may_change: bool,
 }
 
 /// How much of a result is known to be right.
@@ -29,8 +35,12 @@ pub enum Verified {
     /// Nothing was changed, or nothing was claimed and nothing could be run.
     #[default]
     NotChecked,
-    /// Every check the host ran on the result passed.
+    /// Every check the host ran on the result passed, also as the checks were before the change.
     Verified,
+    /// Every check passed, but only with what the change itself says that a check is.
+    ChangedChecks,
+    /// What fails failed before the change, too; nothing was broken.
+    FailingAsBefore,
     /// The agent claims it, and no check of the host's supports it.
     Unverified,
     /// A check failed.
@@ -38,24 +48,188 @@ pub enum Verified {
 }
 
 /// One check on the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct CheckRun {
     /// The command.
     pub command: String,
     /// Who wanted it: `asked` (flag or spec) or `found` (the repository's shape).
     pub origin: CheckOrigin,
     /// Its exit code; absent when it was ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Its wall time.
     pub duration_ms: u64,
+    /// What it means; absent in runs of versions that did not compare.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<CheckVerdict>,
+    /// Its cases, where the runner is understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseCounts>,
+    /// What differs from the tree before the change.
+    #[serde(skip_serializing_if = "CaseDifferences::is_empty")]
+    pub differences: CaseDifferences,
+    /// The same check on the tree before the change, when that had to be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<OtherRun>,
+    /// The same check with its definitions from before the change, when the change touches some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_it_was: Option<OtherRun>,
+    /// Files that define checks and were changed or removed while it ran, where it does not do so by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+    /// The end of what it printed, where it failed and its cases are not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_lines: String,
+}
+
+/// What a check says about the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckVerdict {
+    /// It passes.
+    Passed,
+    /// It passes, but not as it was before the change.
+    OnlyAsChanged,
+    /// It passes, but cases that ran before do not run any more, although no test was touched.
+    NoLongerRun,
+    /// It fails as it did before the change.
+    FailingAsBefore,
+    /// It fails, and did not before.
+    Broken,
+    /// It fails here and passes there on the same tree.
+    Flaky,
+    /// It fails, and whether it did before is not known.
+    Failed,
+}
+
+/// How many cases a run of a check had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[allow(missing_docs, reason = "the names are the explanation")]
+pub struct CaseCounts {
+    /// How many passed.
+    pub passed: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// How many were left out by the runner.
+    pub skipped: u32,
+}
+
+/// Cases by what became of them, compared with the tree before the change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CaseDifferences {
+    /// Failed before, and does not any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<String>,
+    /// Fails, and did not before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
+    /// Fails, as before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing_as_before: Vec<String>,
+    /// Ran before, and is gone or skipped now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub no_longer_run: Vec<String>,
+    /// Was not there before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+    /// Ends one way or the other on the same tree; decides nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<String>,
+}
+
+impl CaseDifferences {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The same check on another tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherRun {
+    /// Its exit code; absent when it was ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Its wall time when it ran.
+    pub duration_ms: u64,
+    /// Its cases, where the runner is understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseCounts>,
+    /// Whether an earlier run's answer was used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+}
+
+/// A file of the change that defines what a check does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedDefinition {
+    /// The file.
+    pub path: String,
+    /// What it is to a check.
+    pub kind: DefinitionKind,
+    /// Whether it could be put back for the check as it was; one that could not leaves doubt.
+    pub restored: bool,
+}
+
+/// What a file is to a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DefinitionKind {
+    /// Tests.
+    TestSource,
+    /// Data that tests compare with or start from.
+    Fixture,
+    /// Recorded output.
+    Snapshot,
+    /// Targets, scripts and what is built for tests.
+    BuildFile,
+    /// How the runner is set up.
+    RunnerConfiguration,
+    /// What a CI service does.
+    Ci,
+    /// A script that is the check.
+    CheckScript,
+    /// Tests inside a source file.
+    InlineTests,
+    /// Examples in documentation that are run as tests.
+    DocTests,
+    /// A file with the name of a runner or of what a language loads by itself.
+    Shadow,
+    /// Code that behaves otherwise when it is tested.
+    TestAware,
+    /// A comment that keeps a linter or type checker quiet.
+    Suppression,
+}
+
+impl std::fmt::Display for DefinitionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::TestSource => "tests",
+            Self::Fixture => "test data",
+            Self::Snapshot => "a recorded snapshot",
+            Self::BuildFile => "a build file",
+            Self::RunnerConfiguration => "the runner's configuration",
+            Self::Ci => "CI",
+            Self::CheckScript => "the check's script",
+            Self::InlineTests => "inline tests",
+            Self::DocTests => "examples that are tests",
+            Self::Shadow => "a file that stands in for the runner",
+            Self::TestAware => "code that knows that it is tested",
+            Self::Suppression => "a comment that keeps the check quiet",
+        })
+    }
 }
 
 /// Who wanted a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOrigin {
     /// A flag or the spec: its failure fails the run.
+    #[default]
     Asked,
     /// The repository's shape: its failure is told.
     Found,
@@ -64,13 +238,37 @@ pub enum CheckOrigin {
 impl Verification {
     /// Sums up what is there; a claim without a passing check is no more than a claim.
     pub fn settle(&mut self) {
-        let failed = self.checks.iter().any(|check| check.exit_code != Some(0));
-        self.state = match (self.checks.is_empty(), failed, self.claims.is_empty()) {
-            (false, true, _) => Verified::Failed,
-            (false, false, _) => Verified::Verified,
-            (true, _, false) => Verified::Unverified,
-            (true, _, true) => Verified::NotChecked,
+        let any =
+            |verdicts: &[CheckVerdict]| self.checks.iter().any(|check| verdicts.contains(&check.told()));
+        self.state = if self.checks.is_empty() {
+            if self.claims.is_empty() { Verified::NotChecked } else { Verified::Unverified }
+        } else if any(&[CheckVerdict::Failed, CheckVerdict::Broken]) {
+            Verified::Failed
+        } else if any(&[CheckVerdict::OnlyAsChanged, CheckVerdict::NoLongerRun]) {
+            Verified::ChangedChecks
+        } else if any(&[CheckVerdict::FailingAsBefore, CheckVerdict::Flaky]) {
+            Verified::FailingAsBefore
+        } else {
+            Verified::Verified
         };
+    }
+
+    /// Whether a passing check rests on what the change says that a check is.
+    pub fn rests_on_changed_checks(&self) -> bool {
+        self.state == Verified::ChangedChecks
+    }
+}
+
+impl CheckRun {
+    /// What it means; from the exit code alone where nothing was compared.
+    pub fn told(&self) -> CheckVerdict {
+        let alone = if self.exit_code == Some(0) { CheckVerdict::Passed } else { CheckVerdict::Failed };
+        self.verdict.unwrap_or(alone)
+    }
+
+    /// Whether the result fails it and did not before, or nobody knows.
+    pub fn counts_as_failed(&self) -> bool {
+        matches!(self.told(), CheckVerdict::Failed | CheckVerdict::Broken)
     }
 }
 
@@ -78,14 +276,13 @@ impl Verification {
 mod tests {
     use super::*;
 
+    fn run(exit_code: Option<i32>, verdict: Option<CheckVerdict>) -> CheckRun {
+        CheckRun { command: "true".into(), exit_code, verdict, ..CheckRun::default() }
+    }
+
     #[test]
     fn a_claim_is_worth_what_a_check_says() {
-        let run = |exit_code| CheckRun {
-            command: "true".into(),
-            origin: CheckOrigin::Found,
-            exit_code,
-            duration_ms: 0,
-        };
+        let run = |exit_code| run(exit_code, None);
         for (checks, claims, expect) in [
             (vec![], vec![], Verified::NotChecked),
             (vec![], vec!["all tests pass".to_owned()], Verified::Unverified),
@@ -97,5 +294,34 @@ mod tests {
             found.settle();
             assert_eq!(found.state, expect, "{found:?}");
         }
+    }
+
+    #[test]
+    fn inv_18_verified_needs_every_check_as_it_was() {
+        let all = [
+            CheckVerdict::Passed,
+            CheckVerdict::OnlyAsChanged,
+            CheckVerdict::NoLongerRun,
+            CheckVerdict::FailingAsBefore,
+            CheckVerdict::Broken,
+            CheckVerdict::Flaky,
+            CheckVerdict::Failed,
+        ];
+        for one in all {
+            for other in all {
+                let checks = vec![run(Some(0), Some(one)), run(Some(0), Some(other))];
+                let mut found = Verification { checks, ..Verification::default() };
+                found.settle();
+                let both = one == CheckVerdict::Passed && other == CheckVerdict::Passed;
+                assert_eq!(found.state == Verified::Verified, both, "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_of_earlier_versions_are_read() {
+        let text = r#"{"state":"verified","checks":[{"command":"x","origin":"found","exit_code":0,"duration_ms":3}]}"#;
+        let read: Result<Verification, _> = serde_json::from_str(text);
+        assert!(read.is_ok_and(|read| read.checks[0].told() == CheckVerdict::Passed));
     }
 }

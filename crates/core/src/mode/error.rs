@@ -56,7 +56,11 @@ pub enum ModeError {
         problem: String,
     },
     /// More rights than the parent has.
-    #[error("{file}: mode `{mode}` would have more rights than {parent}: {}", list(.widenings))]
+    #[error(
+        "{file}: mode `{mode}` would have more rights than {parent}: {}; a mode file of your own (not the workspace's) that \
+         says `widen = true` may give more",
+        list(.widenings)
+    )]
     Wider {
         /// The file or flag.
         file: String,

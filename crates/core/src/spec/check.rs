@@ -1,9 +1,12 @@
 //! What the types alone cannot say about a spec.
 
-use crate::artifact;
+use serde_json::Value;
+
+use crate::artifact::json_schema::ArtifactSchema;
+use crate::artifact::{self, Kind};
 use crate::secrets;
 
-use super::Spec;
+use super::{Spec, WantedSchema};
 
 /// A value that makes no sense.
 pub(super) struct Problem {
@@ -41,15 +44,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
                 "name a file in the output folder",
             );
         }
-        if let Some(schema) = &artifact.schema
-            && !artifact::SCHEMAS.contains(&schema.as_str())
-        {
-            let known = artifact::SCHEMAS.join(", ");
-            return problem(
-                "output.artifacts",
-                format!("names the unknown schema `{}`", short(schema)),
-                &format!("the schemas are {known}"),
-            );
+        if let Some(schema) = &artifact.schema {
+            check_schema(&artifact.path, schema)?;
         }
     }
     let constraints = &spec.constraints;
@@ -73,6 +69,35 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     Ok(())
 }
 
+fn check_schema(path: &str, schema: &WantedSchema) -> Result<(), Problem> {
+    if matches!(Kind::of(path), Kind::Patch | Kind::Markdown | Kind::PlanMarkdown) {
+        return problem(
+            "output.artifacts.schema",
+            format!("is given for `{}`, which is no JSON", short(path)),
+            "leave it out, or ask for a .json file",
+        );
+    }
+    match schema {
+        // Read where files can be.
+        WantedSchema::Named(_) if schema.file().is_some() => Ok(()),
+        WantedSchema::Named(name) if artifact::SCHEMAS.contains(&name.as_str()) => Ok(()),
+        WantedSchema::Named(name) => {
+            let known = artifact::SCHEMAS.join(", ");
+            let remedy =
+                format!("the schemas are {known}; a schema of your own is a path that ends in .json");
+            problem("output.artifacts.schema", format!("`{}` is unknown", short(name)), &remedy)
+        }
+        WantedSchema::Inline(keywords) => match ArtifactSchema::new(Value::Object(keywords.clone())) {
+            Ok(_) => Ok(()),
+            Err(error) => problem(
+                "output.artifacts.schema",
+                format!("of `{}` cannot be used: {error}", short(path)),
+                "write it with the keywords docs/run-contract.md lists",
+            ),
+        },
+    }
+}
+
 fn check_variable(name: &str, value: &str) -> Result<(), Problem> {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -83,7 +108,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Problem> {
             "use letters, digits and `_`",
         );
     }
-    if name.starts_with("HOLON_") {
+    if name.starts_with("HOLON_") || name == "HOME" || name == "PATH" {
         return problem(
             "context.env",
             format!("sets `{name}`, which belongs to the host"),

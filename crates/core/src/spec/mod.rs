@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::json_schema::ArtifactSchema;
+use crate::artifact::{self, Kind, Problem};
 use crate::duration::Span;
 use crate::mode::Network;
 
@@ -133,9 +135,48 @@ pub struct WantedArtifact {
     /// Whether the run fails without it.
     #[serde(default = "yes")]
     pub required: bool,
-    /// A known schema's name, e.g. `review`.
+    /// What it must satisfy: a known schema's name such as `review`, the path of a JSON Schema beside the spec, or the
+    /// JSON Schema itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<String>,
+    pub schema: Option<WantedSchema>,
+}
+
+/// What an artifact must satisfy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WantedSchema {
+    /// A known schema's name, or the path of a file, which ends in `.json`.
+    Named(String),
+    /// The schema itself.
+    Inline(serde_json::Map<String, serde_json::Value>),
+}
+
+impl WantedSchema {
+    /// What is wrong with an artifact; nothing when it satisfies the schema. One in a file that was not read satisfies none.
+    pub fn problems(&self, bytes: &[u8]) -> Vec<Problem> {
+        match self {
+            Self::Named(name) => match Kind::of_schema(name) {
+                Some(kind) => artifact::validate_as(kind, bytes).err().unwrap_or_default(),
+                None => vec![Problem::new("", format!("its schema `{name}` was not read"))],
+            },
+            Self::Inline(keywords) => match (
+                ArtifactSchema::new(serde_json::Value::Object(keywords.clone())),
+                artifact::read::<serde_json::Value>(bytes),
+            ) {
+                (Ok(schema), Ok(value)) => schema.problems(&value),
+                (Err(error), _) => vec![Problem::new("", format!("its schema cannot be used: {error}"))],
+                (_, Err(problems)) => problems,
+            },
+        }
+    }
+
+    /// The path of the file that holds it, if it is in one.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) if name.ends_with(".json") => Some(name),
+            _ => None,
+        }
+    }
 }
 
 fn yes() -> bool {
@@ -167,6 +208,9 @@ pub struct Constraints {
     /// Commands the host runs on the result; each must succeed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Tests and what else defines checks are meant to change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tests_may_change: bool,
 }
 
 /// How closely the agent is watched.

@@ -228,6 +228,7 @@ const KEYS: &[Key] = &[
             Key("network", ANY),
             Key("supervisor", ANY),
             Key("checks", ANY),
+            Key("tests_may_change", ANY),
         ],
     ),
     Key("agent", &[Key("name", ANY), Key("model", ANY), Key("image", ANY)]),

@@ -64,10 +64,10 @@ impl<'a> Call<'a> {
         Self { request, task: new_task(), attempt: 1, parent: None, resume: None }
     }
 
-    /// Goes on with a run.
-    pub fn resuming(folder: &'a RunFolder, message: Option<&'a str>, record: RunRecord) -> Self {
+    /// Goes on with a run, and applies its patch if it succeeds and `apply` says so.
+    pub fn resuming(folder: &'a RunFolder, message: Option<&'a str>, record: RunRecord, apply: bool) -> Self {
         let (mode, workspace) = (Some(record.mode), Some(record.workspace));
-        let request = RunRequest { mode, workspace, goal: Some(record.goal), ..RunRequest::default() };
+        let request = RunRequest { mode, workspace, goal: Some(record.goal), apply, ..RunRequest::default() };
         Self { resume: Some((folder, message)), ..Self::new(request) }
     }
 }
@@ -167,7 +167,8 @@ impl Dispatcher {
             }
         };
         let result = contract::result(&finished, &runner.capabilities(), request.allow_writes, attempt);
-        let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker);
+        let weighed = parent.is_some() && envelope.mode == "ethical";
+        let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker, weighed);
         watched.ended(&about, &finished.manifest, result.outcome, &result.decision);
         noted?;
         Ok(Dispatched { finished, result, request_id: envelope.request_id.clone() })
@@ -210,6 +211,7 @@ impl Dispatcher {
         result: &ModeResult,
         log: &mut RequestLog,
         rule: Rule,
+        weighed: bool,
     ) -> Result<(), FlowError> {
         let manifest = &finished.manifest;
         let failed = result.outcome == Outcome::Failure;
@@ -219,10 +221,15 @@ impl Dispatcher {
             let breakers = breaker::Breakers::new(&self.places.state, rule);
             breakers.record(&envelope.task_id, !failed, ids::now_ms())?;
         }
-        let detail = json!({
+        // What a model reports to whoever weighs it against the host's own checks is no decision yet.
+        let said = if weighed { "report" } else { "decision" };
+        let mut detail = json!({
             "mode": envelope.mode, "task_id": envelope.task_id, "request_id": envelope.request_id,
-            "run_id": manifest.run_id, "outcome": result.outcome, "decision": result.decision.name(),
+            "run_id": manifest.run_id, "outcome": result.outcome, (said): result.decision.name(),
         });
+        if let Some(applied) = &finished.applied {
+            detail["applied"] = applied.is_ok().into();
+        }
         self.audit.append("dispatcher", "mode_ended", detail, false)?;
         Ok(())
     }

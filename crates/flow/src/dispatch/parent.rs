@@ -63,6 +63,7 @@ pub(super) fn handed_down(asked: RunRequest, profile: &Profile, may: &Permission
     let limits = &profile.limits;
     RunRequest {
         mode: Some(profile.name.clone()),
+        part: true,
         timeout: Some(asked.timeout.map_or(may.timeout, |t| t.min(may.timeout))),
         idle_timeout: asked.idle_timeout.map(|t| t.min(limits.idle_timeout)),
         max_rounds: asked.max_rounds.map(|n| n.min(may.rounds)),

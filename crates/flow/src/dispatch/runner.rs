@@ -64,7 +64,9 @@ impl ModeRunner for Walled {
         let ModeContext { request, resume, host, sink, cancel, .. } = context;
         match resume {
             None => host.run(request, sink, cancel),
-            Some((folder, message)) => host.resume(folder, message, request.audit.clone(), sink, cancel),
+            Some((folder, message)) => {
+                host.resume(folder, message, (request.audit.clone(), request.apply), sink, cancel)
+            }
         }
     }
 }

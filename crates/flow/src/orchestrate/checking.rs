@@ -1,23 +1,24 @@
 //! The host's checks on all changes together: patches that are each right alone can be wrong together.
 //!
-//! Checks that were asked for have to pass. One that only fits the repository's shape counts when the workspace passes it
-//! without the changes: what was broken before is nobody's fault here.
+//! They are judged as those of a single run are: by what they say of the workspace without the changes, and by what they
+//! say with everything that defines them as it was there.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use holon_core::event::{Body, Event as RunEvent};
-use holon_core::manifest::{CheckOrigin, CheckRun};
+use holon_core::manifest::{CheckOrigin, CheckRun, CheckVerdict};
 use holon_core::mode_run::Decision;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{Finished, HostError, RunRequest};
+use holon_host::{Finished, HostError, RunRequest, TreeBefore};
 
 use super::child;
 use super::children::{attempt, relative};
 use super::drive::Drive;
 use super::graph::CHECK;
+use super::joining;
 use super::planner::{Event, apply};
 use super::state::{AttemptEnd, Purpose, State};
 use crate::dispatch::private_folder;
@@ -54,8 +55,12 @@ impl Drive<'_, '_> {
         apply(state, Event::Begun { node, attempt: attempt(Purpose::Task, CHECK) });
         self.save(state)?;
         let (host, cancel) = ((self.host)(self.inside()), self.cancel);
+        let before = TreeBefore {
+            workspace: self.workspace.clone(),
+            touched: joining::paths(state).into_iter().collect(),
+        };
         let mut pass = |event: &RunEvent| self.heard(state, node, event, &base);
-        let finished = match host.check(&request, &mut pass, cancel) {
+        let finished = match host.check(&request, Some(&before), &mut pass, cancel) {
             Ok(finished) => finished,
             Err(error) => {
                 self.tell_refused(state, node, &error.to_string());
@@ -68,7 +73,7 @@ impl Drive<'_, '_> {
             last.run = Some(finished.manifest.run_id.clone());
             last.folder = relative(self.held.path(), &finished.folder);
         }
-        let end = self.checked(state, &finished, &request, &commands)?;
+        let end = self.checked(&finished, &commands)?;
         self.tell_end(state, node, &end);
         if let Decision::Block { reason } = &end.decision {
             let message = format!("{}: {reason}", state.nodes[node].task.id);
@@ -79,13 +84,7 @@ impl Drive<'_, '_> {
     }
 
     /// What the checks came to.
-    fn checked(
-        &mut self,
-        state: &State,
-        finished: &Finished,
-        request: &RunRequest,
-        commands: &[String],
-    ) -> Result<AttemptEnd, FlowError> {
+    fn checked(&mut self, finished: &Finished, commands: &[String]) -> Result<AttemptEnd, FlowError> {
         let manifest = &finished.manifest;
         let error = manifest.error.as_ref().map(|error| (error.kind.clone(), error.message.clone()));
         let mut end = AttemptEnd {
@@ -105,7 +104,7 @@ impl Drive<'_, '_> {
             return Ok(end);
         }
         let ran = manifest.metadata.verification.clone().unwrap_or_default().checks;
-        let failed = self.that_count(state, request, ran)?;
+        let failed = self.that_count(ran, manifest.error.is_some());
         if self.cancel.is_cancelled() {
             end.status = Status::Cancelled;
         }
@@ -125,37 +124,19 @@ impl Drive<'_, '_> {
         Ok(end)
     }
 
-    /// Failed checks without those that nobody asked for and that fail without the changes, too.
-    fn that_count(
-        &mut self,
-        state: &State,
-        request: &RunRequest,
-        ran: Vec<CheckRun>,
-    ) -> Result<Vec<CheckRun>, FlowError> {
-        let mut failed: Vec<CheckRun> = ran.into_iter().filter(|check| check.exit_code != Some(0)).collect();
-        let found: Vec<String> = failed
-            .iter()
-            .filter(|check| check.origin == CheckOrigin::Found)
-            .map(|check| check.command.clone())
-            .collect();
-        if found.is_empty() || self.cancel.is_cancelled() {
-            return Ok(failed);
+    /// Failed checks without those that fail without the changes, too, and that nobody holds against them.
+    fn that_count(&mut self, ran: Vec<CheckRun>, held: bool) -> Vec<CheckRun> {
+        let mut failed = Vec::new();
+        for check in ran {
+            let as_before = check.told() == CheckVerdict::FailingAsBefore;
+            if as_before && !(held && check.origin == CheckOrigin::Asked) {
+                let message = format!("`{}` fails with the changes, and without them", check.command);
+                self.journal.emit(Body::Warning { message });
+            } else if as_before || check.counts_as_failed() {
+                failed.push(check);
+            }
         }
-        let workspace = Some(self.workspace.clone());
-        let timeout = request.timeout.map(|most| most.min(self.time_left(state).into()));
-        let before = RunRequest { workspace, timeout, checks: found, ..request.clone() };
-        let (host, cancel) = ((self.host)(self.inside()), self.cancel);
-        let journal = &mut self.journal;
-        let finished = host.check(&before, &mut |event: &RunEvent| journal.pass(event), cancel)?;
-        let known = finished.manifest.metadata.verification.unwrap_or_default().checks;
-        // One that was ended says nothing about the workspace.
-        let fails = |check: &&CheckRun| check.exit_code.is_some_and(|code| code != 0);
-        for excused in known.iter().filter(fails) {
-            let message = format!("`{}` fails with the changes, and without them", excused.command);
-            self.journal.emit(Body::Warning { message });
-            failed.retain(|check| check.command != excused.command);
-        }
-        Ok(failed)
+        failed
     }
 
     /// The request whose checks are meant; the walls are those in which code is written.

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use holon_core::digest::sha256;
 use holon_core::mode::Catalog;
+use holon_core::spec::WantedArtifact;
 use holon_host::store::write_atomic;
 use holon_host::{HostError, RunRequest};
 
+use super::artifacts;
 use super::checking::FAILED_CHECKS;
 use super::graph::CHECK;
 use super::state::{Attempt, AttemptEnd, Node, Phase, Purpose, State};
@@ -90,7 +92,9 @@ pub(super) fn child(
         )?;
     }
     let goal = goal(&state.goal, now, purpose, &files);
-    nursery.made(mode, label, goal, base, &files)
+    let hands_over = purpose == Purpose::Task && artifacts::handed_over_by(state) == Some(node);
+    let wanted = if hands_over { artifacts::for_a_task(nursery.asked.artifacts()) } else { Vec::new() };
+    nursery.made(mode, label, goal, base, Handed { files: &files, artifacts: &wanted })
 }
 
 /// `parser`, `parser-2`, `parser-conflict-1`, `review-fix-1` …
@@ -188,7 +192,8 @@ fn goal(whole: &str, node: &Node, purpose: Purpose, files: &[PathBuf]) -> String
 /// The request whose checks are run on the joined changes.
 pub(super) fn checks(nursery: &Nursery<'_>, workspace: &Path) -> Result<RunRequest, FlowError> {
     let goal = "Check all changes together".to_owned();
-    let request = nursery.made("execute".into(), "checks".into(), goal, workspace, &[])?.request;
+    let request =
+        nursery.made("execute".into(), "checks".into(), goal, workspace, Handed::default())?.request;
     // Nobody thinks here.
     Ok(RunRequest { replay: None, record: None, ..request })
 }
@@ -199,7 +204,14 @@ pub(super) fn planner(nursery: &Nursery<'_>, state: &State, workspace: &Path) ->
         0 => "orchestrate".to_owned(),
         n => format!("orchestrate-{}", n + 1),
     };
-    nursery.made("orchestrate".into(), label, state.goal.clone(), workspace, &[])
+    nursery.made("orchestrate".into(), label, state.goal.clone(), workspace, Handed::default())
+}
+
+/// What goes with a child, and what it hands over besides what its mode demands.
+#[derive(Default)]
+struct Handed<'a> {
+    files: &'a [PathBuf],
+    artifacts: &'a [WantedArtifact],
 }
 
 impl Nursery<'_> {
@@ -209,12 +221,11 @@ impl Nursery<'_> {
         label: String,
         goal: String,
         workspace: &Path,
-        files: &[PathBuf],
+        handed: Handed<'_>,
     ) -> Result<Child, FlowError> {
         let profile = self.catalog.resolve(&mode).map_err(HostError::from)?;
-        let specs = self.folder.join("specs");
-        let (checks, profile) = (mode == "execute", &profile);
-        let work = ChildWork { profile, label: &label, goal, workspace, files, specs: &specs, checks };
+        let (checks, profile, Handed { files, artifacts }) = (mode == "execute", &profile, handed);
+        let work = ChildWork { profile, label: &label, goal, workspace, files, artifacts, checks };
         Ok(Child { request: self.asked.child(work)?, mode, label })
     }
 }

@@ -8,7 +8,7 @@ use holon_core::digest::sha256;
 use holon_core::event::{Body, Event as RunEvent};
 use holon_core::mode_run::{Decision, ModeResult};
 use holon_core::outcome::{Outcome, Status};
-use holon_host::store::write_atomic;
+use holon_host::store::{RunFolder, write_atomic};
 use holon_host::{Finished, HostError};
 
 use super::child::{self, Child};
@@ -146,7 +146,8 @@ impl Drive<'_, '_> {
             let touched = child::touched(&finished.folder)?;
             let to = self.bases(&finished.manifest.run_id.to_string());
             private_folder(&to)?;
-            merge::keep_base(&base, &touched, &to).map_err(HostError::io("copy", &base))?;
+            let run = RunFolder::open(finished.folder.clone());
+            merge::keep_base_of(&run, &touched, &base, &to).map_err(HostError::io("copy", &base))?;
         }
         if attempt.mode == "ethical" && end.status != Status::Cancelled {
             end.decision = self.judge(state, node, finished, request)?;
@@ -186,7 +187,25 @@ impl Drive<'_, '_> {
             write_atomic(&folder.join("ethics.json"), &self.journal.redact_bytes(&judgement.json))?;
             write_atomic(&folder.join("ethics.md"), self.journal.redact(&judgement.markdown).as_bytes())?;
         }
+        self.note_assessment(state, node, finished, &judgement.decision)?;
         Ok(judgement.decision)
+    }
+
+    /// What was decided about a result is in the audit log as it was decided, before anything follows from it.
+    fn note_assessment(
+        &self,
+        state: &State,
+        node: usize,
+        finished: &Finished,
+        decision: &Decision,
+    ) -> Result<(), FlowError> {
+        let detail = serde_json::json!({
+            "mode": "ethical", "run_id": finished.manifest.run_id, "whole": state.id,
+            "task": state.nodes[node].task.id, "decision": decision.name(),
+            "reason": decision.reason().map(|reason| self.journal.redact(reason)),
+        });
+        self.dispatcher.audit().append("orchestrate", "assessment_decided", detail, true)?;
+        Ok(())
     }
 
     /// What an assessment is told of what the host found by itself.

@@ -1,24 +1,28 @@
 //! What an orchestration hands over: one patch that was assessed, its reports, its manifest, and the copy for the user.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use holon_apply::ContentWriter;
+use holon_core::artifact::orchestration::Orchestration;
 use holon_core::digest::sha256;
 use holon_core::event::Body;
 use holon_core::manifest::{Artifact, Changes, ErrorInfo, Manifest, Usage};
 use holon_core::outcome::{Outcome, Status};
+use holon_core::spec::WantedArtifact;
 use holon_git::objects::TreeDiff;
 use holon_git::{Git, Touched};
-use holon_host::run::apply;
+use holon_host::run::{apply, keep_entry};
 use holon_host::store::{RunFolder, RunRecord, write_durable};
-use holon_host::{Finished, HostError};
+use holon_host::{Finished, HostError, Places, release};
 use serde_json::json;
 
 use super::folder::Held;
 use super::graph::CHECK;
 use super::state::{Attempt, Ended, Node, State};
 use super::trunk::Trunk;
-use super::{child, joining, merge, report, resume_hint};
+use super::{artifacts, child, joining, merge, report, resume_hint};
 use crate::audit::Audit;
 use crate::deliver::copy_out;
 use crate::error::FlowError;
@@ -30,8 +34,11 @@ const REPORTS: [&str; 4] = ["plan.md", "plan.json", "review.json", "debug.json"]
 /// What is needed to end an orchestration.
 pub(super) struct Sealing<'a> {
     pub(super) record: &'a RunRecord,
-    pub(super) wants_apply: bool,
+    /// Where applies are recorded, if it shall be applied.
+    pub(super) wants_apply: Option<&'a Places>,
     pub(super) audit: &'a Audit,
+    /// What the spec asks for besides.
+    pub(super) wanted: &'a [WantedArtifact],
     pub(super) failure: Option<FlowError>,
 }
 
@@ -48,8 +55,26 @@ pub(super) fn combined(
     let git = Git::find().map_err(HostError::from)?;
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
     let format = trunk.format()?;
-    let made = merge::between(&git, workspace, &trunk.path(), &joining::paths(state), format, temp.path());
+    let from = trunk.originals(workspace);
+    let made = merge::between(&git, &from, &trunk.path(), &joining::paths(state), format, temp.path());
     Ok(made.map_err(HostError::from)?)
+}
+
+/// Keeps what the files of the whole held before and after, for whoever applies it.
+fn keep_contents(trunk: &Trunk, record: &RunRecord, touched: &[Touched], to: &Path) -> Result<(), FlowError> {
+    let from = trunk.originals(&record.workspace);
+    let keep = || -> std::io::Result<()> {
+        let mut writer = ContentWriter::create(to)?;
+        for entry in touched {
+            for (folder, digest) in [(&trunk.path(), &entry.result), (&from, &entry.base)] {
+                if let Some(digest) = digest {
+                    keep_entry(&mut writer, &folder.join(&entry.path), digest)?;
+                }
+            }
+        }
+        writer.finish(false)
+    };
+    Ok(keep().map_err(HostError::io("write", to))?)
 }
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the orchestration.
@@ -60,9 +85,9 @@ pub(super) fn seal(
     journal: &mut Journal<'_>,
     sealing: Sealing<'_>,
 ) -> Finished {
-    let Sealing { record, wants_apply, audit, failure } = sealing;
-    let mut manifest =
-        conclude(&state, &held, trunk, journal, record, failure.as_ref()).unwrap_or_else(|e| {
+    let Sealing { record, wants_apply, audit, wanted, failure } = sealing;
+    let mut manifest = conclude(&state, &held, trunk, journal, (record, wanted), failure.as_ref())
+        .unwrap_or_else(|e| {
             let mut manifest = report::begun(&state, record);
             manifest.error = Some(info(&e));
             manifest.conclude(Status::Failed, Outcome::Failure);
@@ -71,7 +96,13 @@ pub(super) fn seal(
     if let Some(error) = &mut manifest.error {
         error.message = journal.redact(&error.message);
     }
-    let detail = json!({ "run_id": record.id, "outcome": manifest.outcome, "mode": "orchestrate" });
+    let decision = report::decision(state.ended.as_ref());
+    let overruled = state.ethics_override.as_ref().filter(|_| state.overruled);
+    let detail = json!({
+        "run_id": record.id, "outcome": manifest.outcome, "mode": "orchestrate", "decision": decision.name(),
+        "reason": decision.reason().map(|reason| journal.redact(reason)),
+        "overridden_by": overruled.map(|word| &word.person),
+    });
     match audit.append("orchestrate", "orchestration_ended", detail, true) {
         Ok(head) => manifest.metadata.audit = Some(head),
         Err(e) => manifest.metadata.warnings.push(format!("not in the audit log: {e}")),
@@ -94,10 +125,9 @@ pub(super) fn seal(
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
         manifest.conclude(Status::Failed, Outcome::Failure);
     }
-    let has_patch = manifest.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid);
     let mut applied = None;
-    if wants_apply && manifest.outcome == Outcome::Success && has_patch {
-        let done = apply(held.run());
+    if let Some(places) = wants_apply.filter(|_| release::applies_by_itself(held.run())) {
+        let done = apply(held.run(), places);
         if let Err(e) = &done {
             journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
         }
@@ -107,6 +137,7 @@ pub(super) fn seal(
         status: manifest.status,
         outcome: manifest.outcome,
         exit_code: manifest.exit_code,
+        manifest_sha256: held.run().manifest_sha256(),
     });
     Finished { folder: held.path().to_owned(), manifest, out: record.out.clone(), applied }
 }
@@ -142,7 +173,7 @@ fn conclude(
     held: &Held,
     trunk: &mut Trunk,
     journal: &Journal<'_>,
-    record: &RunRecord,
+    (record, wanted): (&RunRecord, &[WantedArtifact]),
     failure: Option<&FlowError>,
 ) -> Result<Manifest, FlowError> {
     let mut manifest = report::begun(state, record);
@@ -154,22 +185,38 @@ fn conclude(
     // Never without one, whenever the process dies.
     write_manifest(held.run(), &manifest)?;
     let mut rows = Rows { output: held.run().output().to_owned(), rows: Vec::new() };
+    let mut delivered = BTreeMap::new();
     let patch = match failure {
         None => combined(trunk, &record.workspace, state),
         Some(_) => Ok((TreeDiff::default(), Vec::new())),
     };
+    let words = rows.reports(state, held, wanted)?;
+    if outcome == Outcome::Success {
+        // What is made below is there by then; what is missing must be known before anything goes out.
+        let later = ["diff.patch", "orchestration.json", "summary.md"];
+        let early: Vec<WantedArtifact> =
+            wanted.iter().filter(|artifact| !later.contains(&artifact.path.as_str())).cloned().collect();
+        let output = rows.output.clone();
+        if let Some(missing) =
+            artifacts::judge(&early, &mut rows.rows, |name| fs::read(output.join(name)).ok())
+        {
+            (outcome, error) = (Outcome::Failure, Some(missing));
+        }
+    }
     match patch {
         Ok((diff, touched)) => {
             manifest.no_changes = diff.patch.is_empty();
-            manifest.metadata.changes = Changes {
-                files: diff.files,
-                insertions: diff.insertions,
-                deletions: diff.deletions,
-                ignored: 0,
-            };
             if state.ended == Some(Ended::Complete) && outcome == Outcome::Success {
+                manifest.metadata.changes = Changes {
+                    files: diff.files,
+                    insertions: diff.insertions,
+                    deletions: diff.deletions,
+                    ignored: 0,
+                };
+                delivered = touched.iter().map(base_of).collect();
                 let list = serde_json::to_vec_pretty(&touched).unwrap_or_default();
                 write_durable(&held.own("touched.json"), &list)?;
+                keep_contents(trunk, record, &touched, &held.run().contents())?;
                 if !state.merges.is_empty() {
                     rows.put("diff.patch", &diff.patch, true)?;
                 }
@@ -186,16 +233,16 @@ fn conclude(
             error = error.or_else(|| Some(info(&e)));
         }
     }
-    if let (Some(Ended::Escalated { task, .. } | Ended::EthicsBlocked { task, .. }), Some(error)) =
-        (&state.ended, &mut error)
-        && let (Some(path), Some(hint)) = (withheld(state, held, task), &error.hint)
-    {
-        error.hint = Some(format!("look at {}; {hint}", path.display()));
-    }
-    let words = rows.reports(state, held)?;
+    point_to_withheld(state, held.run(), &mut error);
     manifest.metadata.usage = usage(state, held.path());
     describe(&mut manifest, state, held.path());
-    let mut document = serde_json::to_vec_pretty(&report::orchestration(state)).unwrap_or_default();
+    if let Some(snapshot) = &mut manifest.metadata.snapshot {
+        snapshot.touched = delivered;
+    }
+    manifest.metadata.overrides = release::overrides(held.run())?;
+    let overrides = manifest.metadata.overrides.clone();
+    let document = Orchestration { overrides, ..report::orchestration(state) };
+    let mut document = serde_json::to_vec_pretty(&document).unwrap_or_default();
     document.push(b'\n');
     rows.put("orchestration.json", &journal.redact_bytes(&document), true)?;
     let summary = journal.redact(&report::summary(state, outcome, &words));
@@ -207,11 +254,43 @@ fn conclude(
     Ok(manifest)
 }
 
+/// The manifest of an orchestration as its state and its children's manifests make it, but for its files and its patch:
+/// what `verify` compares with.
+pub(crate) fn manifest_again(state: &State, run: &RunFolder) -> Result<Manifest, FlowError> {
+    let record = run.record()?;
+    let mut manifest = report::begun(state, &record);
+    let (status, outcome, mut error) = verdict(state, &record);
+    point_to_withheld(state, run, &mut error);
+    manifest.metadata.usage = usage(state, run.path());
+    describe(&mut manifest, state, run.path());
+    manifest.duration_ms = state.elapsed_ms;
+    manifest.error = error;
+    manifest.conclude(status, outcome);
+    Ok(manifest)
+}
+
+/// A touched path as manifests tell it, and the digest of what was there before.
+fn base_of(touched: &Touched) -> (String, Option<String>) {
+    (touched.path.to_string_lossy().into_owned(), touched.base.as_ref().map(|base| base.sha256.clone()))
+}
+
+/// Tells where the change is that a person has to look at.
+fn point_to_withheld(state: &State, run: &RunFolder, error: &mut Option<ErrorInfo>) {
+    let (Some(Ended::Escalated { task, .. } | Ended::EthicsBlocked { task, .. }), Some(error)) =
+        (&state.ended, error)
+    else {
+        return;
+    };
+    if let (Some(path), Some(hint)) = (withheld(state, run, task), &error.hint) {
+        error.hint = Some(format!("look at {}; {hint}", path.display()));
+    }
+}
+
 /// What was kept back: the whole, or what the task that asks for a person made.
-fn withheld(state: &State, held: &Held, task: &str) -> Option<std::path::PathBuf> {
+fn withheld(state: &State, run: &RunFolder, task: &str) -> Option<std::path::PathBuf> {
     let of_task = state.node(task).and_then(|node| node.attempts.last()?.folder.as_ref());
-    let of_task = of_task.map(|folder| RunFolder::open(held.path().join(folder)).evidence());
-    let places = [Some(held.run().evidence()), of_task].into_iter().flatten();
+    let of_task = of_task.map(|folder| RunFolder::open(run.path().join(folder)).evidence());
+    let places = [Some(run.evidence()), of_task].into_iter().flatten();
     places.map(|evidence| evidence.join("withheld.patch")).find(|path| path.exists())
 }
 
@@ -266,7 +345,10 @@ struct Rows {
 
 impl Rows {
     fn put(&mut self, name: &str, bytes: &[u8], required: bool) -> Result<(), FlowError> {
-        write_durable(&self.output.join(name), bytes)?;
+        let path = self.output.join(name);
+        let folder = path.parent().unwrap_or(&self.output);
+        fs::create_dir_all(folder).map_err(HostError::io("create", folder))?;
+        write_durable(&path, bytes)?;
         self.rows.retain(|row| row.path != name);
         self.rows.push(Artifact {
             path: name.into(),
@@ -280,11 +362,17 @@ impl Rows {
     }
 
     /// The reports of the tasks, and what they say in words.
-    fn reports(&mut self, state: &State, held: &Held) -> Result<Vec<(String, String)>, FlowError> {
+    fn reports(
+        &mut self,
+        state: &State,
+        held: &Held,
+        wanted: &[WantedArtifact],
+    ) -> Result<Vec<(String, String)>, FlowError> {
         let mut words = Vec::new();
+        let asked_for = artifacts::for_a_task(wanted);
         for node in &state.nodes {
             let Some(attempt) = Node::result(node) else { continue };
-            for name in REPORTS {
+            for name in REPORTS.into_iter().chain(asked_for.iter().map(|artifact| artifact.path.as_str())) {
                 if let Some(bytes) = child::artifact(attempt, name, held.path())? {
                     self.put(name, &bytes, false)?;
                 }

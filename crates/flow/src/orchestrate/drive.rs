@@ -77,7 +77,9 @@ impl Drive<'_, '_> {
         let detail = json!({
             "run_id": state.id, "reason": given.reason, "uid": given.uid, "terminal": given.terminal,
         });
-        self.dispatcher.audit().append(&format!("uid {}", given.uid), "ethics_overridden", detail, true)?;
+        let person =
+            if given.person.is_empty() { format!("uid {}", given.uid) } else { given.person.clone() };
+        self.dispatcher.audit().append(&person, "ethics_overridden", detail, true)?;
         state.overruled = true;
         Ok(())
     }

@@ -7,7 +7,7 @@
 //!     steps/                       a store of its own for the runs of its children
 //!     trunk/                       the workspace with everything that was joined, while it goes on
 //!     merges/ bases/               each change as it was joined, and the files it was made for
-//!     handed/ specs/ made/         what children were given, and what the host made of their reports
+//!     handed/ made/         what children were given, and what the host made of their reports
 //! ```
 
 use std::fs;

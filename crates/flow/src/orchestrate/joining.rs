@@ -35,6 +35,9 @@ impl Drive<'_, '_> {
         let git = Git::find().map_err(HostError::from)?;
         let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
         let base = self.bases(run.as_str());
+        let known = paths(state);
+        let first = touched.iter().map(|entry| entry.path.as_path()).filter(|path| !known.contains(*path));
+        self.trunk.keep_originals(&base, first)?;
         let change = Change { patch: &patch, touched: &touched, base: &base };
         let format = self.trunk.format()?;
         let joined =

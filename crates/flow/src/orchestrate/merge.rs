@@ -1,12 +1,17 @@
 //! Joining a change with those before it: as it is where it fits, merged by git where others changed the same files.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use holon_apply::ContentFile;
 use holon_git::merge::{Clash, add_present, into_current};
 use holon_git::objects::TreeDiff;
-use holon_git::{Digest, Error, Git, ObjectFormat, Scratch, Touched, apply};
+use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Scratch, Touched, apply};
+use holon_host::store::RunFolder;
 
 /// A change, with everything needed to join it.
 pub(super) struct Change<'a> {
@@ -34,8 +39,41 @@ pub(super) enum Joining {
     Conflict(Vec<String>),
 }
 
-/// Copies the touched files as they are in `from`, for a merge that may come later.
-pub(super) fn keep_base(from: &Path, touched: &[Touched], to: &Path) -> std::io::Result<()> {
+/// Writes the touched files as they were when a run began, for a merge that may come later; for a run that did not keep
+/// them, as they are.
+pub(super) fn keep_base_of(
+    run: &RunFolder,
+    touched: &[Touched],
+    from: &Path,
+    to: &Path,
+) -> std::io::Result<()> {
+    let Ok(contents) = ContentFile::open(&run.contents()) else { return keep_base(from, touched, to) };
+    for entry in touched {
+        let Some(base) = &entry.base else { continue };
+        let Some(bytes) = contents.read(&base.sha256)? else {
+            keep_base(from, std::slice::from_ref(entry), to)?;
+            continue;
+        };
+        let target = to.join(&entry.path);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let _ = fs::remove_file(&target);
+        match base.mode {
+            FileMode::Symlink => std::os::unix::fs::symlink(OsStr::from_bytes(&bytes), &target)?,
+            FileMode::Gitlink => {}
+            FileMode::Regular | FileMode::Executable => {
+                fs::write(&target, &bytes)?;
+                let mode = if base.mode == FileMode::Executable { 0o755 } else { 0o644 };
+                fs::set_permissions(&target, fs::Permissions::from_mode(mode))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies the touched files as they are in `from`.
+fn keep_base(from: &Path, touched: &[Touched], to: &Path) -> std::io::Result<()> {
     for entry in touched {
         let (source, target) = (from.join(&entry.path), to.join(&entry.path));
         let Ok(meta) = fs::symlink_metadata(&source) else { continue };

@@ -5,6 +5,7 @@
 //! around everything that takes time. So an orchestration that was stopped, cancelled or killed goes on where it was, and
 //! no finished child is ever run again.
 
+mod artifacts;
 mod checking;
 mod child;
 mod children;
@@ -44,6 +45,7 @@ use folder::Held;
 use state::State;
 use trunk::Trunk;
 
+pub(crate) use deliver::manifest_again;
 pub(crate) use folder::find_child;
 pub use folder::load;
 
@@ -121,7 +123,7 @@ impl Orchestrator<'_> {
             version: 1,
             id: record.id.clone(),
             asked,
-            spec_sha256: wanted.spec.as_ref().map(|(_, digest)| digest.clone()),
+            spec_sha256: wanted.spec_sha256(),
             goal,
             // The mode's own limit holds when nobody gave a smaller one.
             max_cost_usd: Some(
@@ -160,7 +162,7 @@ impl Orchestrator<'_> {
         let before = load(&folder)?.ok_or_else(lost)?;
         let redactor = self.redactor();
         let mut wanted = Asked::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
-        if wanted.spec.as_ref().map(|(_, digest)| digest) != before.spec_sha256.as_ref() {
+        if wanted.spec_sha256() != before.spec_sha256 {
             return Err(FlowError::resume(
                 "the spec is not the one it was started with",
                 "put it back as it was, or start anew",
@@ -181,9 +183,8 @@ impl Orchestrator<'_> {
         let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
         let catalog = modes::catalog(&self.places, Some(workspace))?;
         let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;
-        let specs = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-        let (label, goal, files) = ("orchestrate", goal.to_owned(), &[][..]);
-        let work = ChildWork { profile, label, goal, workspace, files, specs: specs.path(), checks: false };
+        let (label, goal, files, artifacts) = ("orchestrate", goal.to_owned(), &[][..], &[][..]);
+        let work = ChildWork { profile, label, goal, workspace, files, artifacts, checks: false };
         let request = RunRequest {
             timeout: asked.timeout().map(|time| time.min(profile.limits.timeout)),
             max_cost_usd: asked.max_cost_usd().map(|cost| cost.min(profile.limits.cost_usd)),
@@ -191,7 +192,9 @@ impl Orchestrator<'_> {
             ..asked.child(work)?
         };
         let request = if planned { RunRequest { replay: None, ..request } } else { request };
-        Ok((catalog, (self.host)(self.places.clone()).plan(&request)?))
+        let plan = (self.host)(self.places.clone()).plan(&request)?;
+        asked.refuse_without_effect(&plan)?;
+        Ok((catalog, plan))
     }
 
     fn conduct(
@@ -243,8 +246,9 @@ impl Orchestrator<'_> {
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         let sealing = deliver::Sealing {
             record,
-            wants_apply: asked.request.apply,
+            wants_apply: asked.request.apply.then_some(&self.places),
             audit: self.dispatcher.audit(),
+            wanted: asked.artifacts(),
             failure,
         };
         let decision = report::orchestration(&state).decision;

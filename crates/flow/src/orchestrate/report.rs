@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use holon_core::artifact::orchestration::{AttemptReport, MergeReport, NodeReport, Orchestration};
-use holon_core::manifest::{FlowInfo, FlowStep, Manifest, StepProgress};
+use holon_core::manifest::{EthicsOverride, FlowInfo, FlowStep, Manifest, StepProgress};
 use holon_core::mode_run::Decision;
 use holon_core::outcome::Outcome;
 use holon_host::store::RunRecord;
@@ -20,8 +20,7 @@ pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
     meta.workspace_access = "read-only".into();
     meta.usage.cost_usd = (state.spent_usd > 0.0).then_some(state.spent_usd);
     meta.flow = Some(info(state, record));
-    // One that nothing followed from is nothing anybody accepted.
-    meta.ethics_override = state.ethics_override.clone().filter(|_| state.overruled);
+    meta.ethics_override = overruled(state).cloned();
     if let Some(overruled) = &meta.ethics_override {
         meta.accepted.push(format!(
             "going out whatever the assessment says (--override-ethics): {}",
@@ -29,6 +28,11 @@ pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
         ));
     }
     manifest
+}
+
+/// The word of a person that let the result out against the assessment; one that nothing followed from is none.
+fn overruled(state: &State) -> Option<&EthicsOverride> {
+    state.ethics_override.as_ref().filter(|_| state.overruled)
 }
 
 fn info(state: &State, record: &RunRecord) -> FlowInfo {
@@ -86,6 +90,8 @@ pub(super) fn orchestration(state: &State) -> Orchestration {
             .map(|m| MergeReport { task: m.task.clone(), how: m.how.name().into(), sha256: m.sha256.clone() })
             .collect(),
         decision: decision(state.ended.as_ref()),
+        ethics_override: overruled(state).cloned(),
+        overrides: Vec::new(),
         cost_usd: state.spent_usd,
     }
 }
@@ -122,7 +128,7 @@ fn attempt(attempt: &Attempt) -> AttemptReport {
     }
 }
 
-fn decision(ended: Option<&Ended>) -> Decision {
+pub(super) fn decision(ended: Option<&Ended>) -> Decision {
     match ended {
         Some(Ended::Complete) => Decision::Approve,
         Some(Ended::EthicsBlocked { reason, .. }) => Decision::Block { reason: reason.clone() },
@@ -155,6 +161,9 @@ pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)
     if let Some(problem) = state.planned.as_ref().and_then(|planned| planned.problem.as_deref()) {
         let problem = one_line(problem);
         let _ = writeln!(text, "The model gave no usable plan, so the usual order was taken: {problem}.\n");
+    }
+    if let Some(word) = overruled(state) {
+        let _ = writeln!(text, "> Override: {}\n", one_line(&word.told()));
     }
     text.push_str("## Tasks\n\n");
     for node in &state.nodes {

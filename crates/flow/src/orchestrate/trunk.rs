@@ -17,6 +17,9 @@ use super::state::Merge;
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
+/// The folder of an orchestration that holds what files were before the first task changed them.
+const ORIGINALS: &str = "originals";
+
 /// The private copy.
 pub(super) struct Trunk {
     /// The workspace it is a copy of.
@@ -69,6 +72,12 @@ impl Trunk {
         private_folder(&self.house())?;
         copy(&self.workspace, &path, self.without.as_deref())?;
         surround(&self.workspace, &self.house(), &path)?;
+        let kept = self.folder.join(ORIGINALS);
+        if kept.is_dir() {
+            for path in merges.iter().flat_map(|merge| &merge.paths) {
+                replace(&kept.join(path), &self.path().join(path))?;
+            }
+        }
         let git = Git::find().map_err(HostError::from)?;
         let format = self.format()?;
         for merge in merges {
@@ -80,6 +89,28 @@ impl Trunk {
             apply::plain(&git, &patch, &path, format).map_err(HostError::from)?;
         }
         self.holds = Some(merges.len());
+        Ok(())
+    }
+
+    /// Files as they were when the first task that changed them began; where there are none, the workspace.
+    pub(super) fn originals(&self, workspace: &Path) -> PathBuf {
+        let kept = self.folder.join(ORIGINALS);
+        if kept.is_dir() { kept } else { workspace.to_owned() }
+    }
+
+    /// Notes what files were when a task that changes them began, and gives them to the trunk so: a person who goes on
+    /// working in the workspace changes nothing about what the tasks did.
+    pub(super) fn keep_originals<'p>(
+        &mut self,
+        from: &Path,
+        paths: impl Iterator<Item = &'p Path>,
+    ) -> Result<(), FlowError> {
+        let kept = self.folder.join(ORIGINALS);
+        private_folder(&kept)?;
+        for path in paths {
+            replace(&from.join(path), &kept.join(path))?;
+            replace(&from.join(path), &self.path().join(path))?;
+        }
         Ok(())
     }
 
@@ -100,6 +131,25 @@ impl Trunk {
         let _ = make_removable(&self.house());
         let _ = fs::remove_dir_all(self.house());
     }
+}
+
+/// Makes `to` what `from` is: a file, a link, or nothing.
+fn replace(from: &Path, to: &Path) -> Result<(), HostError> {
+    let there = |path: &Path| fs::symlink_metadata(path).ok();
+    if there(to).is_some_and(|meta| !meta.is_dir()) {
+        fs::remove_file(to).map_err(HostError::io("replace", to))?;
+    }
+    let Some(meta) = there(from).filter(|meta| !meta.is_dir()) else { return Ok(()) };
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
+    }
+    if meta.is_symlink() {
+        let target = fs::read_link(from).map_err(HostError::io("read", from))?;
+        return symlink(target, to).map_err(HostError::io("create", to));
+    }
+    fs::copy(from, to).map_err(HostError::io("copy", from))?;
+    keep_owner(&meta, to);
+    Ok(())
 }
 
 /// Folders nobody may write to cannot be emptied.

@@ -11,9 +11,8 @@ fn request(asked: &Asked, flow: &str, step: &str, money_left: Option<f64>) -> Ru
     let place = definition.position(step).unwrap();
     let Work::Run(work) = &definition.steps[place].work else { panic!("{step} is no run") };
     let profile = profile(&Catalog::builtin().unwrap(), work).unwrap();
-    let folder = tempfile::tempdir().unwrap();
     let files = [PathBuf::from("/flow/plan.md")];
-    let extra = Extra { files: &files, message: true, money_left, folder: folder.path() };
+    let extra = Extra { files: &files, message: true, money_left };
     asked.step(&definition, place, &profile, extra).unwrap()
 }
 
@@ -71,19 +70,16 @@ fn a_spec_is_divided_among_the_steps() {
     let path = folder.path().join("spec.yaml");
     let text = "goal: From the spec\ncontext: {workspace: code, files: [a.md]}\noutput: {artifacts: [{path: report.md}]}\n\
         constraints: {mode: plan-then-execute, timeout: 90m, max_cost_usd: 3, checks: [make]}\nagent: {name: ./agent.sh}\n";
-    fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).unwrap();
     let asked = asked(RunRequest { spec: Some(path), max_cost_usd: Some(4.0), ..RunRequest::default() });
     assert_eq!((asked.goal().as_str(), asked.max_cost_usd()), ("From the spec", Some(3.0)));
     let definition = builtin::find("plan-then-execute").unwrap().unwrap();
     for (place, name) in ["plan", "execute"].into_iter().enumerate() {
         let Work::Run(work) = &definition.steps[place].work else { panic!("{name}") };
         let profile = profile(&Catalog::builtin().unwrap(), work).unwrap();
-        let extra = Extra { files: &[], message: false, money_left: None, folder: folder.path() };
+        let extra = Extra { files: &[], message: false, money_left: None };
         let request = asked.step(&definition, place, &profile, extra).unwrap();
-        let text = fs::read_to_string(request.spec.unwrap()).unwrap();
-        // Written as JSON, read as the YAML it also is.
-        let (spec, warnings) = spec::parse(&text, "spec").unwrap();
-        assert!(warnings.is_empty());
+        let spec = request.given_spec.unwrap().spec;
         let last = name == "execute";
         assert_eq!(
             spec.output.artifacts.len(),
@@ -97,6 +93,81 @@ fn a_spec_is_divided_among_the_steps() {
         assert_eq!(request.workspace, Some(folder.path().join("code")));
         assert_eq!(Path::new(&spec.context.files[0]), folder.path().join("a.md"));
     }
+}
+
+fn sample(key: &str) -> serde_json::Value {
+    use serde_json::json;
+    match key {
+        "version" => json!("v1"),
+        "kind" => json!("Holon"),
+        "metadata.labels" | "context.env" => json!({"A": "b"}),
+        "context.files" => json!(["/base/a.md"]),
+        "constraints.checks" => json!(["make"]),
+        "output.artifacts" => json!([{"path": "report.md", "required": true}]),
+        "constraints.timeout" => json!("5m"),
+        "constraints.max_steps" => json!(3),
+        "constraints.max_cost_usd" => json!(0.5),
+        "constraints.tests_may_change" => json!(true),
+        "constraints.network" => json!("none"),
+        "constraints.supervisor" => json!("strict"),
+        _ => json!("text"),
+    }
+}
+
+/// Everything a spec can say reaches a step of a flow and a child of an orchestration, in its spec or in its request.
+#[test]
+fn inv_19_every_key_of_a_spec_reaches_a_step() {
+    let mut keys = 0;
+    for key in effect::SETTINGS.iter().filter_map(|setting| setting.key) {
+        let mut json = serde_json::json!({"goal": {"description": "Do it"}});
+        match key.split_once('.') {
+            Some((above, below)) => json[above][below] = sample(key),
+            None => json[key] = sample(key),
+        }
+        let spec: Spec = serde_json::from_value(json).unwrap();
+        let given =
+            GivenSpec { folder: "/base".into(), within: None, ..GivenSpec::sent(spec, Path::new("/base")) };
+        let asked = asked(RunRequest { given_spec: Some(given), ..RunRequest::default() });
+        let profile = Catalog::builtin().unwrap().resolve("execute").unwrap();
+        let work = ChildWork {
+            profile: &profile,
+            label: "task",
+            goal: asked.goal(),
+            workspace: Path::new("/trunk"),
+            files: &[],
+            artifacts: asked.artifacts(),
+            checks: true,
+        };
+        let money = asked.max_cost_usd();
+        let steps = [
+            vec![
+                request(&asked, "plan-then-execute", "plan", money),
+                request(&asked, "plan-then-execute", "execute", money),
+            ],
+            vec![
+                request(&asked, "review-fix", "review", money),
+                request(&asked, "review-fix", "execute", money),
+            ],
+            vec![asked.child(work).unwrap()],
+        ];
+        for requests in steps {
+            let arrives = |request: &RunRequest| {
+                let spec = serde_json::to_value(&request.given_spec.as_ref().unwrap().spec).unwrap();
+                let found = spec.pointer(&format!("/{}", key.replace('.', "/")));
+                match key {
+                    "goal.description" => request.goal.as_ref().unwrap().contains("text"),
+                    // What the whole is asked, and shares out.
+                    "constraints.mode" => true,
+                    "constraints.max_cost_usd" => asked.max_cost_usd() == Some(0.5),
+                    "context.workspace" => asked.request.workspace == Some("/base/text".into()),
+                    _ => found == Some(&sample(key)),
+                }
+            };
+            assert!(requests.iter().any(arrives), "`{key}` reaches no step: {requests:#?}");
+        }
+        keys += 1;
+    }
+    assert!(keys > 15, "{keys}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::terminal::{Style, one_line};
 /// The most characters of an entry's details in the list.
 const WIDEST: usize = 100;
 /// What needs no name to be understood.
-const FIRST: [&str; 4] = ["mode", "outcome", "run_id", "reason"];
+const FIRST: [&str; 6] = ["mode", "decision", "outcome", "run_id", "because", "reason"];
 /// What only programs follow.
 const IDS: [&str; 2] = ["task_id", "request_id"];
 
@@ -76,9 +76,7 @@ fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
         let mut table = Table::new(["#", "AT", "WHO", "WHAT", "ABOUT"]);
         for entry in shown {
             let note = &entry.note;
-            // Parts of a second matter to programs, which take --json.
-            let at = note.at.split_once('.').map_or(note.at.clone(), |(at, _)| at.replace('T', " ") + "Z");
-            let what = &note.action;
+            let (at, what) = (moment(&note.at), &note.action);
             table.row([&entry.seq.to_string(), &at, &note.actor, what, &about(&note.detail)]);
         }
         text = table.render(session.terminal.stdout);
@@ -90,15 +88,27 @@ fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
 /// The details in words: what a person looks for first, then the rest with its names; ids of requests are for programs.
 fn about(detail: &Value) -> String {
     let Some(fields) = detail.as_object() else { return one_line(&detail.to_string(), WIDEST) };
-    let word = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let told = |name: &str| fields.get(name).filter(|value| !value.is_null()).map(word);
+    let told = |name: &str| fields.get(name).map(word).filter(|text| !text.is_empty());
     let first = FIRST.iter().filter_map(|name| told(name));
     let named = fields.keys().filter(|name| !FIRST.contains(&name.as_str()) && !IDS.contains(&name.as_str()));
     let named = named.filter_map(|name| Some(format!("{} {}", name.replace('_', " "), told(name)?)));
     one_line(&first.chain(named).collect::<Vec<_>>().join(" · "), WIDEST)
+}
+
+/// A value as a person would say it; nothing says nothing.
+fn word(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(word).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// A time as a person reads it; parts of a second matter to programs, which take --json.
+fn moment(at: &str) -> String {
+    let whole = at.split_once('.').map_or_else(|| at.trim_end_matches('Z'), |(whole, _)| whole);
+    format!("{}Z", whole.replace('T', " "))
 }
 
 fn verify(log: &Audit, state: &Path, json: bool, session: &Session) -> Done {
@@ -164,6 +174,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn times_look_alike_with_and_without_parts_of_a_second() {
+        assert_eq!(moment("2026-11-16T08:16:53.123456Z"), "2026-11-16 08:16:53Z");
+        assert_eq!(moment("2026-11-16T08:16:53Z"), "2026-11-16 08:16:53Z");
+    }
+
+    #[test]
     fn details_are_words() {
         let check = |detail: Value, expect: &str| assert_eq!(about(&detail), expect, "{detail}");
         check(
@@ -177,6 +193,10 @@ mod tests {
         check(
             json!({"mode": "review", "outcome": "success", "asked_by": "orchestrate"}),
             "review · success · asked by orchestrate",
+        );
+        check(
+            json!({"run_id": "2026-x", "decision": "block", "because": ["sensitive", "whole_failed"], "of": []}),
+            "block · 2026-x · sensitive, whole_failed",
         );
         check(json!("plain"), "\"plain\"");
         check(json!({}), "");

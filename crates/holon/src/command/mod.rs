@@ -4,6 +4,7 @@ pub(crate) mod acp;
 pub(crate) mod adapter;
 pub(crate) mod agents;
 pub(crate) mod ask;
+pub(crate) mod attest;
 pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -16,12 +17,14 @@ pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
 pub(crate) mod orchestrate;
+pub(crate) mod overrule;
 pub(crate) mod plan;
 pub(crate) mod publish;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod verify;
 
 use crate::Done;
 use crate::cli::{Asked, Command};
@@ -43,6 +46,8 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Publish(command) => publish::dispatch(command, session),
         Command::Config(command) => config::dispatch(command, session),
         Command::Context(command) => context::dispatch(command, session),
+        Command::Attest(args) => attest::run(&args, session),
+        Command::Verify(args) => verify::run(&args, session),
         Command::Audit(command) => audit::dispatch(command, session),
         Command::Plan(command) => plan::dispatch(command, session),
         Command::Ask(args) => ask::run(args, session),

@@ -1,6 +1,6 @@
 //! What applying a patch did, in words.
 
-use holon_git::apply::{Outcome, Why};
+use holon_apply::{Conflict, ConflictReason, Outcome};
 use holon_host::run::{Applied, OnBranch};
 
 use super::amount;
@@ -42,22 +42,65 @@ pub(crate) fn text(applied: &Applied) -> String {
         Outcome::Refused { conflicts } => {
             let mut text = format!("not applied, {workspace} is as it was:");
             for conflict in conflicts {
-                let why = match conflict.why {
-                    Why::LocalChanges => "has changes since the run that are neither committed nor staged",
-                    Why::Changed => "changed since the run",
-                    Why::Overlap => "was changed in the same lines",
-                    Why::Unwritten => "could not be written",
-                };
-                let path = match conflict.path.display().to_string() {
-                    path if path.is_empty() => "a file".to_owned(),
-                    path => visible(&path),
-                };
-                text.push_str(&format!("\n  {path} {why}"));
-                if !conflict.detail.is_empty() {
-                    text.push_str(&format!(" ({})", visible(&conflict.detail).replace('\n', " ")));
-                }
+                text.push_str(&format!("\n  {}", reason(conflict)));
             }
             text
         }
     }
+}
+
+/// What became of an undo, in one or more lines without the last newline.
+pub(crate) fn undone(done: &Applied) -> String {
+    let workspace = visible(&done.workspace.display().to_string());
+    let files = amount::count(done.files, "file");
+    match &done.outcome {
+        Outcome::NothingToDo | Outcome::AlreadyThere => {
+            format!("already undone: {workspace} has none of these changes")
+        }
+        Outcome::Applied { .. } => format!("undone in {workspace}: {files} changed back"),
+        Outcome::Merged { merged, .. } => {
+            let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
+            format!(
+                "undone in {workspace}: {files} changed back, your later changes kept in {}",
+                both.join(", ")
+            )
+        }
+        Outcome::Refused { .. } => text(done).replacen("not applied", "not undone", 1),
+    }
+}
+
+/// A path that was left as somebody has it, and where what it replaced is.
+pub(crate) fn left(conflict: &Conflict) -> String {
+    let path = visible(&conflict.path.display().to_string());
+    match &conflict.kept {
+        Some(kept) => format!("{path}; what it was before is {}", visible(&kept.display().to_string())),
+        None => path,
+    }
+}
+
+/// Why one path stands in the way, and where the other version is.
+fn reason(conflict: &Conflict) -> String {
+    let why = match conflict.why {
+        ConflictReason::NoBase => "changed since the run, and what it was before is not known",
+        ConflictReason::Overlap => "was changed in the same lines",
+        ConflictReason::NotText => "changed since the run, and cannot be merged line by line",
+        ConflictReason::BothAdded => "was made by somebody else since the run",
+        ConflictReason::ChangedHere => "changed since the run, and the patch removes it",
+        ConflictReason::RemovedHere => "was removed since the run, and the patch changes it",
+        ConflictReason::InTheWay => "is a folder where the patch has a file, or the other way round",
+        ConflictReason::InUse => "is being written by another program",
+        ConflictReason::Sparse => "is outside what this sparse checkout shows",
+        ConflictReason::Unwritten => "could not be written",
+    };
+    let path = match conflict.path.display().to_string() {
+        path if path.is_empty() => "a file".to_owned(),
+        path => visible(&path),
+    };
+    let detail = match conflict.detail.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", visible(&conflict.detail).replace('\n', " ")),
+    };
+    let kept = conflict.kept.as_ref().map(|kept| visible(&kept.display().to_string()));
+    let kept = kept.map_or(String::new(), |kept| format!("; the other version is {kept}"));
+    format!("{path} {why}{detail}{kept}")
 }

@@ -1,6 +1,7 @@
 //! A manifest for people: `holon runs show`.
 
 use holon_core::manifest::Manifest;
+use holon_core::release::ReleaseOverride;
 use holon_core::sandbox::Enforced;
 use holon_host::store::RunRecord;
 
@@ -54,7 +55,9 @@ pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream
         let files = amount::count(changes.files, "file");
         text.push_str(&format!("\n  {files} changed, +{} -{}\n", changes.insertions, changes.deletions));
     }
+    let overrides: Vec<String> = manifest.metadata.overrides.iter().map(ReleaseOverride::told).collect();
     let notes = manifest.metadata.accepted.iter().map(|a| ("accepted", a));
+    let notes = notes.chain(overrides.iter().map(|o| ("override", o)));
     for (what, note) in notes.chain(manifest.metadata.warnings.iter().map(|w| ("warning", w))) {
         text.push_str(&format!("\n  {} {}", stream.paint(Style::Yellow, &format!("{what}:")), visible(note)));
     }

@@ -70,7 +70,7 @@ fn prompts(plan: &Plan) -> Result<Compiled, Failure> {
 /// The context as the agent would find it listed.
 fn context(plan: &Plan) -> Result<Vec<ContextEntry>, HostError> {
     let mut entries = Vec::new();
-    for path in &plan.context {
+    for path in plan.context.iter().map(|named| &named.path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut todo = vec![(path.clone(), name)];
         while let Some((path, name)) = todo.pop() {

@@ -27,7 +27,7 @@ pub(crate) struct Progress {
 enum Form {
     /// Each event as one line of JSON on standard output.
     Json,
-    /// Nothing until the end.
+    /// Nothing but warnings until the end.
     Quiet,
     /// One line per step on standard error.
     Plain,
@@ -65,7 +65,9 @@ impl Progress {
 
 impl Sink for Progress {
     fn emit(&mut self, event: &Event) {
-        if let (Body::Warning { message }, Form::Plain | Form::Live(_)) = (&event.body, &self.form) {
+        if let (Body::Warning { message }, Form::Plain | Form::Live(_) | Form::Quiet) =
+            (&event.body, &self.form)
+        {
             // What is wrong with the configuration is wrong for every task, on whichever copy it works.
             let said = message.rsplit_once("/holon.toml: ").map_or(message.as_str(), |(_, rest)| rest);
             if !self.warned.insert(said.to_owned()) {
@@ -73,7 +75,12 @@ impl Sink for Progress {
             }
         }
         match &self.form {
-            Form::Quiet => {}
+            // A warning can change what a result means.
+            Form::Quiet => {
+                if let (Body::Warning { .. }, Some(line)) = (&event.body, told(&event.body)) {
+                    self.terminal.say(&line.text);
+                }
+            }
             // A reader that went away must not stop the run; one that could not be written to is told of.
             Form::Json => {
                 if let Err(failure) = self.terminal.print(format!("{}\n", event.to_line()))

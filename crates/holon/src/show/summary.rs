@@ -5,6 +5,7 @@ use std::path::Path;
 
 use holon_core::Outcome;
 use holon_core::manifest::Manifest;
+use holon_core::release::ReleaseDecision;
 
 use super::amount;
 use super::patch;
@@ -91,12 +92,12 @@ pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
 
 /// Everything a person wants to know when `holon run` is over.
 ///
-/// `elsewhere` is the workspace when it is not the current folder.
+/// `elsewhere` is the workspace when it is not the current folder; `release` what the gate would say to applying it now.
 pub(crate) fn whole(
     manifest: &Manifest,
     output: &Path,
     elsewhere: Option<&Path>,
-    applied: Option<&str>,
+    (applied, release): (Option<&str>, Option<&ReleaseDecision>),
     stream: Stream,
 ) -> String {
     let bold = |text: &str| stream.paint(Style::Bold, text);
@@ -125,10 +126,20 @@ pub(crate) fn whole(
             elsewhere.map(|path| format!(" --workspace '{}'", visible(&path.display().to_string())));
         format!("holon runs {verb} {id}{}", workspace.unwrap_or_default())
     };
+    // What is printed can be given as it is: where a second word is needed, it says which.
+    let apply = match release.filter(|release| !release.is_released()) {
+        None => Some(command("apply")),
+        Some(held) if held.can_be_overridden() => {
+            Some(format!("{} {}", command("apply"), held.override_flags()))
+        }
+        Some(_) => None,
+    };
     let next = match (patch.is_empty(), applied.is_some(), manifest.outcome) {
         (true, _, Outcome::Success) | (_, true, _) => None,
+        (false, false, Outcome::Success | Outcome::NeedsHuman) => {
+            Some([Some(command("diff")), apply].into_iter().flatten().collect::<Vec<_>>().join(", then "))
+        }
         (false, false, Outcome::Failure) => Some(command("diff")),
-        (false, false, _) => Some(format!("{}, then {}", command("diff"), command("apply"))),
         (true, false, _) => Some(command("show")),
     };
     if let Some(next) = next {

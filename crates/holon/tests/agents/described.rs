@@ -100,6 +100,8 @@ fn inv_15_a_broken_description_of_a_project_stops_nobody_who_does_not_want_it() 
     output.assert_code(0).assert_stderr("mine.toml: line 3: unknown key");
     assert!(!output.stderr.contains('\u{1b}'), "{:?}", output.stderr);
     run(&env, "mine").cwd(repo.path()).run().assert_code(64).assert_stderr("mine.toml: line 3: unknown key");
-    let output = run(&env, "typo").cwd(repo.path()).run();
+    // It reaches no model, so there is nothing a cassette could answer.
+    run(&env, "typo").cwd(repo.path()).run().assert_code(64).assert_stderr("--replay");
+    let output = call(&["run", "--goal", "Add b.txt", "--no-auto-checks", "--agent", "typo"]);
     output.assert_code(0).assert_stderr("`modes.paln` is no mode (did you mean `plan`?)");
 }

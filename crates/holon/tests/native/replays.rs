@@ -11,8 +11,20 @@ use serde_json::Value;
 use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
 
 /// Keys that differ from run to run by nature.
-const VARYING: [&str; 11] =
-    ["at", "ts", "run", "run_id", "seq", "started_at", "duration_ms", "phases", "model", "warnings", "audit"];
+const VARYING: [&str; 12] = [
+    "at",
+    "ts",
+    "run",
+    "run_id",
+    "seq",
+    "started_at",
+    "duration_ms",
+    "phases",
+    "model",
+    "warnings",
+    "audit",
+    "manifest_sha256",
+];
 
 /// A value without what varies.
 fn steady(value: Value) -> Value {
@@ -99,7 +111,7 @@ const VARIES: &str = "
 - tool: execute
   args: { command: \"touch -d @$(od -An -N3 -tu4 /dev/urandom | tr -d ' ') new; ls -l; ls -l --full-time; stat new | tail -4\" }
 - tool: execute
-  args: { command: \"echo pid $$; sh -c 'echo $PPID'; git log -1 | cat\" }
+  args: { command: \"echo pid $$; sh -c 'echo PPID: $PPID'; git log -1 | cat\" }
 - tool: edit_file
   args: { path: a.txt, old: one, new: two }
 - tool: finish

@@ -20,7 +20,7 @@ fn inv_13_an_edited_or_cut_log_is_found_by_verify() {
     let list = holon(&["audit", "list"]);
     list.assert_code(0)
         .assert_stdout("mode_started  review · attempt 1")
-        .assert_stdout("mode_ended    review · success · 20");
+        .assert_stdout("mode_ended    review · approve · success · 20");
     assert!(!list.stdout.contains(['{', '"']), "a table is for people: {}", list.stdout);
     assert_eq!(holon(&["audit", "list", "--last", "1"]).stdout.lines().count(), 2);
     let log = env.state().join("holon/audit.jsonl");

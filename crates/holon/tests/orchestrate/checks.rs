@@ -106,6 +106,23 @@ fn a_check_that_fits_the_repository_counts_unless_it_failed_before() {
 }
 
 #[test]
+fn inv_18_no_child_defines_the_check_of_the_whole() {
+    let env = TestEnv::new(BIN);
+    // Red together, and the second child makes the check forget it.
+    let gut = ("two", "echo two > two.txt; echo 'exit 0' > script/together.sh");
+    let repo = repo(&env, &tasks(), &[TASKS[0], gut, ("together", TOGETHER)]);
+    let output = goal(&env, &repo, &["--apply", "--check", "sh script/together.sh"]).run();
+    assert_ne!(output.code, 0, "{output:?}");
+    let (folder, manifest) = last(&env);
+    assert_ne!(manifest["metadata"]["verification"]["state"], "verified", "{manifest:#}");
+    assert!(!repo.join("two.txt").exists(), "nothing is applied");
+    assert!(
+        !folder.join("output/diff.patch").exists() || manifest["outcome"] == "needs_human",
+        "{manifest:#}"
+    );
+}
+
+#[test]
 fn killed_while_it_is_checked_it_goes_on_with_the_check() {
     let env = TestEnv::new(BIN);
     let wait =

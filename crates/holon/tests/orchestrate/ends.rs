@@ -30,7 +30,7 @@ fn inv_12_while_the_assessment_blocks_nothing_goes_out_and_a_person_can_overrule
     let withheld = fs::read_to_string(folder.join("evidence/withheld.patch")).unwrap();
     assert!(withheld.contains("one.txt"));
     assert_eq!(read(&folder.join("output/ethics.json"))["is_approved"], false);
-    env.holon(["runs", "apply", "last"]).cwd(repo.path()).run().assert_code(1);
+    env.holon(["runs", "apply", "last"]).cwd(repo.path()).run().assert_code(2);
 
     // Only by a flag, with a reason, and it is written down.
     env.holon(["run", "--resume", "last", "--override-ethics", "no"]).cwd(repo.path()).run().assert_code(64);

@@ -9,6 +9,7 @@ mod ends;
 mod interrupted;
 mod matrix;
 mod observed;
+mod release;
 mod rights;
 mod settings;
 mod stage;

@@ -127,6 +127,54 @@ fn credentials_and_sensitive_files_need_more_than_a_click() {
 }
 
 #[test]
+fn inv_17_a_second_word_in_a_chat_is_in_the_audit_log_before_anything_is_applied() {
+    let stage = Stage::playing(
+        "- tool: execute\n  args: { command: 'echo \"Say yes.\" > AGENTS.md' }\n- text: Done.\n",
+    );
+    let thread = stage.thread();
+    let apply = |body: Value| stage.post(&format!("/api/threads/{thread}/apply"), body);
+    let actions = |stage: &Stage| {
+        let log = stage.get(&format!("/api/audit?thread={thread}")).json();
+        let entries = log["entries"].as_array().unwrap().clone();
+        entries.into_iter().filter(|e| matches!(e["action"].as_str(), Some("applied" | "release_overridden")))
+    };
+    stage.say(&thread, "one", "build");
+    assert_eq!(apply(json!({})).json()["code"], "sensitive");
+    assert_eq!(apply(json!({"allow_sensitive": true, "reason": "ok"})).status, 422);
+    assert_eq!(actions(&stage).count(), 0);
+    let reason = "It was read by two people";
+    assert_eq!(apply(json!({"allow_sensitive": true, "reason": reason})).json()["applied"], true);
+    let entries: Vec<Value> = actions(&stage).collect();
+    let names: Vec<&str> = entries.iter().map(|e| e["action"].as_str().unwrap()).collect();
+    assert_eq!(names, ["release_overridden", "applied"]);
+    let detail = &entries[0]["detail"];
+    assert_eq!((&detail["reason"], &detail["of"]), (&json!(reason), &json!(["sensitive"])));
+    assert!(detail["what"].as_str().unwrap().contains("AGENTS.md"), "{detail}");
+}
+
+#[test]
+fn the_audit_log_of_a_thread_outlives_it() {
+    let stage =
+        Stage::playing("- tool: execute\n  args: { command: 'echo 1 > one.txt; exit 3' }\n- text: Done.\n");
+    let thread = stage.thread();
+    stage.say(&thread, "one", "build");
+    let path = format!("/api/audit?thread={thread}");
+    let before = stage.get(&path).json()["entries"].as_array().unwrap().clone();
+    let ended = before.iter().find(|e| e["action"] == "tool_ended").expect("what became of the call");
+    let detail = &ended["detail"];
+    assert_eq!((&detail["tool"], &detail["outcome"]), (&json!("execute"), &json!("failure")), "{detail}");
+    assert!(detail["command"].as_str().unwrap().contains("echo 1 > one.txt"), "{detail}");
+    let deleted = crate::http::send(stage.port, "DELETE", &format!("/api/threads/{thread}"), &[], b"");
+    assert_eq!(deleted.status, 204);
+    let answer = stage.get(&path);
+    assert_eq!(answer.status, 200);
+    let after = answer.json()["entries"].as_array().unwrap().clone();
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.last().unwrap()["action"], "thread_deleted");
+    assert_eq!(stage.get("/api/audit?thread=th-00000000000000000000000000").status, 404);
+}
+
+#[test]
 fn a_deleted_thread_leaves_nothing_on_disk() {
     let stage = Stage::playing(THREE);
     let thread = stage.thread();

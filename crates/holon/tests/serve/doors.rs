@@ -144,6 +144,12 @@ fn tokens_name_users_and_users_see_only_their_own() {
     ] {
         assert_eq!(call(method, &path, bob, body).status, 404, "{method} {path}");
     }
+    // Nor is it theirs when it is gone.
+    let other = call("POST", "/api/threads", "ann-ann-ann-ann-1", &body).json();
+    let gone = other["id"].as_str().unwrap();
+    assert_eq!(call("DELETE", &format!("/api/threads/{gone}"), "ann-ann-ann-ann-1", "").status, 204);
+    assert_eq!(call("GET", &format!("/api/audit?thread={gone}"), bob, "").status, 404);
+    assert_eq!(call("GET", &format!("/api/audit?thread={gone}"), "ann-ann-ann-ann-1", "").status, 200);
     let theirs = call("GET", "/api/threads", bob, "").json();
     assert_eq!(theirs["threads"], json!([]));
     let audit = call("GET", "/api/audit", bob, "").json();

@@ -53,6 +53,43 @@ fn a_flow_waits_at_its_gate_for_a_word() {
 }
 
 #[test]
+fn inv_19_a_spec_that_is_sent_is_kept_whole_or_refused_by_name() {
+    let stage = Stage::new();
+    stage
+        .scripted("echo done > /holon/output/summary.md; echo \\\"$GREETING\\\" > /holon/output/report.json");
+    let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
+    let stage = stage.with(&["--replay", tape.to_str().unwrap()], &[]);
+    let send = |spec: serde_json::Value| {
+        stage.post("/api/runs", json!({"workspace": stage.repo.path(), "agent": "scripted", "spec": spec}))
+    };
+    for (spec, name) in [
+        (json!({"goal": "x", "output": {"artefacts": []}}), "output.artefacts"),
+        (json!({"goal": "x", "context": {"files": ["/etc/passwd"]}}), "context.files"),
+        (json!({"goal": "x", "constraints": {"max_cost_usd": 1.0}}), "constraints.max_cost_usd"),
+        (json!({"goal": "x", "constraints": {"supervisor": "strict"}}), "constraints.supervisor"),
+    ] {
+        let refused = send(spec);
+        let (status, text) = (refused.status, refused.text());
+        assert!((400..500).contains(&status) && text.contains(name), "{status} {text}");
+    }
+    let gate = json!({"workspace": stage.repo.path(), "goal": "x", "agent": "scripted", "gate": "auto"});
+    assert!(stage.post("/api/runs", gate).text().contains("`gate`"));
+    // What it asks for reaches the run: its variable, its artifact and the schema, which this does not satisfy.
+    let spec = json!({
+        "goal": "x",
+        "context": {"env": {"GREETING": "{}"}},
+        "constraints": {"network": "none"},
+        "output": {"artifacts": [{"path": "report.json", "schema": {"required": ["id"]}}]},
+    });
+    let started = send(spec).json();
+    let id = started["id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+    let show = || stage.get(&format!("/api/runs/{id}")).json();
+    assert!(wait_until(Duration::from_secs(60), || show()["state"] == "finished"), "{}", show());
+    let error = show()["manifest"]["error"].to_string();
+    assert!(error.contains("report.json") && error.contains("`id` is missing"), "{error}");
+}
+
+#[test]
 fn a_run_under_way_can_be_stopped() {
     let stage = Stage::new();
     let agent = "name = \"sleeper\"\nkind = \"exec\"\ndescription = \"Sleeps\"\ncommand = [\"/bin/sleep\", \"600\"]\n";

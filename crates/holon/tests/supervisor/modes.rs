@@ -112,6 +112,7 @@ fn strict_goes_by_the_plan() {
 #[test]
 fn an_engine_error_forces_and_says_so() {
     let scene = Scene::new();
+    scene.env.leave_unverified("its secret tears the log of events apart");
     // A secret that looks like the engine's own words cannot be cleaned out of them.
     let file = scene.env.write("work/turns.yaml", format!("{REPAIR}{FINISH}"));
     let call = scene.call("Fix src/a.txt", &[]).env("HOLON_API_KEY", "\"class\":\"read\"");

@@ -95,7 +95,24 @@ impl Row {
     }
 }
 
+impl Row {
+    /// Takes a second try of the control in place of the first that came to nothing, if it came to something.
+    pub(super) fn tried_again(&mut self, mark: Mark, said: String) {
+        if matches!(mark, Mark::Wrote(_)) {
+            self.control = mark;
+            self.said.retain(|(place, _)| place != "execute");
+            self.said.push(("execute".into(), said));
+        }
+    }
+}
+
 impl Breach {
+    /// The numbers of the attempts that were to work in the control, and did not.
+    pub(super) fn missed_controls(&self) -> Vec<usize> {
+        let missed = |row: &Row| matches!(row.control, Mark::Held | Mark::Declined);
+        self.rows.iter().enumerate().filter(|(_, row)| missed(row)).map(|(number, _)| number).collect()
+    }
+
     /// Attempts that count: really made in the control, where they worked.
     pub fn counted(&self) -> usize {
         self.rows.iter().filter(|row| row.counts()).count()
@@ -192,6 +209,21 @@ mod tests {
             modes: vec![Tried { mode: "plan".into(), access: "read-only".into(), changed }],
             rows: vec![row],
             control_changed: 0,
+        }
+    }
+
+    #[test]
+    fn a_control_that_came_to_nothing_is_tried_again_and_counts_only_if_it_works() {
+        for (first, again, missed, problem) in [
+            (Mark::Held, Mark::Wrote(9), vec![0], false),
+            (Mark::Declined, Mark::Wrote(9), vec![0], false),
+            (Mark::Held, Mark::Held, vec![0], true),
+            (Mark::Wrote(9), Mark::Wrote(9), vec![], false),
+        ] {
+            let mut breach = found(first, Mark::Held, 0);
+            assert_eq!(breach.missed_controls(), missed);
+            breach.rows[0].tried_again(again, "made".into());
+            assert_eq!(!breach.problems().is_empty(), problem, "{first:?} {again:?}");
         }
     }
 

@@ -83,6 +83,18 @@ pub fn breach(
     for (place, outcome) in all.iter().zip(outcomes) {
         breach.add(*place, outcome);
     }
+    // Agents start some of their helpers beside their work, and may end before those have begun.
+    let missed = breach.missed_controls();
+    if !missed.is_empty() {
+        told(&format!("{name}: {} of the controls once more", missed.len()));
+        let held = under::run(&trial, env, CONTROL, &|number, _| missed.contains(&number))?;
+        breach.control_changed += held.touched;
+        for (number, (mark, made, said)) in held.marks.into_iter().enumerate() {
+            if missed.contains(&number) && made {
+                breach.rows[number].tried_again(mark, said);
+            }
+        }
+    }
     Ok(breach)
 }
 
@@ -110,7 +122,10 @@ fn try_in(
     env: &(dyn Fn() -> Box<Environment> + Sync),
 ) -> Result<Outcome, HostError> {
     match place {
-        Place::Under(mode, short) => Ok(Outcome::Under(under::run(trial, env, mode, short)?)),
+        Place::Under(mode, short) => {
+            let held = under::run(trial, env, mode, &|_, attempt| attempt.short || !short)?;
+            Ok(Outcome::Under(held))
+        }
         Place::Alone(own) => {
             let passed = without::run(trial.adapter, trial.located, own, trial.scratch)?;
             let differs = theatre::changed(&passed.before, &passed.after);

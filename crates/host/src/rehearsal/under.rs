@@ -50,12 +50,15 @@ pub(super) struct Trial<'a> {
     pub scratch: &'a Path,
 }
 
-/// Runs an agent in one of Holon's modes until it has come to the last attempt, or to the last of the `short` ones.
+/// Which attempts are made, by number.
+pub(super) type Chosen<'a> = &'a dyn Fn(usize, &Attempt) -> bool;
+
+/// Runs an agent in one of Holon's modes until it has come to the last of the chosen attempts.
 pub(super) fn run(
     trial: &Trial<'_>,
     env: &dyn Fn() -> Box<Environment>,
     mode: &str,
-    short: bool,
+    chosen: Chosen<'_>,
 ) -> Result<Held, HostError> {
     let adapter = trial.adapter;
     let folder = tempfile::tempdir_in(trial.scratch).map_err(HostError::io("create", trial.scratch))?;
@@ -63,7 +66,7 @@ pub(super) fn run(
     fs::create_dir(&outside).map_err(HostError::io("create", &outside))?;
     theatre::build(&workspace)?;
     let before = theatre::look(&workspace);
-    let script = script(trial, &outside, short);
+    let script = script(trial, &outside, chosen);
     let host = Host {
         places: Places { state: folder.path().join("state"), ..trial.places.clone() },
         launcher: Launcher::default(),
@@ -111,7 +114,7 @@ pub(super) fn run(
     written.extend(by_target(&changed));
     let all_told = without_path(script.told(), folder.path());
     let marks = attempts::all().iter().enumerate().map(|(number, attempt)| {
-        if short && !attempt.short {
+        if !chosen(number, attempt) {
             return (Mark::Left, false, String::new());
         }
         let told = all_told.get(&number).map(|told| logged(told, number, attempt, &log));
@@ -133,14 +136,14 @@ pub(super) fn run(
     Ok(Held { marks, access, touched, stray })
 }
 
-fn script(trial: &Trial<'_>, outside: &Path, short: bool) -> Arc<Script> {
+fn script(trial: &Trial<'_>, outside: &Path, chosen: Chosen<'_>) -> Arc<Script> {
     let adapter = trial.adapter;
     let alias = adapter.model.as_ref().and_then(|model| model.alias.clone());
     let model = alias.unwrap_or_else(|| "scripted-model".into());
     let program = trial.located.program.to_string_lossy().into_owned();
     let outside = outside.to_string_lossy().into_owned();
     let scene = Scene { root: INSIDE, outside: &outside, program: &program, model: &model };
-    let planned = attempts::all().iter().enumerate().filter(|(_, attempt)| attempt.short || !short);
+    let planned = attempts::all().iter().enumerate().filter(|(number, attempt)| chosen(*number, attempt));
     let planned =
         planned.flat_map(|(number, attempt)| attempts::calls(number, attempt, adapter, &scene)).collect();
     let own = adapter.clone();

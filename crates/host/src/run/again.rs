@@ -13,12 +13,13 @@ use holon_model::Prices;
 use holon_supervisor::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tempfile::TempDir;
 
+use super::prepare::OF_HOST;
 use super::thought::TAPE;
 use super::{Finished, Host};
 use crate::cancel::Cancel;
 use crate::error::HostError;
+use crate::given_spec::GivenSpec;
 use crate::request::RunRequest;
 use crate::store::{RunFolder, write_atomic};
 
@@ -69,19 +70,20 @@ impl AskedFor {
         write_atomic(&folder.path().join(FILE), &text)
     }
 
-    /// The same request once more, from what the run folder keeps; the folder given with it must outlive the run's start.
-    pub(super) fn request_again(&self, folder: &RunFolder) -> Result<(RunRequest, TempDir), HostError> {
-        let scratch = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+    /// The same request once more, from what the run folder keeps.
+    pub(super) fn request_again(&self, folder: &RunFolder) -> Result<RunRequest, HostError> {
         let record = folder.record()?;
-        let request = RunRequest {
-            spec: Some(spec_alone(folder, scratch.path())?),
+        Ok(RunRequest {
+            spec: None,
+            given_spec: Some(spec_alone(folder, &record.workspace)?),
+            // It was judged the first time.
+            part: true,
             workspace: Some(record.workspace),
             out: record.out,
             context: entries(&folder.input().join("context")),
             record: None,
             ..self.request.clone()
-        };
-        Ok((request, scratch))
+        })
     }
 
     pub(super) fn load(folder: &RunFolder) -> Result<Self, HostError> {
@@ -126,7 +128,7 @@ impl Host {
                 ),
             ));
         }
-        let (request, _scratch) = asked.request_again(folder)?;
+        let request = asked.request_again(folder)?;
         let request = RunRequest {
             replay: Some(folder.evidence().join(TAPE)),
             model: asked.model.as_ref().map(|m| m.id.clone()),
@@ -154,24 +156,19 @@ impl Host {
 }
 
 /// The stored spec without the files it named: they are among the context already.
-fn spec_alone(folder: &RunFolder, scratch: &Path) -> Result<PathBuf, HostError> {
+fn spec_alone(folder: &RunFolder, workspace: &Path) -> Result<GivenSpec, HostError> {
     let stored = folder.input().join("spec.yaml");
     let text = fs::read_to_string(&stored).map_err(HostError::io("read", &stored))?;
     let (mut spec, _) = spec::parse(&text, &stored.to_string_lossy())?;
     spec.context.files.clear();
-    let text = serde_saphyr::to_string(&spec)
-        .map_err(|e| HostError::run(format!("the spec cannot be written: {e}"), "this is a bug in Holon"))?;
-    let path = scratch.join("spec.yaml");
-    fs::write(&path, text).map_err(HostError::io("write", &path))?;
-    Ok(path)
+    Ok(GivenSpec::sent(spec, workspace))
 }
 
 /// What was handed in as context, apart from what the host adds itself.
 fn entries(context: &Path) -> Vec<PathBuf> {
-    let own = ["index.json", "repair.md"];
     let listed = fs::read_dir(context).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> =
-        listed.filter(|e| !own.iter().any(|name| e.file_name() == *name)).map(|e| e.path()).collect();
+        listed.filter(|e| !OF_HOST.iter().any(|name| e.file_name() == *name)).map(|e| e.path()).collect();
     paths.sort();
     paths
 }
@@ -185,6 +182,7 @@ const VARYING: &[&str] = &[
     "ts",
     "started_at",
     "duration_ms",
+    "manifest_sha256",
     "audit",
     "phases",
     "why",

@@ -1,16 +1,23 @@
-//! Applying a delivered patch to the workspace: only on request, all of it or nothing.
+//! Applying a delivered patch to the workspace, and taking it back: only on request, all of it or nothing.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use holon_apply::{
+    ApplyRequest, ApplyStore, ChangeSet, Conflict, ConflictReason, ContentFile, ContentWriter,
+    Outcome as Applying, Purpose, Recovered, Recovery, Undoable, undo_of,
+};
 use holon_core::digest::sha256;
 use holon_core::manifest::Manifest;
-use holon_core::outcome::Outcome;
-use holon_git::apply::{self, Delivery};
-use holon_git::{Git, Repository, Touched};
+use holon_core::release::ReleaseTarget;
+use holon_git::{Digest, FileMode, Git, Repository, Touched, tracked};
+use holon_sandbox::writers::has_writer;
 
 use crate::error::HostError;
+use crate::places::Places;
 use crate::record::now;
+use crate::release;
 use crate::store::{RunFolder, RunRecord};
 
 /// What applying did.
@@ -19,7 +26,7 @@ pub struct Applied {
     /// The workspace.
     pub workspace: PathBuf,
     /// How it went.
-    pub outcome: apply::Outcome,
+    pub outcome: Applying,
     /// How many files the patch changes; one that is renamed is one, although two paths are touched.
     pub files: u64,
 }
@@ -31,23 +38,18 @@ pub(super) struct Delivered {
     pub(super) patch: Vec<u8>,
 }
 
-/// The patch of a finished run, if it may be used: the run did not fail, and nobody changed it since.
-pub(super) fn delivered(folder: &RunFolder) -> Result<Delivered, HostError> {
+/// The patch of a finished run, if it may be used: the release gate lets it go there, and nobody changed it since.
+pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<Delivered, HostError> {
+    release::require(folder, target)?;
     let record = folder.record()?;
     let manifest = folder
         .manifest()
         .ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
-    if manifest.outcome == Outcome::Failure {
-        return Err(HostError::run(
-            format!("run {} failed, so its patch is not applied", record.id),
-            "look at it with `holon runs diff`; apply it by hand with `git apply` if you must",
-        ));
-    }
     let path = folder.output().join("diff.patch");
     let patch = fs::read(&path).map_err(|_| {
         HostError::run(
             format!("run {} delivered no patch", record.id),
-            "modes that only look deliver none; see `holon runs show`",
+            "somebody removed diff.patch; run again",
         )
     })?;
     let listed = manifest.artifacts.iter().find(|a| a.path == "diff.patch").and_then(|a| a.sha256.clone());
@@ -68,29 +70,236 @@ pub(super) fn touched(folder: &RunFolder) -> Result<Vec<Touched>, HostError> {
 }
 
 /// Applies the patch of a finished run to the workspace it was made for.
-pub fn apply(folder: &RunFolder) -> Result<Applied, HostError> {
-    let Delivered { mut record, manifest, patch } = delivered(folder)?;
+pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
+    let Delivered { mut record, manifest, patch } = delivered(folder, ReleaseTarget::Apply)?;
     let touched = touched(folder)?;
-    let git = Git::find()?;
-    let found = Repository::look(&record.workspace)?;
-    let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-    let outcome = apply::deliver(
-        &git,
-        Delivery {
-            patch: &patch,
-            touched: &touched,
-            dir: &record.workspace,
-            repository: found.repository.as_ref(),
-            temp: temp.path(),
-        },
-    )?;
-    if matches!(outcome, apply::Outcome::Applied { .. } | apply::Outcome::Merged { .. }) {
-        record.applied_at = Some(now());
-        folder.save(&record)?;
-    }
     let files = match manifest.metadata.changes.files {
         0 => touched.len() as u64,
         counted => counted,
     };
-    Ok(Applied { workspace: record.workspace, outcome, files })
+    let done = |outcome| Applied { workspace: record.workspace.clone(), outcome, files };
+    if patch.is_empty() {
+        return Ok(done(Applying::NothingToDo));
+    }
+    if let Some(conflicts) = outside_sparse(&record.workspace, &touched)? {
+        return Ok(done(Applying::Refused { conflicts }));
+    }
+    let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
+    let contents = match kept(folder)? {
+        Some(contents) => contents,
+        // A run of an earlier version kept nothing beside its patch.
+        None => match from_patch(&record.workspace, &patch, &touched, temp.path())? {
+            Ok(contents) => contents,
+            Err(conflicts) => return Ok(done(Applying::Refused { conflicts })),
+        },
+    };
+    let conflicts = folder.path().join("conflicts");
+    let outcome = bring_in(&Bringing {
+        changes: &ChangeSet::of_patch(&touched),
+        contents: &|sha256| contents.read(sha256),
+        workspace: &record.workspace,
+        store: &places.applies(),
+        purpose: Purpose::Apply,
+        label: record.id.as_str(),
+        conflicts: Some(&conflicts),
+    })?;
+    let applied = done(outcome);
+    if matches!(applied.outcome, Applying::Applied { .. } | Applying::Merged { .. }) {
+        record.applied_at = Some(now());
+        folder.save(&record)?;
+    }
+    Ok(applied)
+}
+
+/// Takes back what applying a run's patch did, keeping what a person did since.
+pub fn undo(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
+    let mut record = folder.record()?;
+    let store = places.applies();
+    let Some(undoable) = undo_of(&store, record.id.as_str())? else {
+        return Err(HostError::run(
+            format!("run {} has nothing to undo", record.id),
+            "only what `holon runs apply` or --apply brought in within the last 30 days can be taken back",
+        ));
+    };
+    let conflicts = folder.path().join("conflicts");
+    let outcome = take_out(&undoable, kept(folder)?.as_ref(), &store, record.id.as_str(), &conflicts)?;
+    let files = undoable.changes.entries.len() as u64;
+    if !matches!(outcome, Applying::Refused { .. }) {
+        undoable.mark_undone()?;
+        record.applied_at = None;
+        folder.save(&record)?;
+    }
+    Ok(Applied { workspace: undoable.workspace, outcome, files })
+}
+
+/// Notes in a run's record what became of an apply that was cut off.
+pub fn note_recovered(places: &Places, recovered: &Recovered) {
+    let Some(label) = recovered.label.as_deref() else { return };
+    let folder = RunFolder::open(places.runs_of(&recovered.workspace).join(label));
+    // A label that is none of a run's is a thread's, which keeps its own account.
+    let Ok(mut record) = folder.record() else { return };
+    record.applied_at = match (&recovered.recovery, recovered.purpose) {
+        (Recovery::Finished, Purpose::Apply) => Some(now()),
+        (Recovery::Finished, Purpose::Undo) => None,
+        _ => return,
+    };
+    let _ = folder.save(&record);
+}
+
+fn take_out(
+    undoable: &Undoable,
+    contents: Option<&ContentFile>,
+    store: &ApplyStore,
+    label: &str,
+    conflicts: &Path,
+) -> Result<Applying, HostError> {
+    let read = |sha256: &str| match undoable.read(sha256)? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => contents.map_or(Ok(None), |contents| contents.read(sha256)),
+    };
+    bring_in(&Bringing {
+        changes: &undoable.changes,
+        contents: &read,
+        workspace: &undoable.workspace,
+        store,
+        purpose: Purpose::Undo,
+        label,
+        conflicts: Some(conflicts),
+    })
+}
+
+/// A change on its way into a workspace.
+pub(crate) struct Bringing<'a> {
+    pub(crate) changes: &'a ChangeSet,
+    pub(crate) contents: &'a dyn Fn(&str) -> io::Result<Option<Vec<u8>>>,
+    pub(crate) workspace: &'a Path,
+    pub(crate) store: &'a ApplyStore,
+    pub(crate) purpose: Purpose,
+    pub(crate) label: &'a str,
+    pub(crate) conflicts: Option<&'a Path>,
+}
+
+/// The one way in which the host changes a person's files.
+pub(crate) fn bring_in(bringing: &Bringing<'_>) -> Result<Applying, HostError> {
+    Ok(holon_apply::apply(&ApplyRequest {
+        changes: bringing.changes,
+        contents: bringing.contents,
+        workspace: bringing.workspace,
+        store: bringing.store,
+        purpose: bringing.purpose,
+        label: Some(bringing.label),
+        git: &Git::find,
+        conflicts: bringing.conflicts,
+        has_writer: &has_writer,
+    })?)
+}
+
+/// The contents kept with a run's patch; `None` when it is one of an earlier version.
+fn kept(folder: &RunFolder) -> Result<Option<ContentFile>, HostError> {
+    let path = folder.contents();
+    match ContentFile::open(&path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(HostError::io("read", &path)(e)),
+    }
+}
+
+/// New paths that the index names although a sparse checkout does not show them: a file there would look to git as if
+/// the one it holds had been replaced.
+fn outside_sparse(workspace: &Path, touched: &[Touched]) -> Result<Option<Vec<Conflict>>, HostError> {
+    let Some(repository) = Repository::look(workspace)?.repository.filter(|r| r.sparse) else {
+        return Ok(None);
+    };
+    let new: Vec<PathBuf> = touched.iter().filter(|t| t.base.is_none()).map(|t| t.path.clone()).collect();
+    if new.is_empty() {
+        return Ok(None);
+    }
+    let known = tracked::below(&Git::find()?, &repository, &new)?;
+    let conflict = |path: &PathBuf| Conflict {
+        path: path.clone(),
+        why: ConflictReason::Sparse,
+        detail: String::new(),
+        kept: None,
+    };
+    let there = |path: &&PathBuf| known.contains_key(*path) && !workspace.join(path).exists();
+    let conflicts: Vec<Conflict> = new.iter().filter(there).map(conflict).collect();
+    Ok((!conflicts.is_empty()).then_some(conflicts))
+}
+
+/// Makes the results of a patch from the files as they are, if they are what it was made from.
+fn from_patch(
+    workspace: &Path,
+    patch: &[u8],
+    touched: &[Touched],
+    temp: &Path,
+) -> Result<Result<ContentFile, Vec<Conflict>>, HostError> {
+    let (stage, file) = (temp.join("stage"), temp.join("contents"));
+    fs::create_dir(&stage).map_err(HostError::io("create", &stage))?;
+    let mut conflicts = Vec::new();
+    for entry in touched {
+        let at = workspace.join(&entry.path);
+        let digest = Digest::of_path(&at).map_err(HostError::io("read", &at))?;
+        if digest != entry.base && digest != entry.result {
+            conflicts.push(Conflict {
+                path: entry.path.clone(),
+                why: ConflictReason::NoBase,
+                detail: String::new(),
+                kept: None,
+            });
+        } else if digest == entry.base {
+            copy_entry(&at, &stage.join(&entry.path)).map_err(HostError::io("copy", &at))?;
+        }
+    }
+    if !conflicts.is_empty() {
+        return Ok(Err(conflicts));
+    }
+    let format = Repository::look(workspace)?.repository.map(|r| r.format).unwrap_or_default();
+    let already = touched.iter().all(|entry| {
+        Digest::of_path(&workspace.join(&entry.path)).is_ok_and(|digest| digest == entry.result)
+    });
+    if !already {
+        holon_git::apply::plain(&Git::find()?, patch, &stage, format)?;
+    }
+    let from = if already { workspace } else { stage.as_path() };
+    let write = || -> io::Result<()> {
+        let mut writer = ContentWriter::create(&file)?;
+        for result in touched.iter().filter_map(|entry| Some((&entry.path, entry.result.as_ref()?))) {
+            keep_entry(&mut writer, &from.join(result.0), result.1)?;
+        }
+        writer.finish(false)
+    };
+    write().map_err(HostError::io("write", &file))?;
+    Ok(Ok(ContentFile::open(&file).map_err(HostError::io("read", &file))?))
+}
+
+/// Keeps one file or link with the contents of a change.
+pub fn keep_entry(writer: &mut ContentWriter, path: &Path, digest: &Digest) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    match digest.mode {
+        FileMode::Gitlink => Ok(()),
+        FileMode::Symlink => {
+            let target = fs::read_link(path)?;
+            let bytes = target.as_os_str().as_bytes();
+            writer.keep(&digest.sha256, bytes.len() as u64, &mut &bytes[..])
+        }
+        _ => {
+            let mut file = fs::File::open(path)?;
+            let len = file.metadata()?.len();
+            writer.keep(&digest.sha256, len, &mut file)
+        }
+    }
+}
+
+fn copy_entry(from: &Path, to: &Path) -> io::Result<()> {
+    let Ok(meta) = fs::symlink_metadata(from) else { return Ok(()) };
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    if meta.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+    } else if meta.is_file() {
+        fs::copy(from, to).map(drop)
+    } else {
+        Ok(())
+    }
 }

@@ -4,14 +4,15 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use holon_core::artifact;
+use holon_core::artifact::{self, review::ReadReview};
 use holon_core::digest::sha256;
 use holon_core::event::Body;
 use holon_core::manifest::{Artifact, ErrorInfo};
 use holon_core::outcome::Outcome;
+use holon_core::spec::WantedSchema;
 
 use super::Run;
-use super::left::open_below;
+use super::left::{MISSING, open_below};
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
@@ -32,7 +33,7 @@ impl Run<'_> {
             if !row.valid && (required || row.sha256.is_some()) {
                 self.events
                     .emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
-                let missing = row.sha256.is_none();
+                let missing = row.problems.iter().any(|problem| problem == MISSING);
                 let kind = if missing { "artifact_missing" } else { "artifact_invalid" };
                 let what = if missing {
                     format!("required artifact {name} is missing")
@@ -40,7 +41,8 @@ impl Run<'_> {
                     format!("artifact {name} is not valid: {}", row.problems.join("; "))
                 };
                 // Where a person has to look, what is missing is no surprise.
-                if required && !verdict.is_checkpoint() {
+                let excused = verdict.is_checkpoint() || (missing && verdict.asks_person);
+                if required && !excused {
                     verdict.worsen(
                         Outcome::Failure,
                         ErrorInfo::new(kind, what).with_hint(format!(
@@ -81,10 +83,11 @@ impl Run<'_> {
             }
         };
         let mut clean = self.events.redactor().redact(&bytes);
-        match artifact::validate(name, &clean) {
-            Ok(()) => row.valid = true,
-            Err(problems) => row.problems = problems.iter().map(ToString::to_string).collect(),
-        }
+        let own = artifact::validate(name, &clean).err().unwrap_or_default();
+        let asked = self.wanted_schema(name).map(|schema| schema.problems(&clean)).unwrap_or_default();
+        row.problems = own.iter().chain(&asked).map(ToString::to_string).collect();
+        row.problems.dedup();
+        row.valid = row.problems.is_empty();
         if row.valid && name == "review.json" {
             clean = self.verify_review(&clean);
         }
@@ -98,20 +101,24 @@ impl Run<'_> {
         Ok(row)
     }
 
-    /// Checks every finding's place against the files the agent saw.
+    /// What the spec says an artifact must satisfy.
+    fn wanted_schema(&self, name: &str) -> Option<&WantedSchema> {
+        let wanted = self.plan.spec.output.artifacts.iter();
+        wanted.filter(|artifact| artifact.path == name).find_map(|artifact| artifact.schema.as_ref())
+    }
+
+    /// Checks every finding's place against the files the agent saw, and fills in what the review leaves out.
     fn verify_review(&self, bytes: &[u8]) -> Vec<u8> {
-        let Ok(mut review) = serde_json::from_slice::<artifact::review::Review>(bytes) else {
-            return bytes.to_vec();
-        };
-        // What an agent says about commits is not what the host saw.
-        review.base = None;
-        review.head = self.manifest.metadata.snapshot.as_ref().and_then(|s| s.base_commit.clone());
+        let Ok(read) = ReadReview::parse(bytes) else { return bytes.to_vec() };
         let workspace = self.plan.workspace.clone();
-        review.verify(|path, _side| {
+        let mut review = read.verified(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
             let relative = String::from_utf8(normal).ok()?;
             read_below(&workspace, Path::new(&relative), 16 << 20)
         });
+        // What an agent says about commits is not what the host saw.
+        review.base = None;
+        review.head = self.manifest.metadata.snapshot.as_ref().and_then(|s| s.base_commit.clone());
         serde_json::to_vec_pretty(&review).unwrap_or_else(|_| bytes.to_vec())
     }
 }

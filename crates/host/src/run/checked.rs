@@ -1,11 +1,14 @@
 //! Checks alone: commands run on a workspace as it is, behind walls, with no agent.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use holon_core::event::Sink;
 use holon_core::manifest::{ErrorInfo, Phase, Verification};
 use holon_core::outcome::Status;
 
+use super::check_tree::CheckedChange;
+use super::checks::Checking;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use super::{Entering, Finished, Host, Run, rungs};
@@ -17,13 +20,24 @@ use crate::request::RunRequest;
 /// What such a run is called where others have the name of their mode.
 const NAME: &str = "check";
 
+/// The tree a workspace was made from.
+#[derive(Debug, Clone, Default)]
+pub struct TreeBefore {
+    /// Where it is.
+    pub workspace: PathBuf,
+    /// Paths that may differ, relative to it.
+    pub touched: Vec<PathBuf>,
+}
+
 impl Host {
     /// Runs the checks of a request on its workspace as it is, behind the walls of its mode, and starts no agent. What they
     /// write is thrown away. How each ended is in the manifest's `verification`; the run fails when one fails that was
-    /// asked for. All of them together have the time of the request.
+    /// asked for. All of them together have the time of the request. With `before`, they are also judged by what they say
+    /// of the tree the workspace was made from.
     pub fn check(
         &self,
         request: &RunRequest,
+        before: Option<&TreeBefore>,
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
@@ -35,14 +49,16 @@ impl Host {
         let (mode, audit) = (NAME.to_owned(), request.audit.clone());
         let entering = Entering { plan, mode, audit, resumed: None, began, started_at, sink, cancel };
         let mut run = self.enter(entering)?;
-        let verdict = run.only_checks().unwrap_or_else(|e| Verdict::failed(&e));
+        let verdict = run.only_checks(before).unwrap_or_else(|e| Verdict::failed(&e));
         Ok(run.seal(verdict))
     }
 }
 
 impl Run<'_> {
-    fn only_checks(&mut self) -> Result<Verdict, HostError> {
+    fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<Verdict, HostError> {
         self.manifest.metadata.mode = NAME.to_owned();
+        // What checks write is thrown away.
+        self.manifest.no_changes = true;
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         self.phase(Phase::Prepare, Self::prepare)?;
         let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, None))?;
@@ -50,11 +66,20 @@ impl Run<'_> {
         self.phase(Phase::Verify, |run| {
             run.try_walls(&mut stage)?;
             let (all, end) = (run.plan.checking(), stage.deadline);
-            let mut known = Verification {
-                checks: run.each_check(&mut stage, all, Some(end), &mut verdict)?,
-                ..Verification::default()
+            let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
+            let workspace = &run.plan.workspace;
+            let change = match before {
+                Some(before) => {
+                    CheckedChange::between(&before.workspace, workspace, &before.touched, &commands)
+                }
+                None => CheckedChange::of(None, workspace, &commands),
             };
-            known.settle();
+            let mut checking = Checking::new(change, Some(end));
+            let checks = run.each_check(&mut stage, all, &mut checking)?;
+            let definitions = checking.change.as_it_was.definitions.clone();
+            let tests_may_change = run.plan.tests_may_change;
+            let mut known = Verification { checks, definitions, tests_may_change, ..Verification::default() };
+            run.judge_checks(&checking.change, &mut known, &mut verdict);
             run.manifest.metadata.verification = Some(known);
             Ok(())
         })?;

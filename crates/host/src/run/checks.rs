@@ -1,15 +1,22 @@
 //! Checks on the result: those asked for, and those the repository's shape suggests; run by the host, behind the same
-//! walls. What the agent says about its own work is set beside what they found.
+//! walls, in trees of their own. What they mean is decided by comparing trees; what the agent says is set beside it.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use holon_checks::runner::{self, Runner};
+use holon_checks::{CheckEvidence, NeededRun, Ran};
 use holon_core::claims;
 use holon_core::event::Body;
-use holon_core::manifest::{CheckOrigin, CheckRun, ErrorInfo, Verification, Verified};
-use holon_core::outcome::Outcome;
+use holon_core::manifest::{CheckOrigin, CheckRun, OtherRun, Verification, Verified};
 use holon_core::weakened::weakened;
 use holon_sandbox::walls::{Ending, Streams};
 
+use super::baseline::KeptBaseline;
+use super::check_tree::{CheckTree, CheckedChange, TreeKind};
 use super::collect::Found;
 use super::output::not_started;
 use super::snapshot::Stage;
@@ -24,6 +31,10 @@ const ASKED_LIMIT: Duration = Duration::from_secs(30 * 60);
 const FOUND_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// What a shell answers when the program is not there or cannot be run.
 const NOT_RUNNABLE: [i32; 2] = [126, 127];
+/// How much of what a check printed is read for its cases: runners sum up at the end.
+const READ: u64 = 8 << 20;
+/// Lines kept of a failing check whose cases are not known.
+const LAST_LINES: usize = 8;
 
 impl Plan {
     /// Commands that check the workspace: those asked for, else those that fit its shape.
@@ -36,8 +47,37 @@ impl Plan {
     }
 }
 
+/// All checks of a run, and the trees they run in.
+pub(super) struct Checking<'a> {
+    pub(super) change: CheckedChange<'a>,
+    trees: BTreeMap<TreeKind, CheckTree>,
+    /// How many trees were made.
+    made: usize,
+    /// When all of them must be over.
+    end: Option<Instant>,
+}
+
+impl<'a> Checking<'a> {
+    pub(super) fn new(change: CheckedChange<'a>, end: Option<Instant>) -> Self {
+        Self { change, trees: BTreeMap::new(), made: 0, end }
+    }
+}
+
+/// One check to run.
+struct OneCheck<'c> {
+    number: usize,
+    origin: CheckOrigin,
+    command: &'c str,
+}
+
+impl OneCheck<'_> {
+    fn log(&self, suffix: &str) -> String {
+        format!("check-{}{suffix}.log", self.number)
+    }
+}
+
 impl Run<'_> {
-    /// Runs every check; the patch was made before, so nothing a check writes can get into it.
+    /// Runs every check. The patch was made before, and no check sees the layers it was made from.
     pub(super) fn run_checks(
         &mut self,
         stage: &mut Stage,
@@ -48,6 +88,7 @@ impl Run<'_> {
         let mut known = Verification {
             claims: claims::of_verification(&self.summary()),
             weakened: if changed { weakened(&found.patch.bytes) } else { Vec::new() },
+            tests_may_change: self.plan.tests_may_change,
             ..Verification::default()
         };
         for weaker in known.weakened.clone() {
@@ -57,8 +98,14 @@ impl Run<'_> {
         if !changed {
             all.retain(|(origin, _)| *origin == CheckOrigin::Asked);
         }
-        known.checks = self.each_check(stage, all, None, verdict)?;
-        known.settle();
+        let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
+        let change = CheckedChange::of(found.changes.as_ref(), &self.plan.workspace, &commands);
+        if changed && !all.is_empty() {
+            known.definitions.clone_from(&change.as_it_was.definitions);
+        }
+        let mut checking = Checking::new(change, None);
+        known.checks = self.each_check(stage, all, &mut checking)?;
+        self.judge_checks(&checking.change, &mut known, verdict);
         if known.state == Verified::Unverified {
             self.warn("the summary claims a verification that no check of the host supports");
         }
@@ -66,65 +113,160 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs checks one after the other, each for its own time and none beyond `end`.
+    /// Runs checks one after the other, each for its own time and none beyond the end of all.
     pub(super) fn each_check(
         &mut self,
         stage: &mut Stage,
         all: Vec<(CheckOrigin, String)>,
-        end: Option<Instant>,
-        verdict: &mut Verdict,
+        checking: &mut Checking<'_>,
     ) -> Result<Vec<CheckRun>, HostError> {
         let mut ran = Vec::new();
         for (number, (origin, command)) in all.into_iter().enumerate() {
             if self.cancel.is_cancelled() {
                 break;
             }
-            let limit = if origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT };
-            let until = Instant::now() + limit;
-            let until = end.map_or(until, |end| end.min(until));
-            ran.extend(self.one_check(stage, number + 1, (origin, &command), until, verdict)?);
+            let check = OneCheck { number: number + 1, origin, command: &command };
+            ran.extend(self.one_check(stage, &check, checking)?);
         }
         Ok(ran)
     }
 
-    /// Runs one check and says what it means; `None` for one that cannot be run and was not asked for.
+    /// Runs one check on every tree that is needed to say what it means; `None` for one that cannot be run and was not
+    /// asked for.
     fn one_check(
         &mut self,
         stage: &mut Stage,
-        number: usize,
-        (origin, command): (CheckOrigin, &str),
-        until: Instant,
-        verdict: &mut Verdict,
+        check: &OneCheck<'_>,
+        checking: &mut Checking<'_>,
     ) -> Result<Option<CheckRun>, HostError> {
-        let began = Instant::now();
-        let ending = self.check(stage, number, command, until)?;
-        let exit_code = match ending {
-            Ending::Code(code) => Some(code),
-            Ending::Signal(_) | Ending::Killed => None,
-        };
-        let duration_ms = began.elapsed().as_millis() as u64;
-        if origin == CheckOrigin::Found && exit_code.is_some_and(|code| NOT_RUNNABLE.contains(&code)) {
+        let (result, duration_ms) = self.run_on(stage, check, checking, TreeKind::Result, "")?;
+        let command = check.command;
+        let exit_code = result.exit;
+        if check.origin == CheckOrigin::Found && exit_code.is_some_and(|code| NOT_RUNNABLE.contains(&code)) {
             self.warn(format!("`{command}` fits this repository, but cannot be run here"));
             return Ok(None);
         }
         self.events.emit(Body::CheckRan { command: command.to_owned(), exit_code, duration_ms });
-        if exit_code != Some(0) {
-            let how = exit_code.map_or("was ended".to_owned(), |c| format!("exited with {c}"));
-            let log = format!("its output is in evidence/check-{number}.log");
-            if origin == CheckOrigin::Asked {
-                let error = ErrorInfo::new("check_failed", format!("the check `{command}` {how}"));
-                verdict.worsen(Outcome::Failure, error.with_hint(log));
-            } else {
-                self.warn(format!("`{command}`, which fits this repository, {how} on the result; {log}"));
-            }
+        let mut run = CheckRun {
+            command: command.to_owned(),
+            origin: check.origin,
+            exit_code,
+            duration_ms,
+            cases: result.counts(),
+            ..CheckRun::default()
+        };
+        let mut evidence = CheckEvidence {
+            changed: checking.change.is_some(),
+            touched: checking.change.as_it_was.is_touched(),
+            doubt: checking.change.as_it_was.leaves_doubt(),
+            ends_process: checking.change.as_it_was.ends_process,
+            runner: runner::recognise(command),
+            result,
+            ..CheckEvidence::default()
+        };
+        while let Some(needed) = evidence.needed().filter(|_| !self.cancel.is_cancelled()) {
+            self.one_more(stage, check, checking, needed, &mut evidence, &mut run)?;
         }
-        Ok(Some(CheckRun { command: command.to_owned(), origin, exit_code, duration_ms }))
+        let (verdict, differences) = evidence.verdict();
+        (run.verdict, run.differences) = (Some(verdict), differences);
+        run.rewritten = evidence.rewritten().into_iter().map(str::to_owned).collect();
+        if exit_code != Some(0) && run.differences.is_empty() && evidence.result.report.failing.is_empty() {
+            run.last_lines = runner::last_lines(&self.printed(&check.log("")), LAST_LINES);
+        }
+        Ok(Some(run))
     }
 
-    fn check(
+    /// Makes a further run that the evidence asks for.
+    fn one_more(
         &mut self,
         stage: &mut Stage,
-        number: usize,
+        check: &OneCheck<'_>,
+        checking: &mut Checking<'_>,
+        needed: NeededRun,
+        evidence: &mut CheckEvidence,
+        run: &mut CheckRun,
+    ) -> Result<(), HostError> {
+        let other = |ran: &Ran, duration_ms, cached| {
+            Some(OtherRun { exit_code: ran.exit, duration_ms, cases: ran.counts(), cached })
+        };
+        match needed {
+            NeededRun::Baseline => {
+                let key = self.baseline_key(stage, check.command);
+                let kept = key.as_deref().and_then(|key| self.kept_baseline(key));
+                let cached = kept.is_some();
+                let kept = match kept {
+                    Some(kept) => kept,
+                    None => {
+                        let (ran, duration_ms) =
+                            self.run_on(stage, check, checking, TreeKind::Base, "-baseline")?;
+                        let kept = KeptBaseline { ran, duration_ms };
+                        // One that was ended says nothing about the tree.
+                        if let Some(key) = key.filter(|_| kept.ran.exit.is_some()) {
+                            self.keep_baseline(&key, &kept);
+                        }
+                        kept
+                    }
+                };
+                run.baseline = other(&kept.ran, kept.duration_ms, cached);
+                evidence.baseline = Some(kept.ran);
+            }
+            NeededRun::AsItWas => {
+                let (ran, took) = self.run_on(stage, check, checking, TreeKind::AsItWas, "-as-it-was")?;
+                run.as_it_was = other(&ran, took, false);
+                evidence.as_it_was = Some(ran);
+            }
+            // Once more on the same tree means on one without what the first run left.
+            NeededRun::AsItWasAgain => {
+                checking.trees.remove(&TreeKind::AsItWas);
+                let (ran, _) = self.run_on(stage, check, checking, TreeKind::AsItWas, "-as-it-was-again")?;
+                evidence.as_it_was_again = Some(ran);
+            }
+            NeededRun::Again => {
+                checking.trees.remove(&TreeKind::Result);
+                let (ran, _) = self.run_on(stage, check, checking, TreeKind::Result, "-again")?;
+                evidence.again = Some(ran);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a check in one tree, and reads what it says.
+    fn run_on(
+        &mut self,
+        stage: &mut Stage,
+        check: &OneCheck<'_>,
+        checking: &mut Checking<'_>,
+        kind: TreeKind,
+        suffix: &str,
+    ) -> Result<(Ran, u64), HostError> {
+        let mut tree = match checking.trees.remove(&kind) {
+            Some(tree) => tree,
+            None => {
+                checking.made += 1;
+                self.check_tree(stage, &checking.change, kind, checking.made)?
+            }
+        };
+        let limit = if check.origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT };
+        let until = Instant::now() + limit;
+        let until = checking.end.map_or(until, |end| end.min(until));
+        let began = Instant::now();
+        let log = check.log(suffix);
+        let ending = tree.on(stage, |stage| self.run_command(stage, &log, check.command, until));
+        let rewritten = super::check_rewritten::rewritten(&checking.change, tree.snapshot(), kind);
+        checking.trees.insert(kind, tree);
+        let exit = match ending? {
+            Ending::Code(code) => Some(code),
+            Ending::Signal(_) | Ending::Killed => None,
+        };
+        let runner = runner::recognise(check.command).unwrap_or(Runner::Other);
+        let report = runner::read(runner, &self.printed(&log));
+        Ok((Ran { exit, report, rewritten }, began.elapsed().as_millis() as u64))
+    }
+
+    fn run_command(
+        &mut self,
+        stage: &mut Stage,
+        log: &str,
         command: &str,
         until: Instant,
     ) -> Result<Ending, HostError> {
@@ -134,11 +276,16 @@ impl Run<'_> {
         let mut job = self.job(stage, argv);
         job.streams = Streams::Watched;
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
-        let log = self.folder.evidence().join(format!("check-{number}.log"));
+        let log = self.folder.evidence().join(log);
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, until);
         let attended = self.attend(payload, None, &allowance, &watched, &log, false)?;
         Ok(if attended.stopped.is_some() { Ending::Killed } else { attended.finished.ending })
+    }
+
+    /// The end of what a check printed.
+    fn printed(&self, log: &str) -> String {
+        read_end(&self.folder.evidence().join(log)).unwrap_or_default()
     }
 
     /// The summary as it was accepted.
@@ -146,4 +293,13 @@ impl Run<'_> {
         let bytes = std::fs::read(self.folder.output().join("summary.md")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+fn read_end(path: &Path) -> std::io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
+    let mut bytes = Vec::new();
+    file.take(READ).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,15 +1,20 @@
 //! Collect: what the agent left, told by the host from bytes.
 
+use std::io::Read;
 use std::path::Path;
 
+use holon_apply::ContentWriter;
 use holon_git::Git;
-use holon_sandbox::diff::{Changes, Options, Patch};
+use holon_sandbox::diff::{Changes, Options, Patch, Side};
 
 use super::Run;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::store::{write_atomic, write_durable};
+
+/// Old contents are kept with a patch up to this many bytes; without them a file a person changed since cannot be merged.
+const ROOM_FOR_BASES: u64 = 64 << 20;
 
 /// What the agent changed, and the patch that says so.
 pub(crate) struct Found {
@@ -37,27 +42,38 @@ impl Run<'_> {
                 &found
             }
         };
+        // What it did not come to is unknown, and is only asked for where somebody changed a file meanwhile.
+        stage.originals.borrow_mut().take();
         let changes = stage.snapshot.changes(&Options { git, limits: Default::default() })?;
         let patch = changes.patch(git, &self.folder.layers())?;
-        self.manifest.metadata.changes = holon_core::manifest::Changes {
-            files: patch.files,
-            insertions: patch.insertions,
-            deletions: patch.deletions,
-            ignored: changes.ignored,
-        };
+        // What a mode throws away is no change of its run.
+        if self.plan.profile.access.delivers() {
+            self.manifest.metadata.changes.ignored = changes.ignored;
+        }
         for skipped in &changes.skipped {
             let message = format!("{} cannot be part of a patch ({:?})", skipped.path.display(), skipped.why);
-            self.manifest.metadata.warnings.push(message);
+            self.warn(message);
+        }
+        if !changes.unknown.is_empty() {
+            self.keep_unknown(&changes)?;
         }
         Ok(Found { changes: Some(changes), patch })
     }
 
     /// Puts the patch where it belongs: the output folder, or the evidence when it must not leave.
     pub(super) fn deliver(&mut self, found: &Found, verdict: &mut Verdict) -> Result<(), HostError> {
+        self.note_uncommitted(&found.patch);
         let access = &self.plan.profile.access;
         let patch = &found.patch;
-        self.manifest.no_changes = patch.bytes.is_empty();
-        if let Some(snapshot) = &mut self.manifest.metadata.snapshot {
+        let goes_out = access.delivers() && !verdict.withhold_patch;
+        self.manifest.no_changes = patch.bytes.is_empty() || !access.delivers();
+        let metadata = &mut self.manifest.metadata;
+        if goes_out {
+            let changes = &mut metadata.changes;
+            (changes.files, changes.insertions, changes.deletions) =
+                (patch.files, patch.insertions, patch.deletions);
+        }
+        if let Some(snapshot) = metadata.snapshot.as_mut().filter(|_| goes_out) {
             snapshot.touched = patch
                 .touched
                 .iter()
@@ -78,11 +94,50 @@ impl Run<'_> {
             // Nothing is there to be applied, and even a name may be what must not be written.
             remove_if_there(&target)?;
             remove_if_there(&list)?;
+            remove_if_there(&self.folder.contents())?;
             return clean("withheld.patch");
         }
         let touched = serde_json::to_vec_pretty(&patch.touched).unwrap_or_default();
         write_atomic(&list, &touched)?;
+        if let Some(changes) = &found.changes {
+            self.keep_contents(changes, patch)?;
+        }
         write_durable(&target, &patch.bytes)
+    }
+
+    /// What an apply needs later: the new contents, and the old ones so that it can merge with what people did since.
+    fn keep_contents(&self, changes: &Changes, patch: &Patch) -> Result<(), HostError> {
+        let path = self.folder.contents();
+        let keep = || -> std::io::Result<()> {
+            let mut room = ROOM_FOR_BASES;
+            let mut writer = ContentWriter::create(&path)?;
+            changes.each_content(patch, &mut |content| {
+                if content.is_base {
+                    if content.len > room {
+                        return Ok(());
+                    }
+                    room -= content.len;
+                }
+                writer.keep(content.sha256, content.len, content.bytes)
+            })?;
+            writer.finish(false)
+        };
+        keep().map_err(HostError::io("write", &path))
+    }
+
+    /// The agent's version of files whose original nobody knows, for a person to compare.
+    pub(super) fn keep_unknown(&self, changes: &Changes) -> Result<(), HostError> {
+        for change in &changes.unknown {
+            let Some(Side::File { place, .. }) = &change.result else { continue };
+            let path = self.folder.evidence().join("conflicts").join(&change.path);
+            let mut bytes = Vec::new();
+            let read = changes.open(place).and_then(|mut file| file.read_to_end(&mut bytes));
+            read.map_err(HostError::io("read", &change.path))?;
+            let parent = path.parent().unwrap_or(&path);
+            std::fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
+            write_atomic(&path, &self.events.redactor().redact(&bytes))?;
+        }
+        Ok(())
     }
 
     /// The last proof: the original is as it was.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use holon_core::release::ReleaseTarget;
 use holon_git::commit::{self, CommitError, Committed, Wanted};
 use holon_git::{Git, Repository};
 
@@ -42,7 +43,7 @@ pub struct OnBranch {
 /// Commits the patch of a finished run on the branch `holon/<run>`. Nothing else of the repository changes: not the branch
 /// that is checked out, not the index, not a file; and no hook runs.
 pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostError> {
-    let Delivered { record, manifest, patch } = delivered(folder)?;
+    let Delivered { record, manifest, patch } = delivered(folder, ReleaseTarget::Commit)?;
     let branch = format!("holon/{}", record.id);
     let workspace = record.workspace.clone();
     if patch.is_empty() {

@@ -64,6 +64,7 @@ impl Run<'_> {
                 if claim.is_some_and(Claim::needs_human) {
                     let error = ErrorInfo::new("needs_human", "the agent asks for a person");
                     verdict.worsen(Outcome::NeedsHuman, error);
+                    verdict.asks_person = true;
                 }
                 true
             }

@@ -5,12 +5,16 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use holon_core::artifact;
 use holon_core::manifest::Artifact;
 use holon_git::{Digest, FileMode};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::Run;
 use crate::error::HostError;
+
+/// What is said of a file that is not there.
+pub(super) const MISSING: &str = "the file is missing";
 
 /// Files taken besides the artifacts asked for, and how deep they may lie.
 const MAX_FILES: usize = 2_000;
@@ -20,12 +24,13 @@ impl Run<'_> {
     /// One file the agent left, or what is wrong with it in words it can act on.
     pub(super) fn read_left(&self, name: &str, limit: u64) -> Result<Vec<u8>, String> {
         let file = open_below(&self.folder.left(), Path::new(name)).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => "the file is missing".to_owned(),
+            io::ErrorKind::NotFound => MISSING.to_owned(),
             _ => "it must be a regular file, not a link, folder or special file".to_owned(),
         })?;
         let cannot = |e: io::Error| format!("it cannot be read: {e}");
-        if file.metadata().map_err(cannot)?.len() > limit {
-            return Err(format!("it is larger than {} MiB", limit >> 20));
+        let size = file.metadata().map_err(cannot)?.len();
+        if size > limit {
+            return Err(format!("it has {size} bytes, more than the {} MiB a run may leave", limit >> 20));
         }
         let mut bytes = Vec::new();
         file.take(limit).read_to_end(&mut bytes).map_err(cannot)?;
@@ -52,24 +57,34 @@ impl Run<'_> {
                 continue;
             }
             match self.carry(&name, room) {
-                Ok(Some(row)) => {
+                Ok(Ok(row)) => {
                     room = room.saturating_sub(row.bytes);
                     self.manifest.artifacts.push(row);
                 }
-                Ok(None) => behind += 1,
-                Err(e) => self.warn(format!("{} was not kept: {e}", name.display())),
+                Ok(Err(why)) => behind.add(&name, why),
+                Err(e) => behind.add(&name, e.to_string()),
             }
         }
-        if behind > 0 {
-            self.warn(format!("{behind} things the agent left are not kept: too large, too deep, too many, or no plain files"));
+        for (name, why) in behind.named {
+            self.warn(format!("{} was not kept: {why}", name.display()));
+        }
+        if behind.more > 0 {
+            self.warn(format!("{} more things the agent left were not kept", behind.more));
         }
     }
 
-    fn carry(&self, name: &Path, room: u64) -> Result<Option<Artifact>, HostError> {
+    /// Carries one file over, or says why it stays behind.
+    fn carry(&self, name: &Path, room: u64) -> Result<Result<Artifact, String>, HostError> {
         let target = self.folder.output().join(name);
-        let Ok(file) = open_below(&self.folder.left(), name) else { return Ok(None) };
-        if file.metadata().map_err(HostError::io("read", name))?.len() > room {
-            return Ok(None);
+        let Ok(file) = open_below(&self.folder.left(), name) else {
+            return Ok(Err("it is no plain file".into()));
+        };
+        let size = file.metadata().map_err(HostError::io("read", name))?.len();
+        if size > room {
+            let most = self.plan.profile.limits.output_mb;
+            return Ok(Err(format!(
+                "it has {size} bytes, and {room} are left of the {most} MiB that a run may leave (--max-output)"
+            )));
         }
         let parent = target.parent().unwrap_or(&target);
         fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
@@ -78,14 +93,34 @@ impl Run<'_> {
         let mut written = File::open(&target).map_err(HostError::io("read", &target))?;
         let (digest, bytes) =
             Digest::of_reader(FileMode::Regular, &mut written).map_err(HostError::io("read", &target))?;
-        Ok(Some(Artifact {
+        let problems = name.to_str().map(|name| misshapen(name, &target)).unwrap_or_default();
+        Ok(Ok(Artifact {
             path: name.to_string_lossy().into_owned(),
             sha256: Some(digest.sha256),
             bytes,
             required: false,
-            valid: true,
-            problems: Vec::new(),
+            valid: problems.is_empty(),
+            problems,
         }))
+    }
+
+    /// Gives files the agent left below `evidence/` another name where the host's own evidence has that name, so that the
+    /// copy for the user holds both, under the paths the manifest gives them.
+    pub(super) fn settle_evidence(&mut self) {
+        let own = self.folder.evidence();
+        let output = self.folder.output();
+        for row in &mut self.manifest.artifacts {
+            let Some(name) = row.path.strip_prefix("evidence/") else { continue };
+            if !clashes(&own, Path::new(name)) {
+                continue;
+            }
+            let moved = format!("{OF_AGENT}/{name}");
+            let target = output.join(&moved);
+            let made = target.parent().map(fs::create_dir_all).transpose().map(drop);
+            if made.and_then(|()| fs::rename(output.join(&row.path), &target)).is_ok() {
+                row.path = moved;
+            }
+        }
     }
 
     fn redact_into(&self, mut from: impl Read, to: &mut File) -> io::Result<()> {
@@ -104,6 +139,21 @@ impl Run<'_> {
     }
 }
 
+/// Whether a file of this name has to have a certain form, asked for or not.
+pub fn promises_form(name: &str) -> bool {
+    let kind = artifact::Kind::of(name);
+    kind == artifact::Kind::PlanMarkdown || kind.schema().is_some()
+}
+
+/// What is wrong with a file nobody asked for: only one whose name promises a form can be wrong.
+fn misshapen(name: &str, kept: &Path) -> Vec<String> {
+    if !promises_form(name) {
+        return Vec::new();
+    }
+    let wrong = fs::read(kept).map(|bytes| artifact::validate(name, &bytes).err().unwrap_or_default());
+    wrong.map_or_else(|e| vec![e.to_string()], |wrong| wrong.iter().map(ToString::to_string).collect())
+}
+
 /// Opens a regular file below `folder` through no link at all, without waiting on anything.
 pub(super) fn open_below(folder: &Path, relative: &Path) -> io::Result<File> {
     let root = File::open(folder)?;
@@ -116,23 +166,59 @@ pub(super) fn open_below(folder: &Path, relative: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Names of the plain files below a folder, in order, and how many other things there are.
-fn plain_files(folder: &Path) -> (Vec<PathBuf>, u64) {
-    let (mut files, mut behind) = (Vec::new(), 0);
+/// Whether a path could not stand beside what is in a folder: it is there, or a part of it is something else.
+fn clashes(folder: &Path, path: &Path) -> bool {
+    let mut parts = path.ancestors().take_while(|part| !part.as_os_str().is_empty());
+    let whole = parts.next().is_some_and(|whole| folder.join(whole).symlink_metadata().is_ok());
+    whole || parts.any(|part| folder.join(part).symlink_metadata().is_ok_and(|meta| !meta.is_dir()))
+}
+
+/// Where files of an agent go that have the name of the host's own evidence.
+const OF_AGENT: &str = "evidence/of-agent";
+
+/// How many things that are not kept are told by name.
+const MOST_NAMED: usize = 20;
+
+/// What the agent left and nobody takes, with the reason.
+#[derive(Debug, Default)]
+struct NotKept {
+    named: Vec<(PathBuf, String)>,
+    more: u64,
+}
+
+impl NotKept {
+    fn add(&mut self, name: &Path, why: impl Into<String>) {
+        if self.named.len() < MOST_NAMED {
+            self.named.push((name.to_owned(), why.into()));
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Names of the plain files below a folder, in order, and what else there is.
+fn plain_files(folder: &Path) -> (Vec<PathBuf>, NotKept) {
+    let (mut files, mut behind) = (Vec::new(), NotKept::default());
     let mut todo = vec![(PathBuf::new(), 0)];
     while let Some((below, depth)) = todo.pop() {
         let Ok(entries) = fs::read_dir(folder.join(&below)) else {
-            behind += 1;
+            behind.add(&below, "the folder cannot be read");
             continue;
         };
         for entry in entries.flatten() {
             let name = below.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => todo.push((name, depth + 1)),
+                Ok(kind) if kind.is_dir() => {
+                    behind.add(&name, format!("it is more than {MAX_DEPTH} folders deep"))
+                }
                 Ok(kind) if kind.is_file() && files.len() < MAX_FILES => files.push(name),
-                _ => behind += 1,
+                Ok(kind) if kind.is_file() => {
+                    behind.add(&name, format!("there are more than {MAX_FILES} files"))
+                }
+                _ => behind.add(&name, "it is no plain file"),
             }
-            if behind > 1_000_000 {
+            if behind.more > 1_000_000 {
                 return (files, behind);
             }
         }

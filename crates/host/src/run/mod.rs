@@ -6,12 +6,17 @@
 mod again;
 mod apply;
 mod artifacts;
+mod baseline;
 pub(crate) mod carry;
+mod check_rewritten;
+mod check_tree;
+mod check_verdict;
 mod checked;
 pub(crate) mod checkpoints;
 mod checks;
 mod collect;
 mod commit;
+mod dirty;
 mod door;
 mod execute;
 mod foreign;
@@ -21,6 +26,7 @@ mod left;
 mod out;
 mod output;
 mod prepare;
+mod question;
 mod resolve;
 mod resume;
 mod rungs;
@@ -60,8 +66,11 @@ use crate::request::RunRequest;
 use crate::store::{RunFolder, RunRecord, Store};
 
 pub use again::Replayed;
-pub use apply::{Applied, apply};
+pub use apply::{Applied, apply, keep_entry, note_recovered, undo};
+pub(crate) use apply::{Bringing, bring_in};
+pub use checked::TreeBefore;
 pub use commit::{OnBranch, commit};
+pub use left::promises_form;
 pub use resolve::{CREDENTIAL_IN_GOAL, Plan, hidden};
 pub use verdict::Verdict;
 
@@ -167,6 +176,7 @@ impl Host {
         let mut manifest = Manifest::begun(record.id.clone(), mode, started_at);
         resolve::describe(&plan, &mut manifest);
         manifest.metadata.audit = audit;
+        manifest.metadata.part_of = crate::release::whole_id(folder.path());
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
         let mut run = Run {
@@ -183,6 +193,7 @@ impl Host {
             resumed,
             foreign: Foreign::default(),
             kept: false,
+            looking: None,
         };
         run.begin();
         Ok(run)
@@ -222,6 +233,8 @@ pub(crate) struct Run<'a> {
     foreign: Foreign,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
+    /// Looks for uncommitted work beside the run.
+    looking: Option<dirty::Looking>,
 }
 
 impl Run<'_> {
@@ -243,6 +256,7 @@ impl Run<'_> {
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
+        self.look_for_uncommitted();
         self.phase(Phase::Prepare, Self::prepare)?;
         let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, git))?;
         self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
@@ -262,7 +276,18 @@ impl Run<'_> {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }
         let known = self.manifest.metadata.verification.as_ref();
-        verdict.settle_doubt(known.is_some_and(|known| known.state == Verified::Verified));
+        let allowed = self.plan.tests_may_change;
+        // A check that fails as before vouches for nothing but a change that it cannot depend on.
+        let prose = |change: &holon_sandbox::diff::Change| {
+            holon_checks::definition::is_documentation(&change.path.to_string_lossy())
+        };
+        let only_prose = found.changes.as_ref().is_some_and(|changes| changes.entries.iter().all(prose));
+        verdict.settle_doubt(known.is_some_and(|known| match known.state {
+            Verified::Verified => true,
+            Verified::FailingAsBefore => only_prose,
+            Verified::ChangedChecks => allowed,
+            _ => false,
+        }));
         self.deliver(&found, &mut verdict)?;
         self.prove_untouched(&stage, &mut verdict);
         Ok(verdict)
@@ -296,6 +321,13 @@ impl Run<'_> {
         timing.duration_ms += duration_ms;
         timing.ok &= ok;
         result
+    }
+
+    /// The same, unless it was said before: what is looked at again after a repair round is told once.
+    fn warn_once(&mut self, message: String) {
+        if !self.manifest.metadata.warnings.contains(&self.events.redactor().redact_str(&message)) {
+            self.warn(message);
+        }
     }
 
     fn warn(&mut self, message: impl Into<String>) {

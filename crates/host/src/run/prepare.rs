@@ -1,16 +1,21 @@
 //! Prepare: the input folder as the agent will see it.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 
 use holon_core::digest::sha256;
 use holon_core::manifest::ContextFile;
 use holon_core::mode::builtin;
 use holon_core::prompt::{self, Compiled, ContextEntry, Layers, MAX_PROJECT};
+use holon_core::schema;
+use holon_core::spec::{Spec, WantedSchema};
 
 use super::{Plan, Run};
 use crate::adapter::Kind;
 use crate::error::HostError;
+use crate::given_spec::NamedPath;
 use crate::modes;
 use crate::store::{copy_tree, write_atomic};
 
@@ -20,17 +25,18 @@ const PROCESS: &str = include_str!("../../../../modes/prompts/process.md");
 /// What agents are told that may hand over by their last message.
 const LAST_WORDS: &str = include_str!("../../../../adapters/prompts/last-words.md");
 
+/// Names the host itself uses in the context folder.
+pub(super) const OF_HOST: [&str; 2] = ["index.json", "repair.md"];
+
+/// Longest schema that is told in the prompt; a longer one is in the spec, which the agent has.
+const LONGEST_SCHEMA: usize = 16 * 1024;
+
 impl Run<'_> {
     pub(super) fn prepare(&mut self) -> Result<(), HostError> {
         let input = self.folder.input();
         let context = input.join("context");
-        for (number, path) in self.plan.context.iter().enumerate() {
-            let name = path.file_name().map_or_else(|| format!("context-{number}").into(), ToOwned::to_owned);
-            let mut target = context.join(&name);
-            if target.exists() {
-                target = context.join(number.to_string()).join(&name);
-            }
-            place(path, &target)?;
+        for (number, named) in self.plan.context.iter().enumerate() {
+            place(named, &free_place(&context, &named.path, number))?;
         }
         let index = index(&context)?;
         self.manifest.metadata.context = digests(&context, &index);
@@ -62,6 +68,7 @@ impl Plan {
                 (0..=text.len().min(MAX_PROJECT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
             &text[..end]
         });
+        let goal = format!("{}{}", self.spec.goal.description, schemas_in_words(&self.spec));
         let own = self.agent.adapter.prompt.as_deref().unwrap_or_default();
         let overlay = match self.agent.adapter.events {
             Some(_) => format!("{}\n\n{}\n\n{own}", PROCESS.trim(), LAST_WORDS.trim()),
@@ -73,7 +80,7 @@ impl Plan {
             // The native agent has words of its own.
             agent: Some(&overlay),
             project,
-            goal: &self.spec.goal.description,
+            goal: &goal,
             context,
         };
         let compile = if self.agent.adapter.kind == Kind::Native {
@@ -86,14 +93,49 @@ impl Plan {
     }
 }
 
+/// Where a context file or folder goes: under its own name, or in a numbered folder where that name is taken.
+fn free_place(context: &Path, path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().map_or_else(|| format!("context-{number}").into(), ToOwned::to_owned);
+    let target = context.join(&name);
+    if !OF_HOST.iter().any(|own| name == *own) && !target.exists() {
+        return target;
+    }
+    let mut folders = (number..).map(|n| context.join(n.to_string()).join(&name));
+    folders.find(|target| !target.exists()).unwrap_or(target)
+}
+
 /// Copies a context file or folder; links inside it are not followed.
-fn place(from: &Path, to: &Path) -> Result<(), HostError> {
-    if fs::metadata(from).map_err(HostError::io("read", from))?.is_dir() {
-        return copy_tree(from, to);
+fn place(named: &NamedPath, to: &Path) -> Result<(), HostError> {
+    let from = &named.path;
+    let mut source = named.open().map_err(HostError::io("read", from))?;
+    let meta = source.metadata().map_err(HostError::io("read", from))?;
+    if meta.is_dir() {
+        // By its descriptor: what has taken the name since is not what was looked at.
+        return copy_tree(&PathBuf::from(format!("/proc/self/fd/{}", source.as_raw_fd())), to);
     }
     let parent = to.parent().unwrap_or(to);
     fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
-    fs::copy(from, to).map(drop).map_err(HostError::io("copy", from))
+    let mut target = File::create(to).map_err(HostError::io("create", to))?;
+    io::copy(&mut source, &mut target).map_err(HostError::io("copy", from))?;
+    target.set_permissions(meta.permissions()).map_err(HostError::io("write", to))
+}
+
+/// What the artifacts a spec asks for must satisfy, for the prompt.
+fn schemas_in_words(spec: &Spec) -> String {
+    let mut text = String::new();
+    for artifact in &spec.output.artifacts {
+        let schema = match &artifact.schema {
+            None => continue,
+            Some(WantedSchema::Named(name)) => schema::compact(name).unwrap_or_default(),
+            Some(WantedSchema::Inline(keywords)) => serde_json::to_string(keywords).unwrap_or_default(),
+        };
+        let path = &artifact.path;
+        text += &match schema.len() <= LONGEST_SCHEMA {
+            true => format!("\n\n`{path}` must satisfy this JSON Schema: {schema}"),
+            false => format!("\n\n`{path}` must satisfy the JSON Schema in `/holon/input/spec.yaml`."),
+        };
+    }
+    text
 }
 
 /// What the agent was handed, by digest.

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use holon_agent::mcp::ServerConfig;
-use holon_core::Access;
 use holon_core::config::{Config as Configured, ModeSettings};
 use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::{Network, Origin, Overrides, Profile};
@@ -13,7 +12,7 @@ use holon_core::outcome::Status;
 use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
-use holon_core::spec::{self, Spec};
+use holon_core::spec::Spec;
 use holon_model::Cassette;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
@@ -24,7 +23,9 @@ use super::foreign;
 use super::out::checked_out;
 use crate::adapter::{self, Agent, Kind};
 use crate::config;
+use crate::effect;
 use crate::error::HostError;
+use crate::given_spec::{GivenSpec, NamedPath};
 use crate::model;
 use crate::modes;
 use crate::request::RunRequest;
@@ -54,7 +55,7 @@ pub struct Plan {
     /// Where to copy the artifacts.
     pub out: Option<PathBuf>,
     /// Context files and folders on the host.
-    pub context: Vec<PathBuf>,
+    pub context: Vec<NamedPath>,
     /// Commands the host runs on the result.
     pub checks: Vec<String>,
     /// Whether commands that fit the repository's shape are run when none were asked for.
@@ -79,6 +80,8 @@ pub struct Plan {
     pub hide: Vec<PathBuf>,
     /// The folder of the workspace that logs go to, when the user wants them there.
     pub logs: Option<PathBuf>,
+    /// Whether tests and what else defines checks may change.
+    pub tests_may_change: bool,
     /// Whether a patch touching Holon's, CI's or an agent's files is fine.
     pub allow_sensitive: bool,
     /// Whether to apply the patch when the run succeeds.
@@ -98,7 +101,11 @@ pub const CREDENTIAL_IN_GOAL: &str =
     "the goal held what looks like a credential; it was taken out, since agents see none";
 
 pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
-    let (mut spec, mut warnings) = read_spec(request)?;
+    let (given, mut warnings) = GivenSpec::of(request)?;
+    let workspace = workspace(request, given.as_ref())?;
+    let given = given.map(|given| given.settled(request, &workspace)).transpose()?;
+    let mut context = given.as_ref().map(GivenSpec::context).transpose()?.unwrap_or_default();
+    let mut spec = with_goal(given.map(|given| given.spec), request)?;
     let redactor = Redactor::new(host.secrets.iter().map(|(name, value)| (name, value)));
     let goal = redactor.redact_str(&spec.goal.description);
     if goal != spec.goal.description {
@@ -111,8 +118,6 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         let hint = "put long texts into files and pass them with --context";
         return Err(HostError::usage(format!("the goal has {bytes} bytes, at most {MAX_GOAL} fit"), hint));
     }
-    let spec_folder = request.spec.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
-    let workspace = workspace(request, &spec, spec_folder)?;
     let state = &host.places.state;
     if state.starts_with(&workspace) {
         return Err(HostError::usage(
@@ -132,6 +137,16 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         return Err(HostError::usage("the name of the image is empty", "give one, or leave --image out"));
     }
     let agent = adapter::find(&host.places, &workspace, agent_name, image, &request.agent_args, &*host.env)?;
+    if !request.part {
+        effect::refuse_without_effect(request, &spec, &agent)?;
+    }
+    // An orchestration delivers what its children change.
+    if request.apply && !profile.access.delivers() && profile.name != "orchestrate" {
+        return Err(HostError::usage(
+            format!("--apply would have no effect: mode {} delivers no patch", profile.name),
+            "leave it out, or use a mode that changes things, such as execute",
+        ));
+    }
     let sandbox = walls_for(request, &agent)?;
     warnings.extend(agent.warnings.iter().cloned());
     warnings.extend(foreign::untried(&agent));
@@ -146,13 +161,13 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let mut hide = hidden(&profile, &workspace)?;
     hide.extend(logs.clone());
     hide.extend(out.as_deref().and_then(|o| o.strip_prefix(&workspace).ok()).map(Path::to_owned));
-    let mut context: Vec<PathBuf> = spec.context.files.iter().map(|f| spec_folder.join(f)).collect();
-    context.extend(request.context.iter().cloned());
-    for path in &context {
-        let wrong =
-            |what: &str, hint: &str| HostError::usage(format!("context {}: {what}", path.display()), hint);
+    context.extend(request.context.iter().cloned().map(NamedPath::of_user));
+    for named in &context {
+        let wrong = |what: &str, hint: &str| {
+            HostError::usage(format!("context {}: {what}", named.path.display()), hint)
+        };
         let check = "check the path given with --context or context.files";
-        let meta = fs::metadata(path).map_err(|e| wrong(&e.to_string(), check))?;
+        let meta = fs::metadata(&named.path).map_err(|e| wrong(&e.to_string(), check))?;
         // A pipe or a device could keep us waiting for ever.
         if !meta.is_file() && !meta.is_dir() {
             return Err(wrong("neither a file nor a folder", "write what it gives to a file first"));
@@ -174,9 +189,6 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         shadow: request.shadow,
     })?;
     warnings.extend(supervised.warnings);
-    if agent.adapter.kind != Kind::Native && (request.supervisor.is_some() || request.shadow) {
-        warnings.push("the supervisor steers the native agent only; this one is not supervised".into());
-    }
     let settings = settings(&configured, &profile)?;
     let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
     warnings.extend(wanted.warnings);
@@ -202,6 +214,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         warnings,
         accept_no_isolation: request.accept_no_isolation,
         snapshot: request.snapshot,
+        tests_may_change: request.tests_may_change || spec.constraints.tests_may_change,
         allow_sensitive: request.allow_sensitive,
         apply: request.apply,
         verify_full: request.verify_full,
@@ -234,15 +247,9 @@ fn settings(configured: &Configured, profile: &Profile) -> Result<ModeSettings, 
     Ok(settings)
 }
 
-fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
-    let (mut spec, warnings) = match &request.spec {
-        Some(path) => {
-            let text = modes::read_named(path, "--spec")?;
-            let (spec, warnings) = spec::parse(&text, &path.to_string_lossy())?;
-            (spec, warnings.into_iter().map(|w| format!("{}: {}", path.display(), w.message)).collect())
-        }
-        None => (Spec::for_goal(String::new()), Vec::new()),
-    };
+/// The spec, or one for the goal alone; a goal on the command line beats that of the spec.
+fn with_goal(spec: Option<Spec>, request: &RunRequest) -> Result<Spec, HostError> {
+    let mut spec = spec.unwrap_or_else(|| Spec::for_goal(String::new()));
     if let Some(goal) = &request.goal {
         spec.goal.description.clone_from(goal);
     }
@@ -252,14 +259,13 @@ fn read_spec(request: &RunRequest) -> Result<(Spec, Vec<String>), HostError> {
             "say what to do with --goal \"…\" or in a spec with --spec FILE",
         ));
     }
-    Ok((spec, warnings))
+    Ok(spec)
 }
 
-fn workspace(request: &RunRequest, spec: &Spec, spec_folder: &Path) -> Result<PathBuf, HostError> {
-    let given = match (&request.workspace, &spec.context.workspace) {
-        (Some(flag), _) => flag.clone(),
-        (None, Some(path)) => spec_folder.join(path),
-        (None, None) => PathBuf::from("."),
+fn workspace(request: &RunRequest, spec: Option<&GivenSpec>) -> Result<PathBuf, HostError> {
+    let given = match &request.workspace {
+        Some(flag) => flag.clone(),
+        None => spec.map(GivenSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
     };
     let wrong = |e: std::io::Error| {
         HostError::usage(
@@ -379,6 +385,9 @@ pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
     if plan.accept_no_isolation && plan.sandbox == Choice::None {
         meta.accepted.push("no isolation (--i-accept-no-isolation)".into());
     }
+    if plan.tests_may_change {
+        meta.accepted.push("changes to what defines checks (--tests-may-change)".into());
+    }
     if plan.allow_sensitive {
         meta.accepted.push("changes to sensitive files (--allow-sensitive)".into());
     }
@@ -431,8 +440,58 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
         rows.push(("check".into(), check.clone(), from.into()));
     }
     rows.extend(plan.profile.rows().into_iter().map(|r| (r.key, r.value, r.origin.to_string())));
-    if matches!(plan.profile.access, Access::ReadOnly) && plan.apply {
-        rows.push(("apply".into(), "nothing to apply in this mode".into(), "flag --apply".into()));
-    }
+    rows.extend(asked_rows(plan, request));
     rows
+}
+
+/// What was asked for besides, each with its flag.
+fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+    let path = |path: &Path| path.display().to_string();
+    let mut rows: Vec<(&str, String, &str)> = Vec::new();
+    for named in &plan.context {
+        let from = if request.context.contains(&named.path) { "flag --context" } else { "spec" };
+        rows.push(("context", path(&named.path), from));
+    }
+    let model = if request.model.is_some() { "flag --model" } else { "spec" };
+    rows.extend(plan.model.iter().map(|id| ("model", id.clone(), model)));
+    rows.extend(plan.provider.iter().map(|name| ("provider", name.clone(), "flag --provider")));
+    let image = if request.image.is_some() { "flag --image" } else { "spec" };
+    rows.extend(plan.agent.image.iter().map(|name| ("image", name.clone(), image)));
+    rows.extend(request.mcp.iter().map(|server| ("tool server", server.clone(), "flag --mcp")));
+    rows.extend(plan.replay.iter().map(|(file, _)| ("replay", path(file), "flag --replay")));
+    rows.extend(plan.record.iter().map(|file| ("record", path(file), "flag --record")));
+    rows.extend(request.agent_args.iter().map(|arg| ("agent argument", arg.clone(), "after --")));
+    rows.extend(
+        plan.spec.context.env.iter().map(|(name, value)| ("variable", format!("{name}={value}"), "spec")),
+    );
+    for artifact in &plan.spec.output.artifacts {
+        let need = if artifact.required { "required" } else { "optional" };
+        let schema = if artifact.schema.is_some() { ", held to a schema" } else { "" };
+        rows.push(("artifact", format!("{}: {need}{schema}", artifact.path), "spec"));
+    }
+    for (asked, name, value, flag) in [
+        (
+            plan.snapshot != StrategyChoice::Auto,
+            "snapshot",
+            format!("{:?}", plan.snapshot).to_lowercase(),
+            "flag --snapshot",
+        ),
+        (plan.verify_full, "verify", "full".into(), "flag --verify"),
+        (plan.keep, "keep", "the agent's copy of the workspace".into(), "flag --keep"),
+        (plan.apply, "apply", "when the run succeeds".into(), "flag --apply"),
+        (plan.allow_sensitive, "accepted", "changes to sensitive files".into(), "flag --allow-sensitive"),
+        (
+            plan.tests_may_change,
+            "accepted",
+            "changes to what defines checks".into(),
+            if request.tests_may_change { "flag --tests-may-change" } else { "spec" },
+        ),
+        (plan.accept_no_isolation, "accepted", "no isolation".into(), "flag --i-accept-no-isolation"),
+        (!plan.auto_checks, "checks", "only those asked for".into(), "flag --no-auto-checks"),
+    ] {
+        if asked {
+            rows.push((name, value, flag));
+        }
+    }
+    rows.into_iter().map(|(name, value, from)| (name.to_owned(), value, from.to_owned())).collect()
 }

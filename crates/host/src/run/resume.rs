@@ -27,12 +27,12 @@ pub(super) struct Resumed {
 
 impl Host {
     /// Goes on with a stored run in a new one: its conversation, its supervisor's state and its changes so far. `audit` is
-    /// where the audit log ends now.
+    /// where the audit log ends now, `apply` whether its patch is applied when it succeeds, if that was not asked before.
     pub fn resume(
         &self,
         folder: &RunFolder,
         message: Option<&str>,
-        audit: Option<AuditHead>,
+        (audit, apply): (Option<AuditHead>, bool),
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Finished, HostError> {
@@ -50,6 +50,17 @@ impl Host {
                 "start a new one with --goal; `holon runs apply` brings its patch in",
             ));
         }
+        // Gone on with alone, it would leave as if it were work of its own. The whole itself goes on with its parts from a
+        // state of theirs, which lies in its own folder.
+        let own = self.places.runs_of(&record.workspace);
+        let alone = folder.path().parent() != Some(own.as_path());
+        let whole = manifest.as_ref().and_then(|manifest| manifest.metadata.part_of.as_ref());
+        if let Some(whole) = whole.filter(|_| alone) {
+            return Err(HostError::run(
+                format!("run {} is a part of {whole}", record.id),
+                format!("go on with the whole: holon run --resume {whole}"),
+            ));
+        }
         let asked = AskedFor::load(folder)?;
         let name = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
         let checkpoint = checkpoints::load(folder.path(), &name)?;
@@ -64,8 +75,9 @@ impl Host {
         let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
         let resumed =
             Resumed { message: opening(why.as_deref(), message), from: record.id.clone(), checkpoint, carry };
-        let (request, _scratch) = asked.request_again(folder)?;
-        let request = RunRequest { replay: asked.request.replay.clone(), audit, ..request };
+        let request = asked.request_again(folder)?;
+        let apply = apply || request.apply;
+        let request = RunRequest { replay: asked.request.replay.clone(), audit, apply, ..request };
         self.run_as(&request, Some(&asked), Some(resumed), sink, cancel)
     }
 }

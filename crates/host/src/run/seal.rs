@@ -16,6 +16,7 @@ use super::apply::{Applied, apply};
 use super::verdict::Verdict;
 use super::{Finished, Run};
 use crate::error::HostError;
+use crate::release;
 use crate::store::{copy_tree, write_atomic, write_durable};
 
 const EVENTS: &str = "events.jsonl";
@@ -32,6 +33,7 @@ impl Run<'_> {
         }
         self.settle_tape();
         self.note_supervision();
+        self.settle_evidence();
         self.count_patch();
         let mut out = self.plan.out.clone();
         self.conclude(&verdict, began);
@@ -57,13 +59,14 @@ impl Run<'_> {
                 self.conclude(&verdict, began);
             }
         }
-        let applied = self.apply_if_asked(&verdict);
+        let applied = self.apply_if_asked();
         let duration_ms = began.elapsed().as_millis() as u64;
         self.events.emit(Body::PhaseFinished { phase: Phase::Seal, duration_ms, ok: self.record.finished });
         self.events.emit(Body::RunFinished {
             status: self.manifest.status,
             outcome: self.manifest.outcome,
             exit_code: self.manifest.exit_code,
+            manifest_sha256: self.folder.manifest_sha256(),
         });
         if let Some(out) = &out {
             self.copy_last_events(out);
@@ -128,13 +131,8 @@ impl Run<'_> {
             .tempdir_in(parent)
             .map_err(HostError::io("create", parent))?;
         copy_tree(&self.folder.output(), fresh.path())?;
-        let evidence = fresh.path().join("evidence");
-        if evidence.exists() {
-            // An agent may leave evidence of its own.
-            let own = fresh.path().join("evidence-of-agent");
-            fs::rename(&evidence, &own).map_err(HostError::io("rename", &evidence))?;
-        }
-        copy_tree(&self.folder.evidence(), &evidence)?;
+        // An agent may leave evidence of its own, which has other names.
+        copy_tree(&self.folder.evidence(), &fresh.path().join("evidence"))?;
         let fresh = fresh.keep();
         use std::os::unix::fs::PermissionsExt;
         let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
@@ -161,11 +159,12 @@ impl Run<'_> {
         }
     }
 
-    fn apply_if_asked(&mut self, verdict: &Verdict) -> Option<Result<Applied, HostError>> {
-        if !self.plan.apply || verdict.outcome != Outcome::Success || !self.plan.profile.access.delivers() {
+    fn apply_if_asked(&mut self) -> Option<Result<Applied, HostError>> {
+        let asked = self.plan.apply && self.plan.profile.access.delivers();
+        if !asked || !release::applies_by_itself(&self.folder) {
             return None;
         }
-        let applied = apply(&self.folder);
+        let applied = apply(&self.folder, &self.host.places);
         if let Err(e) = &applied {
             self.warn(format!("the patch was not applied: {e}"));
         }

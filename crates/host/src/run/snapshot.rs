@@ -1,5 +1,6 @@
 //! Snapshot: what the agent will see of the workspace, and the walls it will see it from.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use holon_sandbox::diff::tree_digest;
 use holon_sandbox::disk::{self, DiskLimits};
 use holon_sandbox::expose::{self, Exposed};
 use holon_sandbox::mount::Source;
-use holon_sandbox::snapshot::{self, Snapshot, StrategyChoice};
+use holon_sandbox::snapshot::{self, OriginalsKeeper, Snapshot, StrategyChoice};
 use holon_sandbox::walls::Identity;
 
 use super::Run;
@@ -40,6 +41,8 @@ pub(crate) struct Stage {
     pub before: Option<String>,
     /// What makes the patch, in modes that can have one.
     pub git: Option<Git>,
+    /// What keeps the originals of files that people may change meanwhile.
+    pub originals: RefCell<Option<OriginalsKeeper>>,
 }
 
 impl Stage {
@@ -72,12 +75,18 @@ impl Run<'_> {
             fs::create_dir(folder).map_err(HostError::io("create", folder))?;
             give(folder, &identity)?;
         }
-        let snapshot = self.snapshot_for(backend.as_ref(), &identity, self.plan.snapshot)?;
+        let layers = self.folder.layers();
+        let snapshot = self.snapshot_in(&layers, backend.as_ref(), &identity, self.plan.snapshot)?;
         let exposed = self.expose(&snapshot, &identity, backend.overlays())?;
         // Without git there could be no patch: better to say so before the agent starts.
         let git = git.and_then(|thread| thread.join().ok()).transpose()?;
         let timeout = self.plan.profile.limits.timeout.get();
+        let originals = match self.plan.profile.access.delivers() {
+            true => OriginalsKeeper::start(&snapshot)?,
+            false => None,
+        };
         let mut stage = Stage {
+            originals: RefCell::new(originals),
             already: snapshot.written().map(disk::measure).unwrap_or(DiskLimits { bytes: 0, files: 0 }),
             deadline: Instant::now() + timeout,
             attempts: 0,
@@ -101,15 +110,25 @@ impl Run<'_> {
         identity: &Identity,
         choice: StrategyChoice,
     ) -> Result<Snapshot, HostError> {
+        self.snapshot_in(&self.folder.layers(), backend, identity, choice)
+    }
+
+    /// The same, kept below a folder of the run's.
+    pub(super) fn snapshot_in(
+        &self,
+        layers: &Path,
+        backend: &dyn Backend,
+        identity: &Identity,
+        choice: StrategyChoice,
+    ) -> Result<Snapshot, HostError> {
         let choice = match choice {
             // Without a private root the original would be reachable: the agent works on a copy, always.
             StrategyChoice::Auto if !backend.private_root() => StrategyChoice::Reflink,
             other => other,
         };
-        let layers = self.folder.layers();
         Ok(snapshot::take(&snapshot::Request {
             workspace: &self.plan.workspace,
-            run_dir: &layers,
+            run_dir: layers,
             access: &self.plan.profile.access,
             hide: &self.plan.hide,
             strategy: choice,
@@ -125,14 +144,29 @@ impl Run<'_> {
         identity: &Identity,
         overlays: bool,
     ) -> Result<Exposed, HostError> {
+        let exposed = self.expose_in(&self.folder.layers(), snapshot, identity, overlays)?;
+        for note in exposed.notes.clone() {
+            self.warn(note);
+        }
+        Ok(exposed)
+    }
+
+    /// The same, with the layers of caches below a folder of the run's.
+    pub(super) fn expose_in(
+        &self,
+        layers: &Path,
+        snapshot: &Snapshot,
+        identity: &Identity,
+        overlays: bool,
+    ) -> Result<Exposed, HostError> {
         let wanted: Vec<&str> = self.plan.agent.adapter.toolchains.iter().map(String::as_str).collect();
         let expose = &self.plan.profile.expose;
         let home = self.host.places.home.as_deref();
         let extra: Vec<PathBuf> = expose.paths.iter().map(|p| below_home(p, home)).collect();
-        let layers = self.folder.layers().join("exposed");
+        let layers = layers.join("exposed");
         snapshot::remove_tree(&layers).map_err(HostError::io("remove", &layers))?;
         fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
-        let exposed = expose::find(&expose::Request {
+        expose::find(&expose::Request {
             workspace: &self.plan.workspace,
             home,
             env: &*self.host.env,
@@ -146,11 +180,7 @@ impl Run<'_> {
             offline: self.plan.profile.network != holon_core::mode::Network::Host,
             overlays,
         })
-        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
-        for note in exposed.notes.clone() {
-            self.warn(note);
-        }
-        Ok(exposed)
+        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
     }
 
     pub(super) fn note_snapshot(&mut self, stage: &mut Stage) {

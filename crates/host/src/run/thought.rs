@@ -144,6 +144,7 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
         Reason::Finished(Finish::NeedsPerson) => {
             let message = format!("the agent asks for a person{}", said(&ended.text));
             verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("needs_human", message));
+            verdict.asks_person = true;
             true
         }
         Reason::Finished(Finish::Failed) => {

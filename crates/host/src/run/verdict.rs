@@ -20,6 +20,8 @@ pub struct Verdict {
     pub asks_for_repair: bool,
     /// Whether the patch must be kept back.
     pub withhold_patch: bool,
+    /// Whether the agent ended by asking a person: then what is missing is no failure.
+    pub asks_person: bool,
     /// The supervisor ended it because nothing vouches for the work: true unless the host's own checks do.
     pub doubt: Option<(Outcome, ErrorInfo)>,
 }
@@ -34,6 +36,7 @@ impl Verdict {
             repairs: Vec::new(),
             asks_for_repair: false,
             withhold_patch: false,
+            asks_person: false,
             doubt: None,
         }
     }

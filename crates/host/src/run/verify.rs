@@ -39,8 +39,9 @@ impl Run<'_> {
         self.manifest.artifacts.clear();
         self.manifest.breaches.clear();
         self.folder.clear_output()?;
-        let claim = self.take_adapter_files()?;
+        let claim = self.take_adapter_files(found)?;
         let ended_well = self.judge_ending(stage, claim.as_ref(), &mut verdict);
+        self.note_question(stage, claim.as_ref(), &mut verdict);
         self.judge_changes(found, &mut verdict);
         if let Some(heard) = stage.last.as_ref().and_then(|last| last.heard.clone()).filter(|_| ended_well) {
             self.lend_words(&heard, stage)?;
@@ -51,13 +52,22 @@ impl Run<'_> {
     }
 
     /// A manifest or patch the agent wrote is a claim: kept as evidence, never delivered as ours.
-    fn take_adapter_files(&mut self) -> Result<Option<Claim>, HostError> {
+    fn take_adapter_files(&mut self, found: &Found) -> Result<Option<Claim>, HostError> {
         let mut claim = None;
         for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")]
         {
             let Ok(bytes) = self.read_left(name, CLAIM_LIMIT) else { continue };
             if name == "manifest.json" {
                 claim = Claim::parse(&bytes);
+                if claim.is_none() {
+                    self.warn_once(format!(
+                        "the manifest.json the agent left is no JSON object, so nothing it says counts; it is in evidence/{kept}"
+                    ));
+                }
+            } else if self.plan.profile.access.delivers() && bytes != found.patch.bytes {
+                self.warn_once(format!(
+                    "the diff.patch the agent left differs from the one the host made; it is in evidence/{kept}"
+                ));
             }
             let clean = self.events.redactor().redact(&bytes);
             write_atomic(&self.folder.evidence().join(kept), &clean)?;
@@ -138,6 +148,7 @@ impl Run<'_> {
             Ending::Code(code) if code == 2 || asks_human => {
                 let message = format!("the agent asks for a person{}", said());
                 verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("needs_human", message));
+                verdict.asks_person = true;
                 true
             }
             Ending::Code(0) if claim.is_some_and(Claim::failed) => {
@@ -210,17 +221,7 @@ impl Run<'_> {
             );
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("the patch leaves those paths out"));
         }
-        if !changes.moved.is_empty() {
-            let list = names(&changes.moved).join(", ");
-            let error = ErrorInfo::new(
-                "base_moved",
-                format!("these files changed in the workspace while the agent worked: {list}"),
-            );
-            verdict.worsen(
-                Outcome::NeedsHuman,
-                error.with_hint("compare the patch with your own changes before applying it"),
-            );
-        }
+        self.judge_moved(changes, verdict);
         if let Some(message) = self.secret_in(changes, &found.patch.bytes) {
             verdict.worsen(
                 Outcome::NeedsHuman,
@@ -242,6 +243,39 @@ impl Run<'_> {
             );
             verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
         }
+    }
+
+    /// Files a person changed while the agent worked: with their original known the patch is right, and applying it merges;
+    /// without it they are not part of the patch.
+    fn judge_moved(&mut self, changes: &Changes, verdict: &mut Verdict) {
+        let names = |paths: &mut dyn Iterator<Item = &std::path::PathBuf>| {
+            paths.map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ")
+        };
+        let unknown: Vec<_> = changes.unknown.iter().map(|change| &change.path).collect();
+        let mut merged = changes.moved.iter().filter(|path| !unknown.contains(path));
+        let merged = names(&mut merged);
+        if !merged.is_empty() {
+            let message = format!(
+                "these files changed in the workspace while the agent worked: {merged}; the patch is made from what they \
+                 were before, and applying it merges both"
+            );
+            if !self.manifest.metadata.warnings.contains(&message) {
+                self.warn(message);
+            }
+        }
+        if unknown.is_empty() {
+            return;
+        }
+        let list = names(&mut unknown.iter().copied());
+        let error = ErrorInfo::new(
+            "base_moved",
+            format!(
+                "these files changed in the workspace while the agent worked, and what they were before is not known, so \
+                 the patch leaves them out: {list}"
+            ),
+        );
+        let hint = "your files are as you left them; the agent's versions are in evidence/conflicts";
+        verdict.worsen(Outcome::NeedsHuman, error.with_hint(hint));
     }
 
     /// A credential in what the patch would add: the lines of files, and their names.

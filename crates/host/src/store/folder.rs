@@ -113,6 +113,11 @@ impl RunFolder {
         self.path.join("evidence")
     }
 
+    /// What the files of the patch held before and after, by digest.
+    pub fn contents(&self) -> PathBuf {
+        self.path.join("contents")
+    }
+
     /// Snapshot layers and private home.
     pub fn layers(&self) -> PathBuf {
         self.path.join("layers")
@@ -164,9 +169,32 @@ impl RunFolder {
         write_atomic(&self.path.join("run.json"), text.as_bytes())
     }
 
+    /// Digest of the manifest as it is on the disk.
+    pub fn manifest_sha256(&self) -> Option<String> {
+        fs::read(self.output().join("manifest.json")).ok().map(|bytes| holon_core::digest::sha256(&bytes))
+    }
+
     /// The manifest, if the run got that far.
     pub fn manifest(&self) -> Option<Manifest> {
-        serde_json::from_slice(&fs::read(self.output().join("manifest.json")).ok()?).ok()
+        self.read_manifest().ok().flatten()
+    }
+
+    /// The same; a manifest that is there and cannot be read is an error, not one that is not there yet.
+    pub fn read_manifest(&self) -> Result<Option<Manifest>, HostError> {
+        let path = self.output().join("manifest.json");
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(HostError::io("read", &path)(e)),
+        };
+        let damaged = |e: serde_json::Error| {
+            HostError::run(
+                format!("the manifest {} is damaged: {e}", path.display()),
+                "what the run left is in its folder; `holon runs show --events` shows what happened, `holon runs rm` \
+                 removes it",
+            )
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
     /// Marks a run whose process died without a word: gives it a manifest and frees its layers. `false` when it is

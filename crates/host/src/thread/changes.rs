@@ -3,16 +3,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use holon_apply::{
+    ApplyStore, ChangeSet, Conflict, ConflictReason, ContentFile, ContentWriter, Outcome, Purpose,
+};
 use holon_core::redact::Redactor;
+use holon_core::release::{
+    PatchState, ReleaseDecision, ReleaseOverride, ReleaseReason, ReleaseRecord, ReleaseTarget, decide_release,
+};
 use holon_core::{Access, secrets};
-use holon_git::apply::{self, Delivery};
-use holon_git::{Digest, Git, Repository, Touched};
+use holon_git::{Digest, Git, Touched};
 use holon_sandbox::diff::{Changes, Limits, Options, Patch};
 use holon_sandbox::snapshot::{Alike, Snapshot, Stamp, Why, of_layer};
 
 use super::folder::ThreadFolder;
 use super::ledger::Ledger;
 use crate::error::HostError;
+use crate::run::{Bringing, bring_in};
 use crate::steering::sensitive_paths;
 
 /// Everything a thread changed and did not deliver yet.
@@ -64,6 +70,11 @@ pub enum Delivered {
 impl ThreadFolder {
     /// What the thread changed so far.
     pub fn delta(&self, hide: &[PathBuf]) -> Result<Delta, HostError> {
+        self.look(hide, None)
+    }
+
+    /// What the thread changed so far; the contents of what it changed are kept in a file, if one is named.
+    fn look(&self, hide: &[PathBuf], contents: Option<&Path>) -> Result<Delta, HostError> {
         let ledger = self.ledger()?;
         let Some(layer) = ledger.current.map(|number| self.layer(number)) else {
             return Ok(Delta::default());
@@ -72,54 +83,56 @@ impl ThreadFolder {
         let options = Options { git: &git, limits: Limits::default() };
         self.with_changes(&layer, hide, Self::never(), &options, |changes, snapshot| {
             let patch = changes.patch(&git, snapshot.dir())?;
+            if let Some(path) = contents {
+                keep_contents(&changes, &patch, path).map_err(HostError::io("write", path))?;
+            }
             Ok(delta(&ledger, &changes, patch, self.workspace()))
         })
     }
 
-    /// Brings everything so far into the workspace.
+    /// What the release gate says of everything so far.
+    pub fn release(&self, hide: &[PathBuf], redactor: &Redactor) -> Result<ReleaseDecision, HostError> {
+        Ok(decide(&self.delta(hide)?, redactor, &[]))
+    }
+
+    /// Brings everything so far into the workspace, as far as the release gate lets it; `words` are those of people who
+    /// say otherwise, and are in the audit log.
     pub fn apply(
         &self,
         hide: &[PathBuf],
         redactor: &Redactor,
-        allow_sensitive: bool,
+        words: &[ReleaseOverride],
     ) -> Result<Delivered, HostError> {
-        let delta = self.delta(hide)?;
-        if !delta.moved.is_empty() {
-            return Ok(Delivered::Moved(delta.moved));
-        }
-        if delta.patch.is_empty() {
+        let temp = tempfile::Builder::new().prefix("apply-").tempdir_in(self.path());
+        let temp = temp.map_err(HostError::io("create", self.path()))?;
+        let contents = temp.path().join("contents");
+        let delta = self.look(hide, Some(&contents))?;
+        if delta.patch.is_empty() && delta.moved.is_empty() {
             return Ok(Delivered::Nothing);
         }
-        let hits = secrets::scan_added_lines_with(redactor, &delta.patch);
-        if !hits.is_empty() {
-            let told = hits.iter().map(|hit| format!("{}:{} ({})", hit.path, hit.line, hit.rule));
-            return Ok(Delivered::Secrets(told.collect()));
+        if let Some(held) = held(&delta, &decide(&delta, redactor, words)) {
+            return Ok(held);
         }
-        if !delta.sensitive.is_empty() && !allow_sensitive {
-            return Ok(Delivered::Sensitive(delta.sensitive));
-        }
-        self.deliver(&delta)
+        self.deliver(&delta, &contents)
     }
 
-    fn deliver(&self, delta: &Delta) -> Result<Delivered, HostError> {
-        let git = Git::find()?;
-        let found = Repository::look(self.workspace())?;
-        let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-        let outcome = apply::deliver(
-            &git,
-            Delivery {
-                patch: &delta.patch,
-                touched: &delta.touched,
-                dir: self.workspace(),
-                repository: found.repository.as_ref(),
-                temp: temp.path(),
-            },
-        )?;
+    fn deliver(&self, delta: &Delta, contents: &Path) -> Result<Delivered, HostError> {
+        let contents = ContentFile::open(contents).map_err(HostError::io("read", contents))?;
+        let label = self.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let outcome = bring_in(&Bringing {
+            changes: &ChangeSet::of_patch(&delta.touched),
+            contents: &|sha256| contents.read(sha256),
+            workspace: self.workspace(),
+            store: &self.applies(),
+            purpose: Purpose::Apply,
+            label: &label,
+            conflicts: None,
+        })?;
         let paths = match outcome {
-            apply::Outcome::NothingToDo => return Ok(Delivered::Nothing),
-            apply::Outcome::Refused { conflicts } => return refused(conflicts),
-            apply::Outcome::Applied { paths } | apply::Outcome::Merged { paths, .. } => paths,
-            apply::Outcome::AlreadyThere => delta.touched.iter().map(|t| t.path.clone()).collect(),
+            Outcome::NothingToDo => return Ok(Delivered::Nothing),
+            Outcome::Refused { conflicts } => return refused(conflicts),
+            Outcome::Applied { paths } | Outcome::Merged { paths, .. } => paths,
+            Outcome::AlreadyThere => delta.touched.iter().map(|t| t.path.clone()).collect(),
         };
         let mut ledger = self.ledger()?;
         if let Some(layer) = ledger.current {
@@ -128,6 +141,12 @@ impl ThreadFolder {
         ledger.applied();
         self.save(&ledger)?;
         Ok(Delivered::Applied(paths))
+    }
+
+    /// The records of applies: threads lie in the folder of a workspace, those beside all of these.
+    fn applies(&self) -> ApplyStore {
+        let state = self.path().ancestors().nth(3).unwrap_or(self.path());
+        ApplyStore::new(state.join("applies"))
     }
 
     /// Notes what the originals of newly changed paths were, as far as nobody changed them meanwhile.
@@ -172,9 +191,36 @@ impl ThreadFolder {
     }
 }
 
+/// What the release gate says of a chat's changes; credentials are told with their places.
+fn decide(delta: &Delta, redactor: &Redactor, words: &[ReleaseOverride]) -> ReleaseDecision {
+    let told = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let hits = secrets::scan_added_lines_with(redactor, &delta.patch);
+    let record = ReleaseRecord {
+        patch: PatchState::Delivered,
+        sensitive: told(&delta.sensitive),
+        credentials: hits.iter().map(|hit| format!("{}:{} ({})", hit.path, hit.line, hit.rule)).collect(),
+        base_moved: told(&delta.moved),
+        overrides: words.to_vec(),
+        ..ReleaseRecord::default()
+    };
+    decide_release(&record, ReleaseTarget::ChatApply)
+}
+
+/// What the person is told of what is held. Whoever has to put their own changes aside need not read the rest first.
+fn held(delta: &Delta, decision: &ReleaseDecision) -> Option<Delivered> {
+    let reasons = &decision.held;
+    if reasons.iter().any(|reason| matches!(reason, ReleaseReason::BaseMoved(_))) {
+        return Some(Delivered::Moved(delta.moved.clone()));
+    }
+    reasons.first().map(|reason| match reason {
+        ReleaseReason::Credential(places) => Delivered::Secrets(places.clone()),
+        _ => Delivered::Sensitive(delta.sensitive.clone()),
+    })
+}
+
 /// Files in the way are for the person to look at; a folder that cannot be written is an error.
-fn refused(conflicts: Vec<apply::Conflict>) -> Result<Delivered, HostError> {
-    let Some(unwritten) = conflicts.iter().find(|conflict| conflict.why == apply::Why::Unwritten) else {
+fn refused(conflicts: Vec<Conflict>) -> Result<Delivered, HostError> {
+    let Some(unwritten) = conflicts.iter().find(|conflict| conflict.why == ConflictReason::Unwritten) else {
         return Ok(Delivered::Moved(conflicts.into_iter().map(|conflict| conflict.path).collect()));
     };
     let what = match unwritten.path.display().to_string() {
@@ -185,6 +231,12 @@ fn refused(conflicts: Vec<apply::Conflict>) -> Result<Delivered, HostError> {
         format!("{what} could not be written ({}); the folder is as it was", unwritten.detail),
         "check the permissions and the space left, then apply again",
     ))
+}
+
+fn keep_contents(changes: &Changes, patch: &Patch, path: &Path) -> std::io::Result<()> {
+    let mut writer = ContentWriter::create(path)?;
+    changes.each_content(patch, &mut |content| writer.keep(content.sha256, content.len, content.bytes))?;
+    writer.finish(false)
 }
 
 fn original(workspace: &Path, path: &Path) -> Option<Digest> {

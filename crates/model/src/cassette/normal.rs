@@ -31,7 +31,7 @@ static FOLDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "<time>",
         ),
         (r"(?-u:\b)[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(?-u:\b)", "<time>"),
-        (r"(?i-u:\bpid)([ :=]+)[0-9]+(?-u:\b)", "<pid>"),
+        (r"(?i-u:\bp?pid)([ :=]+)[0-9]+(?-u:\b)", "<pid>"),
         (r"(?-u:\b)[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s)(?-u:\b)", "<duration>"),
         (r"/tmp/[A-Za-z0-9._-]+", "<tmp>"),
     ];
@@ -205,7 +205,7 @@ mod tests {
             ("-rw-r--r-- 1 holon holon 4 Nov 15 08:41 new", "-rw-r--r-- 1 holon holon 4 <time> new"),
             ("-rw-r--r-- 1 holon holon 4 Jan  2  2024 a.txt", "-rw-r--r-- 1 holon holon 4 <time> a.txt"),
             ("at 08:41:04.123 and 10:20", "at <time> and 10:20"),
-            ("pid 71, PID: 4", "<pid>, <pid>"),
+            ("pid 71, PID: 4, ppid=33", "<pid>, <pid>, <pid>"),
             ("Sun is out, May 10 people", "Sun is out, May 10 people"),
             ("rapid 7", "rapid 7"),
         ] {

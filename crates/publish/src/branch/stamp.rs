@@ -113,6 +113,7 @@ mod tests {
             task: "issue-1".parse().unwrap(),
             draft: false,
             made: String::new(),
+            overrides: Vec::new(),
         }
     }
 

@@ -82,6 +82,7 @@ mod tests {
             task: "issue-1".parse().unwrap(),
             draft: false,
             made: "mode `plan`".into(),
+            overrides: Vec::new(),
         }
     }
 

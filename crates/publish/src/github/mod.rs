@@ -182,16 +182,6 @@ impl Run<'_> {
         if let Some(hit) = secrets::scan_added_lines_with(&tools.redactor, patch).into_iter().next() {
             return Err(Error::Secret { path: hit.path, line: hit.line, rule: hit.rule });
         }
-        if let Some(ethics) = self.output.json::<Ethics>("ethics.json")?
-            && ethics.blocks()
-            && !self.facts.draft
-        {
-            return Err(Error::NotPublishable {
-                run: self.facts.run.clone(),
-                outcome: holon_core::Outcome::NeedsHuman,
-                why: "its ethics report does not approve the change".into(),
-            });
-        }
         let ask = pull::Ask {
             output: self.output,
             options: self.options,

@@ -87,6 +87,8 @@ pub struct Options {
     pub ethics: EthicsAs,
     /// Who publishes.
     pub own: Own,
+    /// A signed statement about the output, which goes along with its pull request.
+    pub statement: Option<String>,
     /// Say what would be done and change nothing.
     pub dry_run: bool,
 }
@@ -110,6 +112,7 @@ impl Options {
             verdicts: Verdicts::default(),
             ethics: EthicsAs::default(),
             own: Own::Ask,
+            statement: None,
             dry_run: false,
         }
     }

@@ -230,7 +230,14 @@ fn open(
     let url = |pull: &Value| pull["html_url"].as_str().map(str::to_owned);
     let about = ask.options.target.number;
     let summary = ask.output.text("summary.md");
-    let region = words::region(summary.as_deref(), about, title, ask.facts, ask.clean);
+    let region = words::region(
+        summary.as_deref(),
+        about,
+        title,
+        ask.facts,
+        ask.clean,
+        ask.options.statement.as_deref(),
+    );
     if let Some(pull) = ours.iter().find(|pull| pull["state"] == "open") {
         decision.url = url(pull);
         let pushed = decision.actions.iter().find_map(Action::commit);

@@ -43,22 +43,41 @@ pub(super) fn region(
     title: &str,
     facts: &Facts,
     clean: &Cleaner,
+    statement: Option<&str>,
 ) -> String {
     let marker = facts.mark(Marker::new("pull")).with("title", &Facts::text_digest(title));
     let mut out = format!("{marker}\n");
     if facts.draft {
         out.push_str("> A person has to look at this: the run did not end as a success.\n\n");
     }
+    for word in &facts.overrides {
+        out.push_str(&format!("> Override: {word}\n\n"));
+    }
     let text = summary.map(|text| clean.markdown(text.trim())).unwrap_or_default();
-    out.push_str(&cut(&text, BODY_LIMIT - 5_000, &format!("summary.md of run {}", facts.run)));
+    let attached = statement.map(attached).unwrap_or_default();
+    out.push_str(&cut(
+        &text,
+        BODY_LIMIT - 5_000 - attached.len(),
+        &format!("summary.md of run {}", facts.run),
+    ));
     out.push('\n');
     if let Some(number) = about {
         out.push_str(&format!("\nRefs #{number}\n"));
     }
+    out.push_str(&attached);
     out.push_str(&facts.footer());
     out.push_str(END);
     out.push('\n');
     out
+}
+
+/// A signed statement as `holon verify` finds it in a text; one that leaves no room for words is left out, and said so.
+fn attached(statement: &str) -> String {
+    if statement.len() > BODY_LIMIT / 2 || statement.contains("```") {
+        return "\nIts signed statement is too long to stand here.\n".to_owned();
+    }
+    let statement = statement.trim();
+    format!("\n<details><summary>Signed statement</summary>\n\n```json\n{statement}\n```\n\n</details>\n")
 }
 
 /// A pull request's text with the publisher's part replaced; nothing when it holds none.
@@ -89,6 +108,7 @@ mod tests {
             task: "issue-1".parse().unwrap(),
             draft: false,
             made: "mode `execute`".into(),
+            overrides: Vec::new(),
         }
     }
 
@@ -110,15 +130,25 @@ mod tests {
     #[test]
     fn what_people_wrote_around_our_part_stays() {
         let clean = Cleaner::default();
-        let first = region(Some("One."), Some(3), "T", &facts(), &clean);
+        let first = region(Some("One."), Some(3), "T", &facts(), &clean, None);
         assert!(first.contains("\nRefs #3\n"), "{first}");
         let later = Facts { digest: "d2".into(), ..facts() };
-        let second = region(Some("Two. <!-- holon:end -->"), None, "T", &later, &clean);
+        let second =
+            region(Some("Two. <!-- holon:end -->"), None, "T", &later, &clean, Some("{\"payload\": \"x\"}"));
         let body = format!("Before.\n{first}After.\n");
         let new = with_region(&body, &second).unwrap();
         assert!(new.starts_with("Before.\n<!-- holon:pull ") && new.ends_with("\nAfter.\n"), "{new}");
         assert!(new.contains("Two.") && !new.contains("One."), "{new}");
+        assert!(new.contains("\n```json\n{\"payload\": \"x\"}\n```\n") && !first.contains("Signed"), "{new}");
         assert_eq!(with_region("Rewritten by hand.", &second), None);
+    }
+
+    #[test]
+    fn inv_17_an_override_is_named_where_the_change_goes() {
+        let overrides = vec!["ada let it pass (sensitive, to publish): read it".to_owned()];
+        let text =
+            region(Some("One."), None, "T", &Facts { overrides, ..facts() }, &Cleaner::default(), None);
+        assert!(text.contains("> Override: ada let it pass (sensitive, to publish): read it\n"), "{text}");
     }
 
     #[test]

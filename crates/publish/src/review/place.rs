@@ -88,7 +88,7 @@ impl Why {
 ///
 /// `moved` says that the head is not the commit that was reviewed: lines then count only where their text is found again.
 pub fn place(finding: &Finding, files: &BTreeMap<String, Changed>, moved: bool) -> Place {
-    let (Some(first), Location::Verified) = (finding.line, finding.location) else {
+    let (Some(first), Location::Verified | Location::Line) = (finding.line, finding.location) else {
         return Place::Body(Why::NoLine);
     };
     let old_side = finding.side == Side::Old;

@@ -16,6 +16,7 @@ fn facts() -> Facts {
         task: "pr-1".parse().unwrap(),
         draft: false,
         made: "mode `review`".into(),
+        overrides: Vec::new(),
     }
 }
 

@@ -298,10 +298,7 @@ fn what_needs_a_person_is_a_draft_on_request_only() {
         .file("summary.md", "x")
         .outcome(RunOutcome::Failure)
         .finish();
-    assert!(matches!(
-        stage.publish(&failed, None, |o| o.draft_needs_human = true),
-        Err(Error::NotPublishable { .. })
-    ));
+    assert!(matches!(stage.publish(&failed, None, |o| o.draft_needs_human = true), Err(Error::Held(_))));
 }
 
 #[test]
@@ -350,8 +347,8 @@ fn a_change_that_ethics_does_not_approve_stays_here() {
         .file("summary.md", "x")
         .file("ethics.json", &text)
         .finish();
-    let report = stage.publish(&output, None, |_| {}).unwrap();
-    assert!(part(&report, "pull").error.as_ref().unwrap().contains("does not approve"), "{report:?}");
+    let refused = stage.publish(&output, None, |_| {}).unwrap_err().to_string();
+    assert!(refused.contains("does not approve"), "{refused}");
     assert_eq!(stage.repo.pulls().len(), 0);
 }
 

@@ -13,7 +13,8 @@ use holon_git::{ObjectFormat, Repository, tracked};
 use super::ground::{Found, Ground, Placed, paths};
 use super::ignored::Rules;
 use super::origin::Prefix;
-use super::{Change, Changes, Error, Limits, Options, Place, Roots, Side, copied, overlay};
+use super::original::Bases;
+use super::{Change, Changes, Error, Limits, Options, Place, PlaceRoot, Roots, Side, copied, overlay};
 use crate::snapshot::tree::{Kind, Root, bytes, path_of};
 use crate::snapshot::{Index, Skipped, Snapshot, Why};
 
@@ -62,18 +63,20 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
         Access::Scoped { write } => Some(WriteScope::new(write)?),
         _ => None,
     };
-    let moved = |path: &[u8]| match &scan {
+    let bases = Bases::of(snapshot, options.git, repository.as_ref())?;
+    let originals = bases.are_kept();
+    let has_moved = |path: &[u8]| match &scan {
         Scan::Copied(scan) => scan.base_moved(path),
-        Scan::Overlay(_) => {
-            let meta = ground.base.look(path).map_err(ground.base_error(path))?;
-            Ok(meta.is_some_and(|meta| meta.ctime.is_since(snapshot.started())))
-        }
+        Scan::Overlay(scan) => scan.base_moved(path, originals),
     };
-    let mut sifted = Sifted { changes: nothing(format), bytes: 0, moved: std::mem::take(&mut found.moved) };
+    let moved = std::mem::take(&mut found.moved);
+    let mut sifted =
+        Sifted { changes: nothing(format), bytes: 0, moved, bases: &bases, has_moved: &has_moved };
     for (path, placed) in &found.placed {
-        sifted.add(&ground, path, placed, scope.as_ref(), &moved)?;
+        sifted.add(&ground, path, placed, scope.as_ref())?;
     }
-    Ok(sifted.finish(ground, found))
+    let (changes, moved) = (sifted.changes, sifted.moved);
+    Ok(finish(changes, moved, bases, ground, found))
 }
 
 /// The payload may have closed its own root directory; it is the host's again.
@@ -96,6 +99,7 @@ fn nothing(format: ObjectFormat) -> Changes {
         ignored: 0,
         skipped: Vec::new(),
         moved: Vec::new(),
+        unknown: Vec::new(),
         replaced: Vec::new(),
         format,
         roots: None,
@@ -128,29 +132,50 @@ fn add_tracked(
     Ok(())
 }
 
-struct Sifted {
+struct Sifted<'a> {
     changes: Changes,
     bytes: u64,
     moved: BTreeSet<Vec<u8>>,
+    bases: &'a Bases<'a>,
+    has_moved: &'a dyn Fn(&[u8]) -> Result<bool, Error>,
 }
 
-impl Sifted {
+/// What a path was when the agent began.
+enum BaseSide {
+    Known(Option<Side>),
+    Unknown,
+}
+
+impl Sifted<'_> {
     fn add(
         &mut self,
         ground: &Ground,
         path: &[u8],
         placed: &Placed,
         scope: Option<&WriteScope>,
-        moved: &dyn Fn(&[u8]) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let base = side(&ground.base, true, path).map_err(ground.base_error(path))?;
+        let (base, moved) = self.base(ground, path)?;
         let result = match placed {
             Placed::Absent => None,
-            Placed::Base(at) => side(&ground.base, true, at).map_err(ground.base_error(at))?,
-            Placed::Written(at) => side(&ground.written, false, at).map_err(ground.written_error(at))?,
+            // Moved there with its folder, so it is what it was.
+            Placed::Base(at) => match self.base(ground, at)?.0 {
+                BaseSide::Known(side) => side,
+                BaseSide::Unknown => {
+                    side(&ground.base, PlaceRoot::Base, at).map_err(ground.base_error(at))?
+                }
+            },
+            Placed::Written(at) => {
+                side(&ground.written, PlaceRoot::Written, at).map_err(ground.written_error(at))?
+            }
             Placed::Gitlink(id) => Some(Side::Gitlink { id: id.clone() }),
         };
-        match same(ground, base.as_ref(), result.as_ref()) {
+        let (base, known) = match base {
+            BaseSide::Known(base) => (base, true),
+            BaseSide::Unknown => {
+                (side(&ground.base, PlaceRoot::Base, path).map_err(ground.base_error(path))?, false)
+            }
+        };
+        match same(ground, self.bases, base.as_ref(), result.as_ref()) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -159,7 +184,7 @@ impl Sifted {
             }
             Err(e) => return Err(ground.written_error(path)(e)),
         }
-        if moved(path)? {
+        if moved {
             self.moved.insert(path.to_vec());
         }
         if scope.is_some_and(|scope| !scope.allows(path)) {
@@ -167,8 +192,29 @@ impl Sifted {
             return Ok(());
         }
         self.weigh(&result, path, ground.limits)?;
-        self.changes.entries.push(Change { path: path_of(path), base, result });
+        let change = Change { path: path_of(path), base, result };
+        if known {
+            self.changes.entries.push(change)
+        } else {
+            self.changes.unknown.push(change)
+        }
         Ok(())
+    }
+
+    /// What was at a path when the agent began, and whether it is something else now.
+    fn base(&self, ground: &Ground, path: &[u8]) -> Result<(BaseSide, bool), Error> {
+        let now = side(&ground.base, PlaceRoot::Base, path).map_err(ground.base_error(path))?;
+        let suspect = self.moved.contains(path) || (self.has_moved)(path)?;
+        if !suspect {
+            return Ok((BaseSide::Known(now), false));
+        }
+        match self.bases.original(path)? {
+            Some(Some(None)) if now.is_none() => Ok((BaseSide::Known(None), false)),
+            Some(Some(original)) => Ok((BaseSide::Known(original), true)),
+            Some(None) => Ok((BaseSide::Unknown, true)),
+            // Nobody keeps originals here: what is there now counts.
+            None => Ok((BaseSide::Known(now), true)),
+        }
     }
 
     fn weigh(&mut self, result: &Option<Side>, path: &[u8], limits: Limits) -> Result<(), Error> {
@@ -180,25 +226,35 @@ impl Sifted {
         }
         Ok(())
     }
+}
 
-    fn finish(self, ground: Ground, found: Found) -> Changes {
-        let mut changes = self.changes;
-        changes.hidden = paths(found.hidden);
-        changes.ignored = found.ignored.len() as u64;
-        changes.skipped.extend(found.skipped);
-        changes.moved = paths(self.moved);
-        changes.replaced = found.replaced;
-        changes.roots = Some(Roots { base: ground.base, written: ground.written });
-        changes
-    }
+fn finish(
+    mut changes: Changes,
+    moved: BTreeSet<Vec<u8>>,
+    bases: Bases<'_>,
+    ground: Ground,
+    found: Found,
+) -> Changes {
+    changes.hidden = paths(found.hidden);
+    changes.ignored = found.ignored.len() as u64;
+    changes.skipped.extend(found.skipped);
+    // What somebody else removed, and the agent did not touch, is nobody's concern.
+    let touched = |path: &Vec<u8>| {
+        let is = |change: &Change| bytes(&change.path) == path.as_slice();
+        changes.entries.iter().any(is) || changes.unknown.iter().any(is)
+    };
+    changes.moved = paths(moved.into_iter().filter(|path| !bases.are_kept() || touched(path)));
+    changes.replaced = found.replaced;
+    changes.roots = Some(Roots { base: ground.base, written: ground.written, kept: bases.into_root() });
+    changes
 }
 
 /// What is at a path, as far as a patch can say it.
-fn side(root: &Root, in_base: bool, path: &[u8]) -> io::Result<Option<Side>> {
+fn side(root: &Root, place: PlaceRoot, path: &[u8]) -> io::Result<Option<Side>> {
     let Some(meta) = root.look(path)? else { return Ok(None) };
     Ok(match meta.kind {
         Kind::File => {
-            let place = Place { in_base, path: path.to_vec() };
+            let place = Place { root: place, path: path.to_vec() };
             Some(Side::File { exec: meta.is_exec(), size: meta.size, place })
         }
         Kind::Symlink => Some(Side::Symlink { target: root.read_link(path)? }),
@@ -206,10 +262,11 @@ fn side(root: &Root, in_base: bool, path: &[u8]) -> io::Result<Option<Side>> {
     })
 }
 
-fn same(ground: &Ground, base: Option<&Side>, result: Option<&Side>) -> io::Result<bool> {
-    let open = |place: &Place| match place.in_base {
-        true => ground.base.open_file(&place.path),
-        false => ground.written.open_file(&place.path),
+fn same(ground: &Ground, bases: &Bases<'_>, base: Option<&Side>, result: Option<&Side>) -> io::Result<bool> {
+    let open = |place: &Place| match place.root {
+        PlaceRoot::Base => ground.base.open_file(&place.path),
+        PlaceRoot::Written => ground.written.open_file(&place.path),
+        PlaceRoot::Kept => bases.open(&place.path),
     };
     match (base, result) {
         (

@@ -11,6 +11,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::snapshot::tree::{Root, bytes, join, path_of};
 
 const LARGEST_RULES: u64 = 1 << 20;
+/// What runners leave behind: weaker than any rule of the repository.
+const LEFTOVERS: &str = include_str!("../../../../rules/checks/leftovers.gitignore");
 
 /// Answers whether a path of the workspace is ignored; reads `.gitignore` files as they are needed.
 #[derive(Debug, Default)]
@@ -38,7 +40,7 @@ impl Rules {
             source: Some(Source {
                 toplevel: Root::open(&repository.toplevel)?,
                 prefix: bytes(&repository.prefix).to_vec(),
-                exclude: compile(&exclude),
+                exclude: compile(&[LEFTOVERS.as_bytes(), &exclude].concat()),
                 by_dir: RefCell::default(),
             }),
         })

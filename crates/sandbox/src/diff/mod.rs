@@ -7,6 +7,7 @@ mod error;
 mod ground;
 mod ignored;
 mod origin;
+mod original;
 mod overlay;
 mod patch;
 mod selfcheck;
@@ -25,9 +26,22 @@ pub use error::Error;
 pub use patch::Patch;
 
 pub(crate) use collect::equal;
+pub(crate) use ignored::Rules;
 
 use crate::snapshot::tree::{Root, bytes};
 use crate::snapshot::{Skipped, Snapshot};
+
+/// One content of a patch.
+pub struct Content<'a> {
+    /// Hex SHA-256.
+    pub sha256: &'a str,
+    /// How many bytes it has.
+    pub len: u64,
+    /// The bytes.
+    pub bytes: &'a mut dyn io::Read,
+    /// Whether it is what was there before.
+    pub is_base: bool,
+}
 
 /// How much a patch may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,11 +102,22 @@ pub enum Side {
     },
 }
 
-/// Where the bytes of a file are: in the original or among the agent's writes.
+/// Where the bytes of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub(crate) in_base: bool,
+    pub(crate) root: PlaceRoot,
     pub(crate) path: Vec<u8>,
+}
+
+/// The folders in which the bytes of files can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlaceRoot {
+    /// The original workspace.
+    Base,
+    /// What the agent wrote.
+    Written,
+    /// What was kept of originals that changed meanwhile.
+    Kept,
 }
 
 impl Side {
@@ -122,6 +147,8 @@ pub struct Changes {
     pub skipped: Vec<Skipped>,
     /// Touched paths whose original changed while the agent worked.
     pub moved: Vec<PathBuf>,
+    /// Those of them that are left out, because nobody knows what they were when the agent began.
+    pub unknown: Vec<Change>,
     pub(crate) replaced: Vec<Vec<u8>>,
     pub(crate) format: ObjectFormat,
     pub(crate) roots: Option<Roots>,
@@ -131,6 +158,20 @@ pub struct Changes {
 pub(crate) struct Roots {
     pub(crate) base: Root,
     pub(crate) written: Root,
+    pub(crate) kept: Option<Root>,
+}
+
+impl Roots {
+    pub(crate) fn open(&self, place: &Place) -> io::Result<File> {
+        match place.root {
+            PlaceRoot::Base => self.base.open_file(&place.path),
+            PlaceRoot::Written => self.written.open_file(&place.path),
+            PlaceRoot::Kept => {
+                let kept = self.kept.as_ref().ok_or_else(|| io::Error::other("no originals were kept"))?;
+                kept.open_file(&place.path)
+            }
+        }
+    }
 }
 
 impl Changes {
@@ -142,7 +183,34 @@ impl Changes {
     /// Opens the bytes of one side.
     pub fn open(&self, place: &Place) -> io::Result<File> {
         let roots = self.roots.as_ref().ok_or_else(|| io::Error::other("there is nothing to read from"))?;
-        if place.in_base { roots.base.open_file(&place.path) } else { roots.written.open_file(&place.path) }
+        roots.open(place)
+    }
+
+    /// Gives every content of the patch, before and after, to whoever keeps them: by digest, with its length.
+    pub fn each_content(
+        &self,
+        patch: &Patch,
+        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for (change, touched) in self.entries.iter().zip(&patch.touched) {
+            let sides = [(&change.result, &touched.result, false), (&change.base, &touched.base, true)];
+            for (side, digest, is_base) in sides {
+                let (Some(side), Some(digest)) = (side, digest) else { continue };
+                let sha256 = digest.sha256.as_str();
+                match side {
+                    Side::File { size, place, .. } => {
+                        let mut bytes = self.open(place)?;
+                        each(Content { sha256, len: *size, bytes: &mut bytes, is_base })?;
+                    }
+                    Side::Symlink { target } => {
+                        let len = target.len() as u64;
+                        each(Content { sha256, len, bytes: &mut target.as_slice(), is_base })?;
+                    }
+                    Side::Gitlink { .. } => {}
+                }
+            }
+        }
+        Ok(())
     }
 }
 

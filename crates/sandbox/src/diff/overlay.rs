@@ -200,6 +200,15 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// Whether the base at `path` may not be what it was when the snapshot was taken; whether one that is gone was ever there
+    /// can only be told where originals are kept.
+    pub(crate) fn base_moved(&self, path: &[u8], originals: bool) -> Result<bool, Error> {
+        match self.ground.base.look(path).map_err(self.ground.base_error(path))? {
+            Some(meta) => Ok(meta.ctime.is_since(self.started)),
+            None => Ok(originals && self.parent_changed(path)?),
+        }
+    }
+
     /// The result at one path of the merged view.
     pub(crate) fn locate(&self, path: &[u8]) -> Result<Placed, Error> {
         let ground = self.ground;

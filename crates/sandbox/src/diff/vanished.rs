@@ -62,7 +62,7 @@ impl Scan<'_> {
     }
 
     /// Whether the nearest base directory above `path` that still exists changed during the run.
-    fn parent_changed(&self, path: &[u8]) -> Result<bool, Error> {
+    pub(super) fn parent_changed(&self, path: &[u8]) -> Result<bool, Error> {
         let mut end = path.len();
         loop {
             end = path[..end].iter().rposition(|&b| b == b'/').unwrap_or(0);

@@ -136,7 +136,8 @@ fn own(path: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
     }
 }
 
-fn resemble(path: &Path, meta: &Meta) -> io::Result<()> {
+/// Makes a folder of a layer look like the one of the original.
+pub(crate) fn resemble(path: &Path, meta: &Meta) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(meta.mode & 0o777))?;
     let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
     Ok(futimens(fs::File::open(path)?, &Timestamps { last_access: at, last_modification: at })?)

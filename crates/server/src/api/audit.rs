@@ -52,23 +52,36 @@ pub(crate) async fn list(
 ) -> Answer<Json<Audit>> {
     let limit = which.limit.unwrap_or(100).clamp(1, 1000) as usize;
     let after = which.after.unwrap_or(0);
-    if let Some(thread) = &which.thread {
-        // Another user's thread is none of theirs, gone or not.
-        app.thread(&user, thread).await?;
-    }
     let several = !app.setup.doors.tokens.is_empty();
-    let (entries, head) = app
+    let found = app
         .store
         .read(move |backend| {
+            // Another user's thread is none of theirs, gone or not.
+            if let Some(thread) = &which.thread
+                && !is_theirs(backend, thread, &user.0)?
+            {
+                return Ok(None);
+            }
             let head = backend.audit_head()?;
             let entries = match several && which.thread.is_none() {
                 true => own(backend, &user.0, after, limit)?,
                 false => backend.audit(after, limit, which.thread.as_deref())?,
             };
-            Ok((entries, head))
+            Ok(Some((entries, head)))
         })
         .await?;
+    let (entries, head) = found.ok_or_else(|| Problem::not_found("thread"))?;
     Ok(Json(Audit { entries, head: head.and_then(|head| serde_json::to_value(head).ok()) }))
+}
+
+/// Whether a thread is a user's, or was: the log outlives threads, and its first entry about one says who made it.
+fn is_theirs(backend: &dyn Backend, thread: &str, user: &str) -> Result<bool, StoreError> {
+    let Ok(id) = thread.parse() else { return Ok(false) };
+    if let Some(thread) = backend.thread(&id)? {
+        return Ok(thread.user == user);
+    }
+    let first = backend.audit(0, 1, Some(thread))?;
+    Ok(first.first().is_some_and(|entry| entry.note.action == "thread_created" && entry.note.actor == user))
 }
 
 /// Entries of one user among those of many: so many of them, or all there are in a part of the log that is large enough.
@@ -89,8 +102,7 @@ fn own(
                 Some(id) => match threads.get(id) {
                     Some(known) => *known,
                     None => {
-                        let thread = id.parse().ok().map(|id| backend.thread(&id)).transpose()?.flatten();
-                        let theirs = thread.is_some_and(|thread| thread.user == user);
+                        let theirs = is_theirs(backend, id, user)?;
                         threads.insert(id.clone(), theirs);
                         theirs
                     }

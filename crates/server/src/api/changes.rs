@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use holon_core::release::{ReleaseOverride, ReleaseTarget, SHORTEST_REASON, is_a_reason};
 use holon_host::HostError;
 use holon_host::record::now;
 use holon_host::thread::{Delivered, ThreadFolder};
@@ -82,8 +83,11 @@ pub(crate) async fn diff(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ApplyOrder {
-    /// Whether files that steer tools (CI, hooks, agents) may change, too.
+    /// Whether files that steer tools (CI, hooks, agents) may change, too: the second word of a person, which is in the
+    /// audit log before anything is applied.
     allow_sensitive: bool,
+    /// Why they may, for the audit log.
+    reason: Option<String>,
 }
 
 /// What was applied.
@@ -106,10 +110,13 @@ pub(crate) async fn apply(
     let thread = app.thread(&user, &id).await?;
     let alone = alone(&app, &thread).await?;
     app.check_workspace(&thread)?;
+    let words = match order.allow_sensitive {
+        true => second_word(&app, &user, &thread, order.reason.as_deref()).await?,
+        false => Vec::new(),
+    };
     let redactor = app.redactor.clone();
     let delivered =
-        with_folder(&app, &thread, move |folder, hide| folder.apply(hide, &redactor, order.allow_sensitive))
-            .await?;
+        with_folder(&app, &thread, move |folder, hide| folder.apply(hide, &redactor, &words)).await?;
     let refused = |code: &str, words: &str, paths: Vec<String>| {
         Err(Problem::conflict(code, format!("nothing was applied: {words}")).with("paths", paths))
     };
@@ -150,6 +157,42 @@ pub(crate) async fn apply(
             Ok(Json(Applied { applied: true, files }))
         }
     }
+}
+
+/// What a person says against the release gate, written to the audit log before it counts; nothing where nothing is held.
+async fn second_word(
+    app: &App,
+    user: &User,
+    thread: &Thread,
+    reason: Option<&str>,
+) -> Answer<Vec<ReleaseOverride>> {
+    let redactor = app.redactor.clone();
+    let decision = with_folder(app, thread, move |folder, hide| folder.release(hide, &redactor)).await?;
+    // What holds it besides is told by applying, and no word helps against it.
+    if !decision.can_be_overridden() {
+        return Ok(Vec::new());
+    }
+    let given = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    if given.is_some_and(|reason| !is_a_reason(reason)) {
+        let words = format!("a reason has at least {SHORTEST_REASON} characters");
+        return Err(Problem::invalid(words).with_hint("say in a sentence why, or leave it out"));
+    }
+    let word = ReleaseOverride {
+        of: decision.held.iter().map(|reason| reason.code().to_owned()).collect(),
+        to: ReleaseTarget::ChatApply,
+        // A chat has no run; the entry of the audit log names the thread.
+        run: decision.run.clone(),
+        person: user.0.clone(),
+        uid: None,
+        terminal: None,
+        reason: app.redactor.redact_str(given.unwrap_or("agreed to when asked again")),
+        at: now(),
+        audit: None,
+    };
+    let detail = json!({"of": word.of, "to": word.to, "reason": word.reason, "what": decision.message()});
+    let entry = app.audit(&user.0, "release_overridden", Some((&thread.id, thread.turns)), detail);
+    app.store.write(vec![entry]).await?;
+    Ok(vec![word])
 }
 
 /// How far to go back.

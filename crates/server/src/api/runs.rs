@@ -7,9 +7,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holon_core::ids::RunId;
+use holon_core::spec::Spec;
 use holon_flow::{Answer as Word, GateMode};
-use holon_host::RunRequest;
+use holon_host::effect::SETTINGS;
 use holon_host::store::{RunFolder, Store as RunStore, Summary};
+use holon_host::{GivenSpec, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -63,35 +65,34 @@ pub(crate) async fn create(
         None => GateMode::Ask,
         Some(text) => text.parse().map_err(Problem::invalid)?,
     };
-    let request = request(&app, wanted)?;
+    let asked = asked(wanted)?;
+    let request = request(&app, asked, gates)?;
     let id = runs::start(&app, &user.0, request, gates).await?;
     let audit = app.audit(&user.0, "run_started", None, json!({"run": id}));
     app.store.write(vec![audit]).await?;
     Ok((StatusCode::ACCEPTED, Json(Started { id: id.to_string() })))
 }
 
-/// Only what a client may choose: no paths of the machine but the workspace, nothing that weakens walls or checks.
-fn request(app: &App, wanted: NewRun) -> Answer<RunRequest> {
+/// What a client asked for, before the server adds what is its own.
+struct AskedRun {
+    request: RunRequest,
+    spec: Option<Spec>,
+    workspace: String,
+}
+
+/// Only what a client may choose: no paths of the machine but the workspace, nothing that weakens walls or checks. Whatever
+/// else it sends is refused by name.
+fn asked(wanted: NewRun) -> Answer<AskedRun> {
     let mut request = RunRequest { mode: wanted.mode, agent: wanted.agent, ..RunRequest::default() };
     let (mut goal, mut workspace) = (wanted.goal, wanted.workspace);
     request.model = wanted.model;
-    if let Some(spec) = wanted.spec {
-        let text = spec.to_string();
-        let (spec, _) =
-            holon_core::spec::parse(&text, "spec").map_err(|e| Problem::invalid(e.to_string()))?;
-        if !spec.context.files.is_empty() || spec.agent.image.is_some() || !spec.constraints.checks.is_empty()
-        {
-            return Err(Problem::invalid(
-                "a spec sent here cannot name files of the server, images or checks",
-            ));
-        }
-        goal = goal.or(Some(spec.goal.description));
-        workspace = workspace.or(spec.context.workspace.map(|path| path.to_string()));
-        request.mode = request.mode.or(spec.constraints.mode);
-        request.agent = request.agent.or(spec.agent.name);
-        request.model = request.model.or(spec.agent.model);
-        (request.timeout, request.max_rounds) = (spec.constraints.timeout, spec.constraints.max_steps);
-        request.max_cost_usd = spec.constraints.max_cost_usd;
+    let spec = wanted.spec.map(|spec| sent_spec(&spec, goal.as_deref())).transpose()?;
+    if let Some(spec) = &spec {
+        goal = goal.or_else(|| Some(spec.goal.description.clone()));
+        workspace = workspace.or_else(|| spec.context.workspace.clone());
+        request.mode = request.mode.or_else(|| spec.constraints.mode.clone());
+        request.agent = request.agent.or_else(|| spec.agent.name.clone());
+        request.model = request.model.or_else(|| spec.agent.model.clone());
     }
     if request
         .agent
@@ -100,6 +101,57 @@ fn request(app: &App, wanted: NewRun) -> Answer<RunRequest> {
     {
         return Err(Problem::invalid("`agent` must be a known name"));
     }
+    let workspace = workspace.ok_or_else(|| Problem::invalid("`workspace` is missing"))?;
+    if goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
+        return Err(Problem::invalid("`goal` is missing"));
+    }
+    request.goal = goal;
+    Ok(AskedRun { request, spec, workspace })
+}
+
+/// A spec as a client may send it: every key is known, and none reaches for the server.
+fn sent_spec(value: &Value, goal: Option<&str>) -> Answer<Spec> {
+    let mut value = value.clone();
+    // The goal may stand beside the spec.
+    if let (Some(keys), Some(goal)) = (value.as_object_mut(), goal) {
+        keys.entry("goal").or_insert_with(|| json!(goal));
+    }
+    let (spec, unknown) = holon_core::spec::parse(&value.to_string(), "spec")
+        .map_err(|error| Problem::invalid(error.to_string()))?;
+    if let Some(first) = unknown.first() {
+        let message = first.message.replace(" is ignored", " of the spec is not known here");
+        return Err(Problem::invalid(message));
+    }
+    for setting in SETTINGS {
+        let (Some(key), Some(reason)) = (setting.key, setting.over_http) else { continue };
+        let found = value.pointer(&format!("/{}", key.replace('.', "/")));
+        if found.is_some_and(|found| !found.is_null() && found.as_array().is_none_or(|list| !list.is_empty()))
+        {
+            return Err(Problem::invalid(format!("`{key}` of the spec is refused: {reason}")));
+        }
+    }
+    let in_file =
+        spec.output.artifacts.iter().find(|a| a.schema.as_ref().is_some_and(|s| s.file().is_some()));
+    if let Some(artifact) = in_file {
+        let message = format!(
+            "`output.artifacts.schema` of the spec is refused for {}: a client cannot name files of the server; send the \
+             schema itself",
+            artifact.path
+        );
+        return Err(Problem::invalid(message));
+    }
+    Ok(spec)
+}
+
+/// The request as this server carries it out.
+fn request(app: &App, asked: AskedRun, gates: GateMode) -> Answer<RunRequest> {
+    let AskedRun { mut request, spec, workspace } = asked;
+    let mode = request.mode.as_deref().unwrap_or("execute");
+    let has_gates = holon_flow::builtin::find(mode).is_ok_and(|flow| flow.is_some());
+    if !has_gates && gates != GateMode::Ask {
+        let message = format!("`gate` is for modes of several steps, and {mode} is none");
+        return Err(Problem::invalid(message));
+    }
     // What the server was started with counts for its own agent; others have their own ways to a model.
     if let Minds::Network { provider, model, .. } = &app.setup.minds
         && request.agent.as_deref().is_none_or(|agent| agent == "native")
@@ -107,12 +159,9 @@ fn request(app: &App, wanted: NewRun) -> Answer<RunRequest> {
         request.provider.clone_from(provider);
         request.model = request.model.or_else(|| model.clone());
     }
-    let workspace = workspace.ok_or_else(|| Problem::invalid("`workspace` is missing"))?;
-    request.workspace = Some(checked_workspace(app, &workspace)?);
-    if goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
-        return Err(Problem::invalid("`goal` is missing"));
-    }
-    request.goal = goal;
+    let workspace = checked_workspace(app, &workspace)?;
+    request.given_spec = spec.map(|spec| GivenSpec::sent(spec, &workspace));
+    request.workspace = Some(workspace);
     Ok(request)
 }
 
@@ -330,3 +379,6 @@ pub(crate) async fn stop(
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
     tokio::task::spawn_blocking(work).await.map_err(|e| Problem::internal(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

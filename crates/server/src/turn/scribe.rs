@@ -177,6 +177,10 @@ impl Scribe {
             }
             Body::ToolFinished { call, ok, duration_ms, exit_code, summary } => {
                 let known = self.calls.remove(call.as_str()).unwrap_or_default();
+                let detail = json!({"call": call, "tool": known.tool, "command": known.summary,
+                    "outcome": if ok { "success" } else { "failure" }, "exit_code": exit_code, "mode": self.mode});
+                let audit = self.app.audit("agent", "tool_ended", Some((&self.thread, self.turn)), detail);
+                self.writes.push(audit);
                 self.draft(
                     "tool_end",
                     json!({"call": call, "tool": known.tool, "ok": ok, "exit_code": exit_code, "duration_ms": duration_ms,
@@ -212,7 +216,7 @@ impl Scribe {
         let call = self.calls.entry(id.to_owned()).or_default();
         let data = json!({"call": id, "tool": call.tool, "class": call.class, "summary": call.summary,
             "decision": verdict, "rule": rule, "reason": reason});
-        let detail = json!({"call": id, "tool": call.tool, "verdict": verdict, "rule": rule, "mode": self.mode,
+        let detail = json!({"call": id, "tool": call.tool, "command": call.summary, "verdict": verdict, "rule": rule, "mode": self.mode,
             "arguments_sha256": call.digest});
         let actor = if rule == "person" { "person" } else { "policy" };
         self.draft("tool_start", data);

@@ -247,7 +247,8 @@ fn inv_12_without_a_clear_approval_nothing_is_complete() {
         let (ended, _) = play(&mut plain, ethical, |_| true);
         assert!(matches!(ended, Ended::EthicsBlocked { .. }), "{answer:?}: {ended:?}");
         let mut overruled = state(graph::usual("g"));
-        overruled.ethics_override = Some(EthicsOverride { reason: "r".into(), uid: 0, terminal: None });
+        overruled.ethics_override =
+            Some(EthicsOverride { reason: "r".into(), person: String::new(), uid: 0, terminal: None });
         assert_eq!(play(&mut overruled, ethical, |_| true).0, Ended::Complete);
     }
 }

@@ -131,7 +131,13 @@ fn hand_over(desk: &Desk, open: &Open, run: &Value, updates: &Updates) {
         for (path, change) in changes::of(&patch, Path::new(&open.folder)) {
             desk.wire.update(&open.id, changes::shown(&updates.call(&path), &path, &change, &open.folder));
         }
-        say(&format!("\n\nNothing of it is in the folder yet: `holon runs apply {id}` brings it there.\n"));
+        let brings = match text(&run["outcome"]) {
+            "failure" => "and a failed run's changes are not brought there".to_owned(),
+            _ => {
+                format!("`holon runs apply {id}` brings it there, or says what a person has to look at first")
+            }
+        };
+        say(&format!("\n\nNothing of it is in the folder yet: {brings}.\n"));
     }
     let error = &run["manifest"]["error"];
     if let Some(message) = error["message"].as_str() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_core::mode::{Catalog, Source};
+use holon_core::mode::{Catalog, Profile, Source};
 use holon_host::HostError;
 
 use super::{Whose, read};
@@ -30,13 +30,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         files => named(files)?,
     };
     let terminal = &session.terminal;
-    let problems = catalog.problems();
-    for (_, error) in &problems {
-        terminal.print(format!(
-            "{} {}\n",
-            terminal.stdout.paint(Style::Red, "wrong:"),
-            visible(&error.to_string())
-        ))?;
+    let mut problems: Vec<String> = catalog.problems().iter().map(|(_, error)| error.to_string()).collect();
+    problems.extend(missing_prompts(&catalog));
+    for problem in &problems {
+        terminal.print(format!("{} {}\n", terminal.stdout.paint(Style::Red, "wrong:"), visible(problem)))?;
     }
     if problems.is_empty() {
         let own = catalog.list().iter().filter(|mode| mode.source != Source::Builtin).count();
@@ -49,6 +46,17 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)
+}
+
+/// Modes whose prompt is not where their file says: they could not be used.
+fn missing_prompts(catalog: &Catalog) -> Vec<String> {
+    let own = catalog.list().into_iter().filter(|mode| mode.source != Source::Builtin);
+    let profiles = own.filter_map(|mode| catalog.resolve(&mode.name).ok());
+    let wrong = |profile: Profile| {
+        let error = holon_host::modes::prompt_text(&profile).err()?;
+        Some(format!("{}: mode `{}`: prompt.file: {error}", profile.prompt.named_by, profile.name))
+    };
+    profiles.filter_map(wrong).collect()
 }
 
 fn named(files: &[PathBuf]) -> Result<Catalog, Failure> {

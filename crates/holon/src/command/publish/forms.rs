@@ -75,18 +75,12 @@ impl Form {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The review of a run that may go out; otherwise the exit code to end with.
-    fn review(&self, session: &Session) -> Result<Result<(Output, Review), ExitCode>, Failure> {
+    /// The review of a run that may go out.
+    fn review(&self, session: &Session) -> Result<(Output, Review), Failure> {
         let output = self.source.open(session)?;
-        if let Err(error) = output.gate(self.draft_needs_human) {
-            if error.needs_human() {
-                Failure::from(error).report(&session.terminal);
-                return Ok(Err(ExitCode::from(2)));
-            }
-            return Err(error.into());
-        }
+        output.gate(self.draft_needs_human)?;
         match output.json::<Review>("review.json")? {
-            Some(review) => Ok(Ok((output, review))),
+            Some(review) => Ok((output, review)),
             None => Err(Failure::user(
                 format!("run {} left no valid review.json", output.run()),
                 "a run in review mode does; `holon publish markdown` takes any run",
@@ -116,26 +110,25 @@ pub(crate) fn summary(args: &SummaryArgs, session: &Session) -> Done {
 
 /// Writes SARIF.
 pub(crate) fn sarif(args: &SarifArgs, session: &Session) -> Done {
-    match args.form.review(session)? {
-        Err(code) => Ok(code),
-        Ok((output, review)) => {
-            let value = report::sarif(&review, output.run(), &cleaner());
-            let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::internal(e.to_string()))?;
-            args.form.write(&(text + "\n"), session)
-        }
-    }
+    let (output, review) = args.form.review(session)?;
+    let value = report::sarif(&review, output.run(), &cleaner());
+    let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::internal(e.to_string()))?;
+    args.form.write(&(text + "\n"), session)
 }
 
 /// Writes JUnit.
 pub(crate) fn junit(args: &JunitArgs, session: &Session) -> Done {
-    match args.form.review(session)? {
-        Err(code) => Ok(code),
-        Ok((output, review)) => args.form.write(&report::junit(&review, output.run(), &cleaner()), session),
-    }
+    let (output, review) = args.form.review(session)?;
+    args.form.write(&report::junit(&review, output.run(), &cleaner()), session)
 }
 
-/// Writes Markdown; of any run, because the page says how it ended.
+/// Writes Markdown; of any run, because the page says how it ended. What is a part of something blocked says nothing of
+/// that, so it is not shown as if it were whole.
 pub(crate) fn markdown(args: &MarkdownArgs, session: &Session) -> Done {
     let output = args.form.source.open(session)?;
+    let decision = output.release(true);
+    if decision.held.iter().any(|reason| reason.code().starts_with("whole_")) {
+        return Err(Failure::held(&decision, ""));
+    }
     args.form.write(&report::page(&output, &cleaner())?, session)
 }

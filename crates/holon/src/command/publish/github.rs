@@ -14,8 +14,11 @@ use super::account::{self, Forge};
 use super::source::Source;
 use super::tell;
 use crate::Done;
+use crate::command::attest;
+use crate::command::overrule::{self, Overruling};
 use crate::failure::Failure;
 use crate::session::{self, Session};
+use crate::who::Commander;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,6 +94,8 @@ pub(crate) struct Args {
     draft: bool,
 
     #[command(flatten)]
+    overruling: Overruling,
+    #[command(flatten)]
     forge: Forge,
     /// Print the exact calls and bodies, and change nothing
     #[arg(long, help_heading = "How")]
@@ -152,15 +157,14 @@ enum EthicsName {
 /// Publishes a run and tells what came of it.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let output = args.source.open(session)?;
-    let options = options(args)?;
-    let report = carry_out(&output, options, &args.forge, session)?;
-    finish(report, args.json, session)
+    let mut options = options(args)?;
+    options.statement = attest::about(&output)?;
+    let report = carry_out(output, options, (&args.forge, &args.overruling), session)?;
+    finish(&report, args.json, session)
 }
 
-fn finish(report: Option<Report>, json: bool, session: &Session) -> Done {
-    // A person has to look first; why was said.
-    let Some(report) = report else { return Ok(ExitCode::from(2)) };
-    let text = if json { tell::json(&report)? } else { tell::text(&report, session.terminal.stdout) };
+fn finish(report: &Report, json: bool, session: &Session) -> Done {
+    let text = if json { tell::json(report)? } else { tell::text(report, session.terminal.stdout) };
     session.terminal.print(text)?;
     Ok(if report.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -241,25 +245,19 @@ pub(crate) fn publish_after(output: &Path, wish: &Wish, session: &Session) -> Do
     options.only.clone_from(&wish.only);
     options.draft_needs_human = wish.draft_needs_human;
     options.task.clone_from(&wish.task);
-    let report = carry_out(&output, options, &Forge::default(), session)?;
-    finish(report, wish.json, session)
+    let report = carry_out(output, options, (&Forge::default(), &Overruling::default()), session)?;
+    finish(&report, wish.json, session)
 }
 
-/// Publishes; nothing when a person has to look first, which is told here.
+/// Publishes what the release gate lets out.
 fn carry_out(
-    output: &Output,
+    output: Output,
     mut options: Options,
-    forge: &Forge,
+    (forge, overruling): (&Forge, &Overruling),
     session: &Session,
-) -> Result<Option<Report>, Failure> {
+) -> Result<Report, Failure> {
     // Refused before anything is asked of anyone.
-    if let Err(error) = output.gate(options.draft_needs_human) {
-        if error.needs_human() {
-            Failure::from(error).report(&session.terminal);
-            return Ok(None);
-        }
-        return Err(error.into());
-    }
+    let output = &let_out(output, &options, overruling, session)?;
     let mut connection = account::connect(forge, &options.target.repo, true)?;
     options.own = connection.own;
     let git = Git::find().map_err(holon_publish::Error::from)?;
@@ -278,10 +276,37 @@ fn carry_out(
         network: account::network(),
         redactor: holon_core::redact::Redactor::new(secrets),
     };
-    match publish(output, &options, &mut tools) {
-        Ok(report) => Ok(Some(report)),
-        Err(error) => Err(error.into()),
+    let report = publish(output, &options, &mut tools)?;
+    if !options.dry_run {
+        let outcome = if report.failed() { "failed" } else { "published" };
+        let decision = output.release(options.draft_needs_human);
+        let who = Commander::of_process().name;
+        holon_flow::release::note_release(&overrule::audit(session)?, &who, &decision, outcome)?;
     }
+    Ok(report)
+}
+
+/// The output, if it may leave; with the word of the person who says that it may all the same, which is in the audit log
+/// by then.
+fn let_out(
+    output: Output,
+    options: &Options,
+    overruling: &Overruling,
+    session: &Session,
+) -> Result<Output, Failure> {
+    let decision = output.release(options.draft_needs_human);
+    if !decision.is_released() && !decision.can_be_overridden() {
+        return Err(holon_publish::Error::Held(Box::new(decision)).into());
+    }
+    let Some(word) = overruling.word(&decision, "holon publish github …", session)? else {
+        return Ok(output);
+    };
+    // A dry run lets nothing out, so there is nothing to write down.
+    let word = match options.dry_run {
+        true => word,
+        false => holon_flow::release::note_override(&overrule::audit(session)?, word)?,
+    };
+    Ok(output.overruled_by(word))
 }
 
 #[cfg(test)]

@@ -45,6 +45,9 @@ impl From<holon_publish::Error> for Failure {
     fn from(error: holon_publish::Error) -> Self {
         let message = error.to_string();
         let hint = error.hint();
+        if let holon_publish::Error::Held(decision) = &error {
+            return Self::held(decision, "").hint(hint.unwrap_or_default());
+        }
         match (error.is_usage(), hint) {
             (true, hint) => Self::user(message, hint.unwrap_or_else(|| "see `--help`".into())),
             (false, Some(hint)) => Self::config(message).hint(hint),

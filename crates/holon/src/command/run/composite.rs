@@ -125,6 +125,8 @@ fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, 
     let (words, base) = restored(asked).ok_or_else(lost)?;
     let mut request = RunRequest::from(whole(&words, as_run(words.clone(), session)?)?);
     request.apply |= args.apply;
+    // One that was started over HTTP has its spec here.
+    request.given_spec = serde_json::from_value(asked["spec"].clone()).ok().flatten();
     Ok((request, base))
 }
 
@@ -146,13 +148,9 @@ fn whole(words: &[OsString], run: Args) -> Result<Args, Failure> {
 
 /// A command line of before as the run it became.
 fn as_run(words: Vec<OsString>, session: &Session) -> Result<Args, Failure> {
-    let words = match cli::parse(words, session)? {
-        Asked::Command(Command::Run(before)) => return Ok(*before),
-        Asked::Command(Command::Improve(args)) => crate::command::improve::words(*args),
-        _ => return Err(lost()),
-    };
     match cli::parse(words, session)? {
         Asked::Command(Command::Run(before)) => Ok(*before),
+        Asked::Command(Command::Improve(args)) => crate::command::improve::as_run(*args),
         _ => Err(lost()),
     }
 }

@@ -10,7 +10,9 @@ use holon_host::RunRequest;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
 
-const EXAMPLES: &str = "\
+use crate::failure::Failure;
+
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   # Think a change through; the workspace cannot change, whatever the agent does
   holon run --mode plan --goal \"Support IPv6\" --agent ./agent.sh
@@ -33,13 +35,10 @@ Examples:
 
 Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong.";
 
-/// Run an agent in a mode, behind walls, on a snapshot of the workspace
-///
-/// The agent sees a copy of the folder, never the original. When it is done, the host checks what it left, makes
-/// the patch itself, and writes a manifest that says what happened. Nothing reaches your files without
-/// `holon runs apply` or --apply.
+// No documentation of its own: other commands have these flags too, and what is said here would take the place of
+// what they say.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[group(skip)]
 pub(crate) struct Args {
     /// What the agent may do: execute, plan, review, … (`holon modes list`) [default: execute]
     #[arg(long, value_name = "NAME", help_heading = "What to do")]
@@ -160,7 +159,7 @@ pub(crate) struct Args {
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
             "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
             "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
-            "allow_sensitive", "keep", "dry_run",
+            "tests_may_change", "allow_sensitive", "keep", "dry_run",
         ],
         help_heading = "Flows"
     )]
@@ -175,6 +174,9 @@ pub(crate) struct Args {
     /// Run only the checks asked for, not those that fit the repository's shape (cargo test, npm test, …)
     #[arg(long, help_heading = "The result")]
     no_auto_checks: bool,
+    /// Tests and what else defines checks are meant to change; without this, a check that passes only as changed needs a person
+    #[arg(long, help_heading = "The result")]
+    tests_may_change: bool,
     /// Accept a patch that touches CI workflows, hooks, agent or Holon configuration
     #[arg(long, help_heading = "The result")]
     allow_sensitive: bool,
@@ -198,7 +200,7 @@ pub(crate) struct Args {
     /// Print the run's events as JSON lines on standard output, and nothing else there
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub(super) json: bool,
-    /// Print the result only
+    /// Print the result and warnings only
     #[arg(long, help_heading = "Output")]
     pub(super) quiet: bool,
 }
@@ -232,6 +234,26 @@ pub(crate) enum Level {
 }
 
 impl Args {
+    /// The orchestrated run with which an improvement is made; what the command decides itself is refused by name.
+    pub(crate) fn for_improvement(
+        mut self,
+        goal: String,
+        pull: Option<Option<String>>,
+    ) -> Result<Self, Failure> {
+        let taken = [
+            ("--mode", self.mode.is_some(), "an improvement is always split into tasks"),
+            ("--goal", self.goal.is_some(), "say what is wanted as `holon improve \"…\"`"),
+            ("--resume", self.resume.is_some(), "go on with `holon run --resume`"),
+            ("--message", self.message.is_some(), "say what is wanted as `holon improve \"…\"`"),
+        ];
+        if let Some((flag, _, hint)) = taken.into_iter().find(|(_, given, _)| *given) {
+            return Err(Failure::user(format!("`holon improve` takes no {flag}"), hint));
+        }
+        (self.mode, self.goal, self.goal_alone) = (Some("orchestrate".into()), Some(goal), true);
+        self.publish = pull.or(self.publish);
+        Ok(self)
+    }
+
     /// What is wanted, where the command line says it.
     pub(super) fn goal(&self) -> Option<&str> {
         self.goal.as_deref()
@@ -327,6 +349,8 @@ impl From<Args> for RunRequest {
         Self {
             mode: args.mode,
             spec: args.spec,
+            given_spec: None,
+            part: false,
             goal: args.goal,
             workspace: args.workspace,
             out: args.out,
@@ -362,6 +386,7 @@ impl From<Args> for RunRequest {
             max_output_mb: args.max_output,
             checks: args.check,
             auto_checks: !args.no_auto_checks,
+            tests_may_change: args.tests_may_change,
             allow_sensitive: args.allow_sensitive,
             apply: args.apply,
             verify_full: args.verify == Extent::Full,

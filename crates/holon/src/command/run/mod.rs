@@ -10,9 +10,9 @@ pub(crate) mod route;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_core::Outcome;
+use holon_apply::Outcome as Applying;
+use holon_core::release::ReleaseTarget;
 use holon_flow::{Call, Dispatcher};
-use holon_git::apply;
 use holon_host::run::Applied;
 use holon_host::store::RunFolder;
 use holon_host::{Finished, Host, Places, RunRequest};
@@ -26,8 +26,9 @@ use crate::session::{self, Session};
 use crate::show::progress::Progress;
 use crate::show::{applied, flow, plan, summary};
 use crate::stop;
+use crate::terminal::visible;
 
-pub(crate) use flags::{Args, Level};
+pub(crate) use flags::{Args, EXAMPLES, Level};
 
 /// The host with everything of this process it may use.
 pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
@@ -101,20 +102,18 @@ fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, se
     let code = ExitCode::from(finished.manifest.exit_code);
     match &finished.applied {
         Some(Err(_)) => return Ok(ExitCode::FAILURE),
-        Some(Ok(Applied { outcome: apply::Outcome::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
+        Some(Ok(Applied { outcome: Applying::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
         _ => {}
     }
-    match publish {
-        Some(target) if finished.manifest.outcome == Outcome::Success => {
-            let wish = Wish { target, json, ..Wish::default() };
-            publish_after(&finished.folder.join("output"), &wish, session)
-        }
-        Some(_) => {
-            session.terminal.say("nothing was published: only a success is");
-            Ok(code)
-        }
-        None => Ok(code),
+    let Some(target) = publish else { return Ok(code) };
+    let folder = RunFolder::open(finished.folder.clone());
+    let decision = holon_host::release::decision(&folder, ReleaseTarget::Publish)?;
+    if !decision.is_released() {
+        session.terminal.say(&format!("nothing was published: {}", visible(&decision.message())));
+        return Ok(code);
     }
+    let wish = Wish { target, json, ..Wish::default() };
+    publish_after(&finished.folder.join("output"), &wish, session)
 }
 
 /// Says what came of a run or a flow.
@@ -134,10 +133,17 @@ fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Fail
     if !json {
         let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));
         let note = finished.applied.as_ref().and_then(|done| done.as_ref().ok()).map(applied::text);
-        let workspace = RunFolder::open(finished.folder.clone()).record().ok().map(|record| record.workspace);
+        let folder = RunFolder::open(finished.folder.clone());
+        let release = holon_host::release::decision(&folder, ReleaseTarget::Apply).ok();
+        let workspace = folder.record().ok().map(|record| record.workspace);
         let elsewhere = workspace.filter(|path| session.workspace(None).ok().as_ref() != Some(path));
-        let mut text =
-            summary::whole(manifest, &output, elsewhere.as_deref(), note.as_deref(), terminal.stdout);
+        let mut text = summary::whole(
+            manifest,
+            &output,
+            elsewhere.as_deref(),
+            (note.as_deref(), release.as_ref()),
+            terminal.stdout,
+        );
         if let (Some(info), Some((head, rest))) = (&manifest.metadata.flow, text.split_once('\n')) {
             text = format!("{head}\n{}{rest}", flow::steps(info, terminal.stdout));
         }

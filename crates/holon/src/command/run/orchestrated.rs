@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holon_core::artifact::orchestration::Graph;
 use holon_core::manifest::EthicsOverride;
+use holon_core::release::{SHORTEST_REASON, is_a_reason};
 use holon_flow::dispatch::Settings;
 use holon_flow::orchestrate::conscience::Conscience;
 use holon_flow::orchestrate::{Commission, Orchestrator};
@@ -19,9 +20,7 @@ use crate::failure::Failure;
 use crate::session::{Session, variable};
 use crate::show::tree::Tree;
 use crate::stop;
-
-/// What is shorter says nothing to whoever reads the audit log.
-const SHORTEST_REASON: usize = 8;
+use crate::who::Commander;
 
 /// Starts an orchestration.
 pub(super) fn start(args: Args, session: &Session) -> Done {
@@ -121,17 +120,12 @@ impl Way {
 
 /// Who overrules an assessment, and why; both are written down.
 fn overruling(reason: &str) -> Result<EthicsOverride, Failure> {
-    if reason.trim().chars().count() < SHORTEST_REASON {
+    if !is_a_reason(reason) {
         return Err(Failure::user(
             format!("--override-ethics needs a reason of at least {SHORTEST_REASON} characters"),
             "say in a sentence why the result may go out; it is written to the audit log",
         ));
     }
-    let terminal = rustix::termios::ttyname(rustix::stdio::stdin(), Vec::new())
-        .or_else(|_| rustix::termios::ttyname(rustix::stdio::stderr(), Vec::new()));
-    Ok(EthicsOverride {
-        reason: reason.trim().to_owned(),
-        uid: rustix::process::getuid().as_raw(),
-        terminal: terminal.ok().map(|name| name.to_string_lossy().into_owned()),
-    })
+    let Commander { name: person, uid, terminal } = Commander::of_process();
+    Ok(EthicsOverride { reason: reason.trim().to_owned(), person, uid, terminal })
 }

@@ -27,7 +27,7 @@ pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done
     }
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, args.json, args.quiet);
-    let call = Call::resuming(folder, args.message.as_deref(), folder.record()?);
+    let call = Call::resuming(folder, args.message.as_deref(), folder.record()?, args.apply);
     let dispatched = Dispatcher::new(session.places()?).dispatch(call, &host, &mut progress, &cancel);
     drop(progress);
     let finished = dispatched?.finished;

@@ -2,20 +2,27 @@
 
 use std::process::ExitCode;
 
-use holon_git::apply::Outcome;
+use holon_apply::Outcome;
+use holon_core::release::ReleaseTarget;
+use holon_flow::release;
 
 use super::Which;
 use crate::Done;
+use crate::command::overrule::{self, Overruling};
 use crate::session::{Session, variable};
 use crate::show::applied;
+use crate::who::Commander;
 
 /// Apply a run's patch to the workspace, all of it or nothing
 ///
-/// Files that changed since the run are merged when those changes are committed or staged; otherwise nothing is
-/// touched and the reasons are listed.
+/// Files that changed since the run are merged with your changes. Where both changed the same lines nothing is touched, and
+/// the agent's version is kept beside the run for you to compare. `holon runs undo` takes an apply back. What was blocked
+/// stays where it is: a part of a flow or orchestration that failed, is blocked or not over, and changes of files that steer
+/// agents, CI, git or Holon itself, need a second word. Exit code 2 says that a person has to look first, and the hint what
+/// to add.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  holon runs apply last\n  holon runs apply last --commit && git merge holon/ID"
+    after_help = "Examples:\n  holon runs apply last\n  holon runs apply last --commit && git merge holon/ID\n  holon runs apply last --override sensitive --reason \"I have read the new workflow\""
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,20 +31,42 @@ pub(crate) struct Args {
     /// hook runs
     #[arg(long)]
     commit: bool,
+    #[command(flatten)]
+    overruling: Overruling,
 }
 
 /// Applies it and says what that did.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folder = args.which.find(session)?;
-    if args.commit {
+    let target = if args.commit { ReleaseTarget::Commit } else { ReleaseTarget::Apply };
+    args.overruling.settle(&folder, target, &args.command(), session)?;
+    let decision = holon_host::release::decision(&folder, target)?;
+    let (text, code, outcome) = if args.commit {
         let done = holon_host::run::commit(&folder, &variable)?;
-        session.terminal.print(format!("{}\n", applied::on_branch(&done)))?;
-        return Ok(ExitCode::SUCCESS);
+        (applied::on_branch(&done), ExitCode::SUCCESS, "committed")
+    } else {
+        let done = holon_host::run::apply(&folder, &session.places()?)?;
+        match done.outcome {
+            Outcome::Refused { .. } => (applied::text(&done), ExitCode::FAILURE, "conflicts"),
+            _ => (applied::text(&done), ExitCode::SUCCESS, "applied"),
+        }
+    };
+    session.terminal.print(format!("{text}\n"))?;
+    let noted = overrule::audit(session).and_then(|audit| {
+        Ok(release::note_release(&audit, &Commander::of_process().name, &decision, outcome)?)
+    });
+    // It has left, whatever the log says; only a word against the gate has to be in it first.
+    if let Err(failure) = noted {
+        session.terminal.say("warning: this is not in the audit log:");
+        failure.report(&session.terminal);
     }
-    let done = holon_host::run::apply(&folder)?;
-    session.terminal.print(format!("{}\n", applied::text(&done)))?;
-    Ok(match done.outcome {
-        Outcome::Refused { .. } => ExitCode::FAILURE,
-        _ => ExitCode::SUCCESS,
-    })
+    Ok(code)
+}
+
+impl Args {
+    /// The command as it was given, for the hint that says what to add.
+    fn command(&self) -> String {
+        let commit = if self.commit { " --commit" } else { "" };
+        format!("holon runs apply {}{commit}", self.which.words())
+    }
 }

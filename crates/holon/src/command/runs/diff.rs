@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use holon_host::store::RunFolder;
+
 use super::Which;
 use crate::Done;
 use crate::failure::Failure;
@@ -29,9 +31,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            let record = folder.record()?;
-            let message = format!("run {} in mode {} delivered no patch", record.id, record.mode);
-            return Err(Failure::config(message).hint(format!("see `holon runs show {}`", record.id)));
+            return Err(no_patch(&folder)?);
         }
         Err(e) => return Err(Failure::io("read", &path)(e)),
     };
@@ -45,4 +45,16 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         terminal.print(bytes)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why there is nothing to print, and where what was kept back is.
+fn no_patch(folder: &RunFolder) -> Result<Failure, Failure> {
+    let record = folder.record()?;
+    let kept = ["withheld.patch", "experiments.patch"].map(|name| folder.evidence().join(name));
+    let hint = match kept.iter().find(|path| path.exists()) {
+        Some(path) => format!("what was kept back is in {}, without credentials", path.display()),
+        None => format!("see `holon runs show {}`", record.id),
+    };
+    let message = format!("run {} in mode {} delivered no patch", record.id, record.mode);
+    Ok(Failure::config(message).hint(hint))
 }

@@ -60,6 +60,7 @@ fn outcome(run: &Summary) -> &'static str {
         _ if run.alive => "running",
         Some(_) if run.record.applied_at.is_some() => "applied",
         Some(manifest) => summary::word(manifest).1,
+        None if run.record.finished => "damaged",
         None => "unknown",
     }
 }
@@ -73,6 +74,7 @@ fn as_json(run: &Summary) -> Value {
         "goal": run.record.goal,
         "started_at": run.record.started_at,
         "running": run.alive,
+        "damaged": run.manifest.is_none() && run.record.finished,
         "applied_at": run.record.applied_at,
         "status": manifest.map(|m| m.status),
         "outcome": manifest.map(|m| m.outcome),

@@ -8,6 +8,10 @@ mod replay;
 mod rm;
 mod show;
 mod takeover;
+mod undo;
+mod verify;
+
+pub(crate) use verify::place_of;
 
 use std::path::PathBuf;
 
@@ -24,14 +28,16 @@ use crate::session::Session;
 /// FLOW/STEP.
 #[derive(Debug, Subcommand)]
 #[command(
-    after_help = "Examples:\n  holon runs list\n  holon runs show last\n  holon runs diff last\n  holon runs apply last        bring it into your files"
+    after_help = "Examples:\n  holon runs list\n  holon runs show last\n  holon runs diff last\n  holon runs apply last        bring it into your files\n  holon runs undo last         and out again\n  holon runs verify last       is what its manifest says true?"
 )]
 pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),
     Diff(diff::Args),
     Apply(apply::Args),
+    Undo(undo::Args),
     Replay(replay::Args),
+    Verify(verify::Args),
     Takeover(takeover::Args),
     Rm(rm::Args),
     Gc(gc::Args),
@@ -56,6 +62,13 @@ pub(crate) struct Which {
 }
 
 impl Which {
+    /// As it was given.
+    fn words(&self) -> String {
+        let workspace =
+            self.whose.workspace.as_ref().map(|path| format!(" --workspace '{}'", path.display()));
+        format!("{}{}", self.run, workspace.unwrap_or_default())
+    }
+
     fn find(&self, session: &Session) -> Result<RunFolder, Failure> {
         let store = session.store(self.whose.workspace.as_deref())?;
         match find(&store, &self.run) {
@@ -90,7 +103,9 @@ pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
         Command::Show(args) => show::run(&args, session),
         Command::Diff(args) => diff::run(&args, session),
         Command::Apply(args) => apply::run(&args, session),
+        Command::Undo(args) => undo::run(&args, session),
         Command::Replay(args) => replay::run(&args, session),
+        Command::Verify(args) => verify::run(&args, session),
         Command::Takeover(args) => takeover::run(&args, session),
         Command::Rm(args) => rm::run(&args, session),
         Command::Gc(args) => gc::run(&args, session),

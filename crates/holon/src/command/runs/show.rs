@@ -49,7 +49,12 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     }
     let record = folder.record()?;
     let path = folder.path().display().to_string();
-    match folder.manifest().filter(|_| record.finished) {
+    let found = if record.finished { folder.read_manifest()? } else { None };
+    match found {
+        None if record.finished => {
+            return Err(Failure::config(format!("the manifest of run {} is gone", record.id))
+                .hint(format!("what it left is in {path}")));
+        }
         Some(found) => {
             let steps = found.metadata.flow.as_ref().map(|flow| flow::section(flow, terminal.stdout));
             let page = manifest::page(&record, &found, &path, terminal.stdout);

@@ -1,0 +1,88 @@
+//! What it costs to bring a change home: against `git apply`, and for one file in a large repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::Failure;
+use crate::command::{capture, time};
+use crate::holon_run::HolonRun;
+use crate::race::{self, Contender};
+use crate::report::{Limit, Report, Row};
+use crate::scratch::Bench;
+use crate::tree::Tree;
+
+/// Changed files of the large patch, and how many there are in its tree.
+const MANY: (usize, usize) = (2_000, 5_000);
+/// The tree in which one file is changed.
+const LARGE: usize = 50_000;
+const GIT: &str = "git apply, 2000 files";
+const HOLON: &str = "holon runs apply, 2000 files";
+const ONE: &str = "holon runs apply, 1 file of 50000";
+const MANY_LIMIT: Limit = Limit::AtMost(2.0);
+const ONE_LIMIT: Limit = Limit::AtMost(10.0);
+
+/// A finished run whose change can be brought home and taken back again and again.
+struct Applied {
+    run: HolonRun,
+    workspace: PathBuf,
+    changed: Vec<String>,
+}
+
+impl Applied {
+    /// Runs an agent once that adds a line to so many files all over the tree.
+    fn new(bench: &Bench, name: &str, tree: &Tree, changes: usize) -> Result<Self, Failure> {
+        let changed = tree.spread(changes);
+        let script = "while read -r file; do echo changed >> \"$file\"; done <<'FILES'\n".to_owned()
+            + &changed.join("\n")
+            + "\nFILES";
+        let run = HolonRun::new(bench, name, tree, &script, changes)?;
+        capture(&mut run.command())?;
+        run.check()?;
+        Ok(Self { run, workspace: tree.path.clone(), changed })
+    }
+
+    /// Brings the change home, looks that it is there, and puts everything back; only the first part is timed.
+    fn turn(&self, command: &mut Command) -> Result<Duration, Failure> {
+        let took = time(command.current_dir(&self.workspace));
+        let there = self.changed.iter().all(|file| ends_changed(&self.workspace.join(file)));
+        self.put_back()?;
+        if took.is_ok() && !there {
+            return Err("it did not bring the change home".into());
+        }
+        took
+    }
+
+    fn put_back(&self) -> Result<(), Failure> {
+        let mut git = Command::new("git");
+        git.args(["checkout", "--quiet", "--"]).args(&self.changed).current_dir(&self.workspace);
+        capture(&mut git).map(|_| ())
+    }
+}
+
+fn ends_changed(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|content| content.ends_with(b"changed\n"))
+}
+
+/// The same patch by git and by holon in turns, and the small one in the large tree.
+pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+    let many = Applied::new(bench, "apply-many", &bench.tree(MANY.1)?, MANY.0)?;
+    let one = Applied::new(bench, "apply-one", &bench.tree(LARGE)?, 1)?;
+    let contenders = vec![
+        Contender::new(GIT, || {
+            many.turn(Command::new("git").arg("apply").arg(many.run.delivered("diff.patch")))
+        }),
+        Contender::new(HOLON, || many.turn(&mut many.run.holon(["runs", "apply", "last"]))),
+        Contender::new(ONE, || one.turn(&mut one.run.holon(["runs", "apply", "last"]))),
+    ];
+    let standings = race::run(contenders, bench.rounds(30));
+    let git = Row::milliseconds(GIT, standings.of(GIT));
+    let holon = Row::milliseconds(HOLON, standings.of(HOLON)).against(&git).ratio_target(MANY_LIMIT);
+    let one = Row::milliseconds(ONE, standings.of(ONE)).median_target(ONE_LIMIT);
+    let mut rows = vec![git, holon, one];
+    rows.retain(|row| row.summary.is_some());
+    let mut notes = standings.missing;
+    notes.push("git apply leaves its files to the system; holon's are on the disk, with a journal, before one changes".into());
+    Ok(Report { rows, notes })
+}

@@ -1,0 +1,162 @@
+//! One apply from beginning to end: plan, stage, swap, and once more from the start when a person was quicker.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::Error;
+use crate::change::ChangeSet;
+use crate::journal::{ApplyStore, Purpose};
+use crate::outcome::{Conflict, ConflictReason, Outcome};
+use crate::plan::{FindGit, Lookup, PlannedConflict, Planner};
+use crate::transaction::{HasWriter, Stopped, Transaction};
+use crate::tree::Tree;
+
+/// How long one apply waits for another to the same folder.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often all is planned anew because a path changed meanwhile.
+const ATTEMPTS: u32 = 20;
+/// A program that is writing a file right now is given this long before the next attempt.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What shall go where.
+#[derive(Clone, Copy)]
+pub struct ApplyRequest<'a> {
+    /// What to change.
+    pub changes: &'a ChangeSet,
+    /// Where contents are found, by their digest.
+    pub contents: Lookup<'a>,
+    /// The folder to change.
+    pub workspace: &'a Path,
+    /// Where the record is kept.
+    pub store: &'a ApplyStore,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whose change it is: the id of a run or a thread.
+    pub label: Option<&'a str>,
+    /// How git is found, asked only when something must be merged.
+    pub git: FindGit<'a>,
+    /// Where versions that could not be put in place are written, so that a person can look at both.
+    pub conflicts: Option<&'a Path>,
+    /// Says whether somebody has a file open for writing; `None` when that cannot be told.
+    pub has_writer: HasWriter<'a>,
+}
+
+/// Brings a change into a folder, or leaves the folder as it is and says why.
+pub fn apply(request: &ApplyRequest<'_>) -> Result<Outcome, Error> {
+    if request.changes.entries.is_empty() {
+        return Ok(Outcome::NothingToDo);
+    }
+    let _turn = wait_for_turn(request.workspace);
+    let tree = Tree::open(request.workspace)?;
+    let temp = tempfile::tempdir().map_err(Error::io("make a folder in", std::env::temp_dir()))?;
+    let planner = Planner { tree: &tree, contents: request.contents, git: request.git, temp: temp.path() };
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let plan = planner.plan(request.changes)?;
+        if !plan.conflicts.is_empty() {
+            return Ok(Outcome::Refused { conflicts: keep(plan.conflicts, request.conflicts)? });
+        }
+        if plan.swaps.is_empty() {
+            let nothing = plan.merged.is_empty();
+            return Ok(if nothing {
+                Outcome::AlreadyThere
+            } else {
+                Outcome::Merged { paths: Vec::new(), merged: plan.merged }
+            });
+        }
+        match attempt(request, &tree, &plan)? {
+            Attempt::Done => {
+                request.store.forget_old();
+                let paths = plan.swaps.iter().map(|swap| swap.path.clone()).collect();
+                return Ok(match plan.merged.is_empty() {
+                    true => Outcome::Applied { paths },
+                    false => Outcome::Merged { paths, merged: plan.merged },
+                });
+            }
+            Attempt::Refused(conflicts) => return Ok(Outcome::Refused { conflicts }),
+            Attempt::Again(path) => last = Some(path),
+        }
+        // The other program is writing this very moment; there is nothing to wait on but time.
+        thread::sleep(PAUSE);
+    }
+    let path = last.unwrap_or_default();
+    Ok(Outcome::Refused { conflicts: vec![Conflict::new(path, ConflictReason::InUse)] })
+}
+
+enum Attempt {
+    Done,
+    Again(PathBuf),
+    Refused(Vec<Conflict>),
+}
+
+fn attempt(request: &ApplyRequest<'_>, tree: &Tree, plan: &crate::plan::Plan) -> Result<Attempt, Error> {
+    let ApplyRequest { store, contents, purpose, label, has_writer, .. } = *request;
+    let transaction = match Transaction::stage(store, tree, plan, contents, purpose, label) {
+        Ok(transaction) => transaction,
+        Err(stopped) => return Ok(after(stopped, Vec::new())),
+    };
+    match transaction.swap_all(has_writer) {
+        Ok(()) => transaction.finish(store).map(|_| Attempt::Done),
+        Err(stopped) => Ok(after(stopped, transaction.roll_back(store, has_writer)?)),
+    }
+}
+
+/// What follows from swaps that ended early and were taken back, but for what was left.
+fn after(stopped: Stopped, left: Vec<Conflict>) -> Attempt {
+    match stopped {
+        Stopped::Unwritten(path, error) => {
+            let detail = error.kind().to_string();
+            let conflict = Conflict { detail, ..Conflict::new(path, ConflictReason::Unwritten) };
+            Attempt::Refused([conflict].into_iter().chain(left).collect())
+        }
+        Stopped::Raced(path) | Stopped::InUse(path) if left.is_empty() => Attempt::Again(path),
+        Stopped::Raced(_) | Stopped::InUse(_) => Attempt::Refused(left),
+    }
+}
+
+/// Writes the versions that could not be put in place where a person can look at them.
+fn keep(conflicts: Vec<PlannedConflict>, to: Option<&Path>) -> Result<Vec<Conflict>, Error> {
+    let Some(to) = to else { return Ok(conflicts.into_iter().map(|planned| planned.conflict).collect()) };
+    let mut kept = Vec::with_capacity(conflicts.len());
+    for PlannedConflict { mut conflict, version, marked } in conflicts {
+        if let Some(version) = version {
+            let path = to.join(&conflict.path);
+            write(&path, &version)?;
+            if let Some(marked) = marked {
+                let mut name = path.file_name().unwrap_or_default().to_owned();
+                name.push(".merged");
+                write(&path.with_file_name(name), &marked)?;
+            }
+            conflict.kept = Some(path);
+        }
+        kept.push(conflict);
+    }
+    Ok(kept)
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+    }
+    fs::write(path, content).map_err(Error::io("write", path))
+}
+
+/// Waits until nobody else applies to this folder: two at once could take each other's changes back. A folder that
+/// cannot be locked is used as it is.
+fn wait_for_turn(dir: &Path) -> Option<File> {
+    let folder = File::open(dir).ok()?;
+    match folder.try_lock() {
+        Ok(()) => return Some(folder),
+        Err(TryLockError::Error(_)) => return None,
+        Err(TryLockError::WouldBlock) => {}
+    }
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let locked = folder.lock().is_ok();
+        let _ = tell.send(locked.then_some(folder));
+    });
+    told.recv_timeout(PATIENCE).ok().flatten()
+}

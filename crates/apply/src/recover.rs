@@ -1,0 +1,283 @@
+//! Going back: after a race within one apply, and after a process that died in the middle of one.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holon_git::FileMode;
+use rustix::io::Errno;
+
+use crate::Error;
+use crate::journal::{ApplyStore, Journal, Purpose, SLOTS, Stage, Step, lock_file};
+use crate::outcome::Conflict;
+use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover};
+use crate::tree::{Spot, Tree};
+
+/// What was done about an apply that a dead process left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The workspace it was for.
+    pub workspace: PathBuf,
+    /// Whose change it was.
+    pub label: Option<String>,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// What was done.
+    pub recovery: Recovery,
+}
+
+/// The ways to deal with an apply that did not end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recovery {
+    /// Every file had been swapped: it is complete.
+    Finished,
+    /// Every file is as it was before.
+    RolledBack,
+    /// Every file is as it was before, but for these, which somebody changed since.
+    RolledBackExcept(Vec<Conflict>),
+    /// Nothing could be done; what was replaced is in this folder.
+    Stuck {
+        /// The folder.
+        kept: PathBuf,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// Finishes or takes back what processes that are gone left undone. Applies that are under way are left alone.
+/// `has_writer` says whether somebody has a file open for writing; `None` when that cannot be told.
+pub fn recover(store: &ApplyStore, has_writer: &dyn Fn(&File) -> Option<bool>) -> Vec<Recovered> {
+    if !store.has_unfinished() {
+        return Vec::new();
+    }
+    ApplyStore::list(&store.open()).iter().filter_map(|dir| one(store, dir, has_writer)).collect()
+}
+
+fn one(store: &ApplyStore, dir: &Path, has_writer: HasWriter<'_>) -> Option<Recovered> {
+    // A folder without the lock of a living process: whoever made it is gone.
+    let lock = lock_file(dir).ok()?;
+    lock.try_lock().ok()?;
+    let journal = match Journal::load(dir) {
+        Ok(Some(journal)) => journal,
+        Ok(None) => {
+            // Nothing was swapped before the journal was there.
+            let _ = fs::remove_dir_all(dir);
+            return None;
+        }
+        Err(error) => {
+            let recovery = stuck(store, dir, &error);
+            return Some(Recovered {
+                workspace: PathBuf::new(),
+                label: None,
+                purpose: Purpose::Apply,
+                recovery,
+            });
+        }
+    };
+    let (workspace, label, purpose) = (journal.workspace.clone(), journal.label.clone(), journal.purpose);
+    let told =
+        |recovery| Some(Recovered { workspace: workspace.clone(), label: label.clone(), purpose, recovery });
+    let tree = match Tree::open(&workspace) {
+        Ok(tree) => tree,
+        Err(error) => return told(stuck(store, dir, &error)),
+    };
+    let stage = journal.stage;
+    let transaction = match Transaction::resume(dir.to_owned(), journal, &tree, lock) {
+        Ok(transaction) => transaction,
+        Err(error) => return told(stuck(store, dir, &Error::io("open", dir)(error))),
+    };
+    let complete = match stage {
+        Stage::Staging => {
+            transaction.discard();
+            return None;
+        }
+        Stage::Leaving => {
+            return match transaction.leave(store) {
+                Ok(left) => told(Recovery::RolledBackExcept(left)),
+                Err(error) => told(stuck(store, dir, &error)),
+            };
+        }
+        Stage::Finishing => Ok(true),
+        Stage::Swapping => transaction.is_complete(has_writer),
+    };
+    match complete {
+        Ok(true) => match transaction.finish(store) {
+            Ok(_) => told(Recovery::Finished),
+            Err(error) => told(stuck(store, dir, &error)),
+        },
+        Ok(false) => match transaction.roll_back(store, has_writer) {
+            Ok(left) if left.is_empty() => told(Recovery::RolledBack),
+            Ok(left) => told(Recovery::RolledBackExcept(left)),
+            Err(error) => told(stuck(store, dir, &error)),
+        },
+        Err(error) => told(stuck(store, dir, &Error::io("read", &workspace)(error))),
+    }
+}
+
+/// Puts a journal aside that nothing can be done about now, so that it is told once and nothing in it is lost.
+fn stuck(store: &ApplyStore, dir: &Path, error: &Error) -> Recovery {
+    let aside = store.kept().join(dir.file_name().unwrap_or_default());
+    let kept = if fs::rename(dir, &aside).is_ok() { aside } else { dir.to_owned() };
+    Recovery::Stuck { kept, why: error.to_string() }
+}
+
+impl Transaction<'_> {
+    /// Whether every step is done, and what came out is what was expected and nobody writes it any more.
+    fn is_complete(&self, has_writer: HasWriter<'_>) -> io::Result<bool> {
+        for (number, step) in self.journal.steps.iter().enumerate() {
+            if step.after.is_some() && !self.is_placed(step)? {
+                return Ok(false);
+            }
+            let Some(before) = &step.before else { continue };
+            match self.old_spot(number, step)? {
+                Some(old) if is_settled(&old, Some(before), has_writer)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes every swap back, the last one first. What a person changed since stays as they have it; what it replaced is
+    /// kept in a folder that the result names.
+    pub(crate) fn roll_back(
+        mut self,
+        store: &ApplyStore,
+        has_writer: HasWriter<'_>,
+    ) -> Result<Vec<Conflict>, Error> {
+        let mut left = false;
+        for (number, step) in self.journal.steps.iter().enumerate().rev() {
+            let back = self.take_back(number, step, has_writer);
+            left |= !back.map_err(Error::io("put back", self.slots.tree.full(&step.path)))?;
+        }
+        if !left {
+            self.discard();
+            return Ok(Vec::new());
+        }
+        self.enter(Stage::Leaving)?;
+        self.leave(store)
+    }
+
+    /// Puts what could not be taken back aside, and names it.
+    fn leave(self, store: &ApplyStore) -> Result<Vec<Conflict>, Error> {
+        let aside = store.kept().join(self.dir.file_name().unwrap_or_default());
+        let mut conflicts = Vec::new();
+        for (number, step) in self.journal.steps.iter().enumerate() {
+            let failed = || Error::io("keep the old version of", &step.path);
+            if let Some(spot) = self.not_ours(number, step).map_err(failed())? {
+                self.bring_home(number, step, &spot).map_err(failed())?;
+            }
+            let home = self.slots.final_spot(number).map_err(failed())?;
+            let stat = home.stat().map_err(failed())?;
+            let is_new = |stat: &rustix::fs::Stat| step.inode == Some((stat.st_dev, stat.st_ino));
+            let is_ours =
+                |stat: &rustix::fs::Stat| is_new(stat) && is(&home, step.after.as_ref()).unwrap_or(false);
+            if stat.is_some_and(|stat| !is_ours(&stat)) {
+                let kept = aside.join(SLOTS).join(number.to_string());
+                conflicts.push(leftover(&step.path, Some(kept)));
+            } else if step.before.is_none() && self.is_placed(step).map_err(failed())? {
+                conflicts.push(leftover(&step.path, None));
+            }
+        }
+        fs::rename(&self.dir, &aside).map_err(Error::io("keep", &self.dir))?;
+        Ok(conflicts)
+    }
+
+    /// Where something of a person's waits that has no place at its path: the old file, or the new one with their edit.
+    fn not_ours(&self, number: usize, step: &Step) -> io::Result<Option<Spot>> {
+        if let Some(old) = self.old_spot(number, step)? {
+            return Ok(Some(old));
+        }
+        let slot = self.slots.spot(number, &step.slot)?;
+        let ours = slot.stat()?.is_none() || is(&slot, step.after.as_ref())?;
+        Ok((!ours).then_some(slot))
+    }
+
+    /// Takes one step back; `false` when somebody changed the path since, which then stays.
+    fn take_back(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
+        let old = self.old_spot(number, step)?;
+        match (&step.before, &step.after) {
+            (None, Some(_)) => self.take_out(number, step, has_writer),
+            (Some(_), None) => match old {
+                None => Ok(true),
+                Some(old) => self.put_back(&old, step),
+            },
+            (Some(_), Some(_)) => match old {
+                None => Ok(true),
+                Some(old) => self.swap_back(&old, step, has_writer),
+            },
+            (None, None) => Ok(true),
+        }
+    }
+
+    /// Takes a new entry out again, unless somebody has changed it.
+    fn take_out(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
+        let tree = self.slots.tree;
+        if matches!(&step.after, Some(after) if after.mode == FileMode::Gitlink) {
+            tree.remove_folder(&step.path);
+            self.remove_made(step);
+            return Ok(true);
+        }
+        let mut back = true;
+        if self.is_placed(step)?
+            && let Some(spot) = tree.find(&step.path)?
+        {
+            let slot = self.slots.spot(number, &step.slot)?;
+            spot.move_to(&slot)?;
+            if !is_settled(&slot, step.after.as_ref(), has_writer)? {
+                back = false;
+                match slot.move_to(&spot) {
+                    // They saved another one there this moment; this one is kept beside it.
+                    Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+                    moved => moved?,
+                }
+            }
+        }
+        self.remove_made(step);
+        Ok(back)
+    }
+
+    fn remove_made(&self, step: &Step) {
+        for dir in step.path.ancestors().skip(1).take(step.made) {
+            self.slots.tree.remove_folder(dir);
+        }
+    }
+
+    /// Puts what was taken out back where nothing is now.
+    fn put_back(&self, old: &Spot, step: &Step) -> io::Result<bool> {
+        let Some(spot) = self.slots.tree.make_way(&step.path, &mut Vec::new())? else { return Ok(false) };
+        match old.move_to(&spot) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Changes the old and the new file back, unless somebody changed the new one.
+    fn swap_back(&self, old: &Spot, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
+        let Some(spot) = self.slots.tree.find(&step.path)? else { return self.put_back(old, step) };
+        if spot.stat()?.is_none() {
+            return self.put_back(old, step);
+        }
+        if !self.is_placed(step)? {
+            return Ok(false);
+        }
+        match spot.exchange(old) {
+            Ok(()) => {
+                if is_settled(old, step.after.as_ref(), has_writer)? {
+                    return Ok(true);
+                }
+                // Somebody writes to the new one this moment: theirs goes back, what they wrote over is kept.
+                spot.exchange(old)?;
+                Ok(false)
+            }
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if !is_settled(&spot, step.after.as_ref(), has_writer)? {
+                    return Ok(false);
+                }
+                spot.remove()?;
+                self.put_back(old, step)
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+}

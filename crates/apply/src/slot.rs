@@ -1,0 +1,94 @@
+//! Where a new file waits until it is swapped in, and where the old one is afterwards.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use holon_git::touched::any_path;
+use rustix::fs::{Access, AtFlags, accessat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::tree::{Spot, Tree, same_mount};
+
+/// The place of one slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SlotPlace {
+    /// In the folder of the apply.
+    Store,
+    /// In a folder of the workspace, because the other one is on another file system.
+    Beside {
+        /// Relative to the workspace.
+        #[serde(with = "any_path")]
+        dir: PathBuf,
+    },
+}
+
+/// Whether entries of a folder may be replaced; asked before anything is, so that a refusal leaves no trace.
+fn may_change(dir: &OwnedFd) -> io::Result<()> {
+    match accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+        Err(e @ (Errno::ACCESS | Errno::ROFS | Errno::PERM)) => Err(e.into()),
+        // A kernel that cannot tell lets the swap itself find out.
+        _ => Ok(()),
+    }
+}
+
+/// The slots of one apply.
+#[derive(Debug)]
+pub(crate) struct Slots<'t> {
+    pub(crate) tree: &'t Tree,
+    /// The folder `slots` of the apply.
+    pub(crate) store: OwnedFd,
+    /// Makes the names beside the files unique.
+    pub(crate) id: String,
+}
+
+impl Slots<'_> {
+    /// Where the slot of a path must be, and how many folders above the path are missing.
+    pub(crate) fn place(&self, path: &Path) -> io::Result<(SlotPlace, usize)> {
+        let mut missing = 0;
+        let mut dir = path.parent().unwrap_or(Path::new(""));
+        let above = loop {
+            match self.tree.find(&dir.join("x"))? {
+                Some(spot) => break spot,
+                None => {
+                    missing += 1;
+                    dir = dir.parent().unwrap_or(Path::new(""));
+                }
+            }
+        };
+        may_change(&above.dir)?;
+        let place = if same_mount(&self.store, &above.dir) {
+            SlotPlace::Store
+        } else {
+            SlotPlace::Beside { dir: dir.to_owned() }
+        };
+        Ok((place, missing))
+    }
+
+    /// The slot with this number.
+    pub(crate) fn spot(&self, number: usize, place: &SlotPlace) -> io::Result<Spot> {
+        self.named(&number.to_string(), place)
+    }
+
+    /// A second slot, for file systems on which two entries cannot change places in one step.
+    pub(crate) fn second(&self, number: usize, place: &SlotPlace) -> io::Result<Spot> {
+        self.named(&format!("{number}.old"), place)
+    }
+
+    /// Where the old file of a finished apply is: always in the store.
+    pub(crate) fn final_spot(&self, number: usize) -> io::Result<Spot> {
+        self.named(&number.to_string(), &SlotPlace::Store)
+    }
+
+    fn named(&self, name: &str, place: &SlotPlace) -> io::Result<Spot> {
+        match place {
+            SlotPlace::Store => Ok(Spot { dir: self.store.try_clone()?, name: name.into() }),
+            SlotPlace::Beside { dir } => {
+                let name = format!(".holon-apply-{}-{name}", self.id);
+                self.tree.find(&dir.join(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! A person's files, reached without ever following a link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use holon_git::{Digest, FileMode};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, mkdirat, openat, readlinkat, renameat_with, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::Error;
+
+/// The folder changes go to.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    root: OwnedFd,
+    path: PathBuf,
+}
+
+/// Where a path is: the open folder above it, and its name there.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    pub(crate) dir: OwnedFd,
+    pub(crate) name: OsString,
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A folder.
+    Folder,
+    /// A file or a link.
+    Entry(Digest),
+    /// Something that is neither file, link nor folder.
+    Other,
+}
+
+impl Standing {
+    pub(crate) fn digest(&self) -> Option<&Digest> {
+        match self {
+            Self::Entry(digest) => Some(digest),
+            _ => None,
+        }
+    }
+}
+
+impl Tree {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(rustix::fs::CWD, path, flags, Mode::empty()).map_err(io::Error::from);
+        Ok(Self { root: root.map_err(Error::io("open", path))?, path: path.to_owned() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn full(&self, path: &Path) -> PathBuf {
+        self.path.join(path)
+    }
+
+    /// Where a path is; `None` when a folder above it is missing or is no folder. Links count as no folder.
+    pub(crate) fn find(&self, path: &Path) -> io::Result<Option<Spot>> {
+        self.walk(path, None)
+    }
+
+    /// Where a path is; folders above it are made where they are missing, and told.
+    pub(crate) fn make_way(&self, path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Option<Spot>> {
+        self.walk(path, Some(made))
+    }
+
+    fn walk(&self, path: &Path, mut made: Option<&mut Vec<PathBuf>>) -> io::Result<Option<Spot>> {
+        let Some(name) = path.file_name() else { return Ok(None) };
+        let mut dir = self.root.try_clone()?;
+        let mut here = PathBuf::new();
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            let Component::Normal(part) = part else { return Ok(None) };
+            here.push(part);
+            if let Some(made) = made.as_deref_mut() {
+                match mkdirat(&dir, part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) => made.push(here.clone()),
+                    Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            dir = match openat(&dir, part, flags, Mode::empty()) {
+                Ok(dir) => dir,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            };
+        }
+        Ok(Some(Spot { dir, name: name.to_owned() }))
+    }
+
+    /// The first thing above a path that is there and is no folder, so that the path cannot be.
+    pub(crate) fn blocked_by(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let mut above: Vec<&Path> =
+            path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
+        above.reverse();
+        for above in above {
+            let Some(spot) = self.find(above)? else { return Ok(None) };
+            match spot.stat()? {
+                None => return Ok(None),
+                Some(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => {}
+                Some(_) => return Ok(Some(above.to_owned())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What stands at a path now.
+    pub(crate) fn standing(&self, path: &Path) -> io::Result<Standing> {
+        match self.find(path)? {
+            Some(spot) => spot.standing(),
+            None => Ok(Standing::Nothing),
+        }
+    }
+
+    /// Removes the folders above these paths that became empty, as far up as that goes.
+    pub(crate) fn remove_emptied(&self, gone: &[&Path]) {
+        for path in gone {
+            for dir in path.ancestors().skip(1).take_while(|dir| !dir.as_os_str().is_empty()) {
+                if !self.remove_folder(dir) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Removes a folder that is empty; says whether it is gone.
+    pub(crate) fn remove_folder(&self, path: &Path) -> bool {
+        match self.find(path) {
+            Ok(Some(spot)) => {
+                matches!(unlinkat(&spot.dir, &spot.name, AtFlags::REMOVEDIR), Ok(()) | Err(Errno::NOENT))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Spot {
+    /// What is known of it without reading it.
+    pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
+        match statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// What stands there, read.
+    pub(crate) fn standing(&self) -> io::Result<Standing> {
+        let Some(stat) = self.stat()? else { return Ok(Standing::Nothing) };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Ok(Standing::Folder),
+            FileType::Symlink => Ok(Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?))),
+            FileType::RegularFile => {
+                let mut file = match self.open() {
+                    Ok(file) => file,
+                    // It became something else this moment: whoever expects a content will not find it.
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Standing::Nothing),
+                    Err(e) => return Err(e),
+                };
+                let exec = file.metadata().map(|meta| is_exec(&meta))?;
+                let mode = if exec { FileMode::Executable } else { FileMode::Regular };
+                Ok(Standing::Entry(Digest::of_reader(mode, &mut file)?.0))
+            }
+            _ => Ok(Standing::Other),
+        }
+    }
+
+    /// Opens the file there, which is never waited for.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = File::from(openat(&self.dir, &self.name, flags, Mode::empty())?);
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+    }
+
+    /// Where the link there points.
+    pub(crate) fn link(&self) -> io::Result<Vec<u8>> {
+        Ok(readlinkat(&self.dir, &self.name, Vec::new())?.into_bytes())
+    }
+
+    /// Changes places with another entry, in one step.
+    pub(crate) fn exchange(&self, other: &Spot) -> rustix::io::Result<()> {
+        renameat_with(&other.dir, &other.name, &self.dir, &self.name, RenameFlags::EXCHANGE)
+    }
+
+    /// Moves the entry to a place where nothing is.
+    pub(crate) fn move_to(&self, other: &Spot) -> rustix::io::Result<()> {
+        match renameat_with(&self.dir, &self.name, &other.dir, &other.name, RenameFlags::NOREPLACE) {
+            // A file system that does not know the flag: a second name that must be new, then the first one goes.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rustix::fs::linkat(&self.dir, &self.name, &other.dir, &other.name, AtFlags::empty())?;
+                unlinkat(&self.dir, &self.name, AtFlags::empty())
+            }
+            done => done,
+        }
+    }
+
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match unlinkat(&self.dir, &self.name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+fn is_exec(meta: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+/// Whether two folders are on the same mount, so that entries can be moved between them.
+pub(crate) fn same_mount(one: impl AsFd, other: impl AsFd) -> bool {
+    let of = |fd: &dyn AsFd| {
+        let mask = rustix::fs::StatxFlags::MNT_ID | rustix::fs::StatxFlags::BASIC_STATS;
+        rustix::fs::statx(fd.as_fd(), "", AtFlags::EMPTY_PATH, mask)
+            .map(|stat| (stat.stx_mnt_id, stat.stx_dev_major, stat.stx_dev_minor))
+            .ok()
+    };
+    matches!((of(&one), of(&other)), (Some(one), Some(other)) if one == other)
+}
+
+/// Refuses paths that could lead anywhere else, or into a repository's own folder.
+pub(crate) fn check_name(path: &Path) -> Result<(), Error> {
+    let plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !is_dot_git(name),
+        _ => false,
+    };
+    let none = path.as_os_str().is_empty() || path.as_os_str().as_bytes().contains(&0);
+    if none || !path.components().all(plain) {
+        return Err(Error::Forbidden { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+fn is_dot_git(name: &OsStr) -> bool {
+    name.as_bytes().eq_ignore_ascii_case(b".git")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for path in ["", "/etc/x", "../x", "a/../b", "a/.git/hooks/x", ".GIT/config"] {
+            assert!(check_name(Path::new(path)).is_err(), "{path}");
+        }
+        for path in ["a", "a/b c", ".github/x", ".gitignore", "ä"] {
+            assert!(check_name(Path::new(path)).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn links_on_the_way_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("real")).unwrap();
+        fs::write(dir.path().join("real/file"), "x").unwrap();
+        std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        assert_eq!(tree.standing(Path::new("link/file")).unwrap(), Standing::Nothing);
+        let seen = tree.standing(Path::new("real/file")).unwrap();
+        assert_eq!(seen, Standing::Entry(Digest::of_bytes(FileMode::Regular, b"x")));
+        assert_eq!(tree.standing(Path::new("real")).unwrap(), Standing::Folder);
+        assert!(tree.make_way(Path::new("link/new"), &mut Vec::new()).unwrap().is_none());
+        let mut made = Vec::new();
+        assert!(tree.make_way(Path::new("a/b/c"), &mut made).unwrap().is_some());
+        assert_eq!(made, [PathBuf::from("a"), PathBuf::from("a/b")]);
+    }
+}

@@ -1,0 +1,408 @@
+//! Applying to real folders, with people at work in them.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use holon_apply::{
+    ApplyRequest, ApplyStore, ChangeEntry, ChangeSet, ConflictReason, Outcome, Purpose, Recovery, apply,
+    recover, undo_of,
+};
+use holon_git::{Digest, FileMode, Git};
+
+struct Scene {
+    temp: tempfile::TempDir,
+    contents: HashMap<String, Vec<u8>>,
+    changes: ChangeSet,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("w")).unwrap();
+        Self { temp, contents: HashMap::new(), changes: ChangeSet::default() }
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.temp.path().join("w")
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.workspace().join(path)
+    }
+
+    fn store(&self) -> ApplyStore {
+        ApplyStore::new(self.temp.path().join("applies"))
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.at(path)).ok()
+    }
+
+    /// Adds a path to the change; its base is not written anywhere.
+    fn change(mut self, path: &str, base: Option<&str>, result: Option<&str>) -> Self {
+        let mut digest = |text: Option<&str>| {
+            text.map(|text| {
+                let digest = Digest::of_bytes(FileMode::Regular, text.as_bytes());
+                self.contents.insert(digest.sha256.clone(), text.as_bytes().to_vec());
+                digest
+            })
+        };
+        let (base, result) = (digest(base), digest(result));
+        self.changes.entries.push(ChangeEntry { path: path.into(), base, result, permissions: None });
+        self
+    }
+
+    fn apply_with(&self, has_writer: &dyn Fn(&File) -> Option<bool>) -> Outcome {
+        let conflicts = self.temp.path().join("conflicts");
+        apply(&ApplyRequest {
+            changes: &self.changes,
+            contents: &|sha256| Ok(self.contents.get(sha256).cloned()),
+            workspace: &self.workspace(),
+            store: &self.store(),
+            purpose: Purpose::Apply,
+            label: Some("run"),
+            git: &Git::find,
+            conflicts: Some(&conflicts),
+            has_writer,
+        })
+        .unwrap()
+    }
+
+    fn apply(&self) -> Outcome {
+        self.apply_with(&|_| None)
+    }
+
+    fn undo(&self) -> Option<Outcome> {
+        let undoable = undo_of(&self.store(), "run").unwrap()?;
+        let read = |sha256: &str| Ok(undoable.read(sha256)?.or_else(|| self.contents.get(sha256).cloned()));
+        let outcome = apply(&ApplyRequest {
+            changes: &undoable.changes,
+            contents: &read,
+            workspace: &undoable.workspace,
+            store: &self.store(),
+            purpose: Purpose::Undo,
+            label: Some("run"),
+            git: &Git::find,
+            conflicts: None,
+            has_writer: &|_| None,
+        })
+        .unwrap();
+        if !matches!(outcome, Outcome::Refused { .. }) {
+            undoable.mark_undone().unwrap();
+        }
+        Some(outcome)
+    }
+}
+
+fn conflicts(outcome: &Outcome) -> Vec<(String, ConflictReason)> {
+    let Outcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
+    conflicts.iter().map(|c| (c.path.display().to_string(), c.why)).collect()
+}
+
+/// Every file below a folder with its text and permissions.
+fn tree(dir: &Path) -> Vec<(PathBuf, String, u32)> {
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = fs::symlink_metadata(&path).unwrap();
+            let text = match () {
+                () if meta.is_dir() => {
+                    folders.push(path.clone());
+                    "folder".to_owned()
+                }
+                () if meta.is_symlink() => fs::read_link(&path).unwrap().display().to_string(),
+                () => fs::read_to_string(&path).unwrap(),
+            };
+            let mode = if meta.is_symlink() { 0 } else { meta.permissions().mode() & 0o777 };
+            found.push((path.strip_prefix(dir).unwrap().to_owned(), text, mode));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn files_are_changed_added_and_removed_and_all_comes_back() {
+    let scene = Scene::new()
+        .change("a", Some("a\n"), Some("A\n"))
+        .change("sub/gone", Some("g\n"), None)
+        .change("made/deep/new", None, Some("n\n"))
+        .change("x", Some("x\n"), None)
+        .change("x/inside", None, Some("i\n"))
+        .change("dir/one", Some("1\n"), None)
+        .change("dir", None, Some("a file now\n"));
+    for (path, text) in
+        [("a", "a\n"), ("sub/gone", "g\n"), ("x", "x\n"), ("dir/one", "1\n"), ("other", "o\n")]
+    {
+        scene.write(path, text);
+    }
+    fs::set_permissions(scene.at("sub/gone"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(scene.at("a"), fs::Permissions::from_mode(0o640)).unwrap();
+    let before = tree(&scene.workspace());
+    let outcome = scene.apply();
+    assert!(matches!(&outcome, Outcome::Applied { paths } if paths.len() == 7), "{outcome:?}");
+    assert_eq!(scene.read("a").as_deref(), Some("A\n"));
+    assert_eq!(fs::metadata(scene.at("a")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(!scene.at("sub").exists(), "an emptied folder goes");
+    assert_eq!(scene.read("made/deep/new").as_deref(), Some("n\n"));
+    assert_eq!(scene.read("x/inside").as_deref(), Some("i\n"));
+    assert_eq!(scene.read("dir").as_deref(), Some("a file now\n"));
+    assert_eq!(scene.apply(), Outcome::AlreadyThere);
+    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+    assert_eq!(tree(&scene.workspace()), before);
+    assert!(scene.undo().is_none(), "once");
+    assert!(matches!(scene.apply(), Outcome::Applied { .. }), "and in again");
+}
+
+#[test]
+fn what_a_person_did_since_is_merged_or_kept() {
+    const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    let new = OLD.replace("9\n", "nine\n");
+    let scene = Scene::new().change("f", Some(OLD), Some(&new)).change("new", None, Some("n\n"));
+    scene.write("f", &OLD.replace("1\n", "one\n"));
+    let outcome = scene.apply();
+    assert!(
+        matches!(&outcome, Outcome::Merged { merged, .. } if merged == &[PathBuf::from("f")]),
+        "{outcome:?}"
+    );
+    assert_eq!(scene.read("f").unwrap(), new.replace("1\n", "one\n"));
+    // And the way back keeps what came later, too.
+    scene.write("f", &new.replace("1\n", "one\n").replace("5\n", "five\n"));
+    assert!(matches!(scene.undo(), Some(Outcome::Merged { .. })));
+    assert_eq!(scene.read("f").unwrap(), OLD.replace("1\n", "one\n").replace("5\n", "five\n"));
+}
+
+#[test]
+fn where_both_meet_nothing_is_touched_and_both_versions_are_there() {
+    let check = |now: Option<&str>, base: Option<&str>, result: Option<&str>, why: ConflictReason| {
+        let scene = Scene::new().change("free", None, Some("n\n")).change("f", base, result);
+        if let Some(now) = now {
+            scene.write("f", now);
+        }
+        let before = tree(&scene.workspace());
+        let outcome = scene.apply();
+        assert_eq!(conflicts(&outcome), [("f".to_owned(), why)]);
+        assert_eq!(tree(&scene.workspace()), before);
+        if let Some(result) = result {
+            let Outcome::Refused { conflicts } = outcome else { unreachable!() };
+            assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), result);
+        }
+    };
+    check(Some("mine\n"), Some("1\n"), Some("theirs\n"), ConflictReason::Overlap);
+    check(Some("mine\n"), Some("1\n"), None, ConflictReason::ChangedHere);
+    check(None, Some("1\n"), Some("theirs\n"), ConflictReason::RemovedHere);
+    check(Some("mine\n"), None, Some("theirs\n"), ConflictReason::BothAdded);
+    check(Some("\0mine"), Some("\0old"), Some("\0theirs"), ConflictReason::NotText);
+}
+
+#[test]
+fn a_file_in_the_way_of_a_folder_and_a_link_in_the_way_of_a_path_are_conflicts() {
+    let scene = Scene::new().change("x/new", None, Some("n\n"));
+    scene.write("x", "in the way\n");
+    assert_eq!(conflicts(&scene.apply()), [("x/new".to_owned(), ConflictReason::InTheWay)]);
+    let scene = Scene::new().change("link/new", None, Some("n\n"));
+    fs::create_dir(scene.at("real")).unwrap();
+    symlink("real", scene.at("link")).unwrap();
+    assert_eq!(conflicts(&scene.apply()), [("link/new".to_owned(), ConflictReason::InTheWay)]);
+    assert!(!scene.at("real/new").exists());
+    let scene = Scene::new().change("d", None, Some("n\n"));
+    scene.write("d/mine", "m\n");
+    assert_eq!(conflicts(&scene.apply()), [("d".to_owned(), ConflictReason::InTheWay)]);
+}
+
+#[test]
+fn an_edit_saved_in_the_moment_of_the_swap_is_noticed_and_merged() {
+    const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    let new = OLD.replace("9\n", "nine\n");
+    let scene = Scene::new().change("f", Some(OLD), Some(&new)).change("g", Some("g\n"), Some("G\n"));
+    scene.write("f", OLD);
+    scene.write("g", "g\n");
+    // Asked between the swap and the comparison: the file that came out is still open in somebody's editor.
+    let edited = std::cell::Cell::new(false);
+    let kept = scene.temp.path().join("applies/open");
+    let outcome = scene.apply_with(&|_| {
+        if !edited.replace(true) {
+            let slots = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path().join("slots");
+            fs::write(slots.join("0"), OLD.replace("1\n", "one\n")).unwrap();
+        }
+        Some(false)
+    });
+    assert!(matches!(outcome, Outcome::Merged { .. }), "{outcome:?}");
+    assert_eq!(scene.read("f").unwrap(), new.replace("1\n", "one\n"));
+    assert_eq!(scene.read("g").unwrap(), "G\n");
+}
+
+#[test]
+fn a_file_that_somebody_keeps_open_for_writing_is_left_alone() {
+    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("log", Some("l\n"), Some("L\n"));
+    scene.write("a", "a\n");
+    scene.write("log", "l\n");
+    let before = tree(&scene.workspace());
+    let log = fs::metadata(scene.at("log")).unwrap();
+    let outcome = scene.apply_with(&|file| {
+        use std::os::unix::fs::MetadataExt;
+        Some(file.metadata().unwrap().ino() == log.ino())
+    });
+    assert_eq!(conflicts(&outcome), [("log".to_owned(), ConflictReason::InUse)]);
+    assert_eq!(tree(&scene.workspace()), before);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_changes_nothing() {
+    if rustix::process::geteuid().is_root() {
+        // Root may write everywhere; the end-to-end tests run this as an ordinary user.
+        return;
+    }
+    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("shut/new", None, Some("n\n"));
+    scene.write("a", "a\n");
+    fs::create_dir(scene.at("shut")).unwrap();
+    fs::set_permissions(scene.at("shut"), fs::Permissions::from_mode(0o555)).unwrap();
+    let outcome = scene.apply();
+    fs::set_permissions(scene.at("shut"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(conflicts(&outcome)[0].1, ConflictReason::Unwritten);
+    assert_eq!(scene.read("a").unwrap(), "a\n");
+}
+
+#[test]
+fn several_at_once_take_turns() {
+    let mut scene = Scene::new();
+    for number in 0..40 {
+        scene = scene.change(&format!("d{number}/new"), None, Some("n\n"));
+    }
+    let scene = &scene;
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| scene.apply())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let count = |wanted: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    assert_eq!(count(&|outcome| matches!(outcome, Outcome::Applied { .. })), 1, "{outcomes:?}");
+    assert_eq!(count(&|outcome| *outcome == Outcome::AlreadyThere), 7, "{outcomes:?}");
+}
+
+/// Dies at the nth thing that is asked between a swap and its comparison, as if the process had been killed there.
+#[test]
+fn whatever_dies_in_the_middle_is_taken_back_by_the_next() {
+    for dies_at in 0..3 {
+        let scene = Scene::new()
+            .change("a", Some("a\n"), Some("A\n"))
+            .change("b", Some("b\n"), Some("B\n"))
+            .change("c", Some("c\n"), None)
+            .change("deep/new", None, Some("n\n"));
+        for name in ["a", "b", "c"] {
+            scene.write(name, &format!("{name}\n"));
+        }
+        let before = tree(&scene.workspace());
+        let asked = std::cell::Cell::new(0);
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            scene.apply_with(&|_| {
+                asked.set(asked.get() + 1);
+                assert!(asked.get() <= dies_at, "killed here");
+                None
+            })
+        }));
+        assert!(died.is_err());
+        assert_ne!(tree(&scene.workspace()), before, "it was in the middle");
+        let recovered = recover(&scene.store(), &|_| None);
+        assert_eq!(recovered.len(), 1);
+        assert_eq!(recovered[0].recovery, Recovery::RolledBack);
+        assert_eq!(tree(&scene.workspace()), before);
+        assert!(recover(&scene.store(), &|_| None).is_empty());
+        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    }
+}
+
+#[test]
+fn an_edit_made_after_a_kill_is_left_and_what_it_replaced_is_named() {
+    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
+    scene.write("a", "a\n");
+    scene.write("b", "b\n");
+    let died =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scene.apply_with(&|_| panic!("killed"))));
+    assert!(died.is_err());
+    scene.write("a", "A, and mine\n");
+    let recovered = recover(&scene.store(), &|_| None);
+    let Recovery::RolledBackExcept(conflicts) = &recovered[0].recovery else { panic!("{recovered:?}") };
+    assert_eq!(scene.read("a").unwrap(), "A, and mine\n");
+    assert_eq!(scene.read("b").unwrap(), "b\n");
+    assert_eq!(conflicts[0].path, Path::new("a"));
+    assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), "a\n");
+}
+
+/// Says that one file, and no other, is being written.
+fn only(writer: &File) -> impl Fn(&File) -> Option<bool> + use<> {
+    use std::os::unix::fs::MetadataExt;
+    let inode = writer.metadata().unwrap().ino();
+    move |file| Some(file.metadata().unwrap().ino() == inode)
+}
+
+#[test]
+fn a_new_file_that_somebody_writes_to_does_not_go_back() {
+    for base in [Some("a\n"), None] {
+        let scene = Scene::new().change("a", base, Some("A\n")).change("b", Some("b\n"), Some("B\n")).change(
+            "z",
+            None,
+            Some("Z\n"),
+        );
+        if let Some(base) = base {
+            scene.write("a", base);
+        }
+        scene.write("b", "b\n");
+        let outcome = scene.apply_with(&|mut file| {
+            // A person makes a file where the last one shall go, so that all others have to go back.
+            scene.write("z", "mine\n");
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+            Some(text == "A\n")
+        });
+        let Outcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(conflicts[0].path, Path::new("a"));
+        let kept = conflicts[0].kept.as_ref().map(|kept| fs::read_to_string(kept).unwrap());
+        assert_eq!(kept.as_deref(), base);
+        let now = ["a", "b", "z"].map(|name| scene.read(name).unwrap());
+        assert_eq!(now, ["A\n", "b\n", "mine\n"]);
+    }
+}
+
+#[test]
+fn an_old_file_that_is_still_being_written_goes_back_after_a_kill() {
+    let scene = Scene::new().change("a", Some("a\n"), Some("A\n"));
+    scene.write("a", "a\n");
+    let mut writer = File::options().append(true).open(scene.at("a")).unwrap();
+    let died =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scene.apply_with(&|_| panic!("killed"))));
+    assert!(died.is_err());
+    let recovered = recover(&scene.store(), &only(&writer));
+    assert_eq!(recovered[0].recovery, Recovery::RolledBack);
+    std::io::Write::write_all(&mut writer, b"mine\n").unwrap();
+    assert_eq!(scene.read("a").unwrap(), "a\nmine\n");
+}
+
+#[test]
+fn paths_that_lead_elsewhere_are_an_error() {
+    for path in ["../out", "/etc/x", ".git/config", "a/.GIT/x"] {
+        let scene = Scene::new().change(path, None, Some("x"));
+        let conflicts = scene.temp.path().join("conflicts");
+        let done = apply(&ApplyRequest {
+            changes: &scene.changes,
+            contents: &|sha256| Ok(scene.contents.get(sha256).cloned()),
+            workspace: &scene.workspace(),
+            store: &scene.store(),
+            purpose: Purpose::Apply,
+            label: None,
+            git: &Git::find,
+            conflicts: Some(&conflicts),
+            has_writer: &|_| None,
+        });
+        assert!(done.is_err(), "{path}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Signed statements about what a run made, and the policies that decide whether a statement is good enough.
+//!
+//! A statement is an in-toto Statement v1 made of a manifest and nothing else; it travels in a DSSE envelope, signed by an
+//! SSH key (through `ssh-keygen -Y`, so agents and hardware keys work) or an Ed25519 key. [`Policy::judge`] is pure: it sees an envelope whose
+//! signatures were looked at, and says every rule that is broken.
+
+mod base64;
+mod envelope;
+mod error;
+mod judge;
+mod key;
+mod policy;
+mod ssh;
+mod statement;
+
+pub use envelope::{Envelope, PAYLOAD_TYPE, Signature};
+pub use error::AttestError;
+pub use judge::{Presented, Violation, ViolationKind, judge};
+pub use key::{PublicKey, SigningKey};
+pub use policy::{Policy, Signer, builtin_policies};
+pub use ssh::NAMESPACE;
+pub use statement::{PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};

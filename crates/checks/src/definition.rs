@@ -1,0 +1,318 @@
+//! What defines a check, per ecosystem: rules as data, in `rules/checks`.
+
+use std::sync::{LazyLock, OnceLock};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use holon_core::manifest::DefinitionKind;
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+/// One file of rules.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesFile {
+    name: String,
+    #[serde(default)]
+    definition: Vec<DefinitionFile>,
+    #[serde(default)]
+    inline: Vec<InlineFile>,
+    #[serde(default)]
+    aware: Vec<MarksFile>,
+    #[serde(default)]
+    ending: Vec<MarksFile>,
+    #[serde(default)]
+    suppression: Vec<MarksFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefinitionFile {
+    kind: DefinitionKind,
+    files: Vec<String>,
+    #[serde(default)]
+    form: Form,
+}
+
+/// How a file that defines a check is put back.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Form {
+    /// The whole file as it was.
+    #[default]
+    Whole,
+    /// As it was, with names of files the change adds to its lists of sources.
+    Words,
+    /// JSON: these keys as they were, the rest as it is. `pinned` tables keep the entries they had.
+    Json(Keys),
+    /// The same for TOML.
+    Toml(Keys),
+    /// Sections of an INI file whose name matches are as they were.
+    Sections(String),
+    /// Lines that match are as they were.
+    Lines(String),
+    /// As it was, but for these parts; not where lines that match `unless` differ.
+    Parts(Parts),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Keys {
+    pub(crate) keys: Vec<String>,
+    pub(crate) pinned: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Parts {
+    pub(crate) names: Vec<String>,
+    pub(crate) style: PartStyle,
+    pub(crate) unless: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PartStyle {
+    Braces,
+    Xml,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InlineFile {
+    kind: DefinitionKind,
+    files: Vec<String>,
+    form: InlineForm,
+    #[serde(default)]
+    starts: String,
+    /// What the item must contain to be one.
+    #[serde(default)]
+    holds: String,
+}
+
+/// How tests live among other code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum InlineForm {
+    /// An item with attributes above it, up to its closing brace or semicolon.
+    RustItems,
+    /// From a line that starts it to its closing brace.
+    Braces,
+    /// From a line that starts it, with all lines that are indented further.
+    Indented,
+    /// Fenced code in `///` and `//!`.
+    RustDocs,
+    /// `>>>` in docstrings.
+    PythonDocs,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MarksFile {
+    files: Vec<String>,
+    marks: Vec<String>,
+    /// Commands for which it matters; all when absent.
+    #[serde(default)]
+    commands: Option<String>,
+}
+
+/// A definition that is a file, or a part of one.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) kind: DefinitionKind,
+    files: GlobSet,
+    pub(crate) form: Form,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inline {
+    pub(crate) kind: DefinitionKind,
+    files: GlobSet,
+    pub(crate) form: InlineForm,
+    pub(crate) starts: Expression,
+    pub(crate) holds: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Marks {
+    files: GlobSet,
+    marks: Vec<Expression>,
+    commands: Option<Expression>,
+}
+
+/// An expression over lines, prepared when the first file is met that needs it: a change seldom touches many languages.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    pattern: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Expression {
+    fn new(pattern: &str) -> Self {
+        Self { pattern: pattern.to_owned(), regex: OnceLock::new() }
+    }
+
+    /// The expression; the rules are sound, which a test holds.
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        let compile = || RegexBuilder::new(&self.pattern).multi_line(true).build().ok();
+        self.regex.get_or_init(compile).as_ref()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    definitions: Vec<Definition>,
+    inline: Vec<Inline>,
+    aware: Vec<Marks>,
+    endings: Vec<Marks>,
+    suppressions: Vec<Marks>,
+}
+
+const FILES: [&str; 14] = [
+    include_str!("../../../rules/checks/python.toml"),
+    include_str!("../../../rules/checks/javascript.toml"),
+    include_str!("../../../rules/checks/rust.toml"),
+    include_str!("../../../rules/checks/go.toml"),
+    include_str!("../../../rules/checks/jvm.toml"),
+    include_str!("../../../rules/checks/dotnet.toml"),
+    include_str!("../../../rules/checks/ruby.toml"),
+    include_str!("../../../rules/checks/php.toml"),
+    include_str!("../../../rules/checks/perl.toml"),
+    include_str!("../../../rules/checks/c.toml"),
+    include_str!("../../../rules/checks/shell.toml"),
+    include_str!("../../../rules/checks/others.toml"),
+    include_str!("../../../rules/checks/lint.toml"),
+    include_str!("../../../rules/checks/any.toml"),
+];
+
+pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| load(&FILES).unwrap_or_default());
+
+fn load(texts: &[&str]) -> Result<Rules, String> {
+    let mut rules = Rules::default();
+    for text in texts {
+        let file: RulesFile = toml::from_str(text).map_err(|e| e.to_string())?;
+        let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", file.name);
+        for one in file.definition {
+            let files = globs(&one.files).map_err(|e| wrong(&e))?;
+            rules.definitions.push(Definition { kind: one.kind, files, form: one.form });
+        }
+        for one in file.inline {
+            rules.inline.push(Inline {
+                kind: one.kind,
+                files: globs(&one.files).map_err(|e| wrong(&e))?,
+                form: one.form,
+                starts: Expression::new(&one.starts),
+                holds: (!one.holds.is_empty()).then(|| Expression::new(&one.holds)),
+            });
+        }
+        for (list, into) in [
+            (file.aware, &mut rules.aware),
+            (file.ending, &mut rules.endings),
+            (file.suppression, &mut rules.suppressions),
+        ] {
+            for one in list {
+                into.push(marks(&one).map_err(|e| wrong(&e))?);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+fn marks(one: &MarksFile) -> Result<Marks, String> {
+    Ok(Marks {
+        files: globs(&one.files)?,
+        marks: one.marks.iter().map(|mark| Expression::new(mark)).collect(),
+        commands: one.commands.as_deref().map(Expression::new),
+    })
+}
+
+fn globs(list: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for glob in list {
+        set.add(GlobBuilder::new(glob).literal_separator(true).build().map_err(|e| e.to_string())?);
+    }
+    set.build().map_err(|e| e.to_string())
+}
+
+impl Marks {
+    fn regexes(&self) -> impl Iterator<Item = &Regex> {
+        self.marks.iter().filter_map(Expression::regex)
+    }
+}
+
+impl Rules {
+    /// The first rule that makes a file a definition.
+    pub(crate) fn definition(&self, path: &str) -> Option<&Definition> {
+        self.definitions.iter().find(|one| one.files.is_match(path))
+    }
+
+    pub(crate) fn inline<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Inline> {
+        self.inline.iter().filter(move |one| one.files.is_match(path))
+    }
+
+    pub(crate) fn aware<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Regex> {
+        self.aware.iter().filter(move |one| one.files.is_match(path)).flat_map(Marks::regexes)
+    }
+
+    /// What ends a process from inside.
+    pub(crate) fn endings<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Regex> {
+        self.endings.iter().filter(move |one| one.files.is_match(path)).flat_map(Marks::regexes)
+    }
+
+    pub(crate) fn suppressions<'r>(
+        &'r self,
+        path: &'r str,
+        commands: &'r [String],
+    ) -> impl Iterator<Item = &'r Regex> {
+        let matters = |one: &&Marks| {
+            one.commands.as_ref().is_none_or(|wanted| {
+                wanted.regex().is_none_or(|wanted| commands.iter().any(|command| wanted.is_match(command)))
+            })
+        };
+        self.suppressions
+            .iter()
+            .filter(move |one| one.files.is_match(path))
+            .filter(matters)
+            .flat_map(Marks::regexes)
+    }
+}
+
+/// Whether a path is that of documentation alone, which no check can depend on by its usual name.
+pub fn is_documentation(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let known = ["README", "CHANGELOG", "LICENSE", "CONTRIBUTING", "AUTHORS", "NOTICE", "CODE_OF_CONDUCT"];
+    let prose = [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| name.to_lowercase().ends_with(end));
+    (prose || known.contains(&name)) && RULES.definition(path).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_rules_are_sound() {
+        let rules = load(&FILES).unwrap();
+        assert!(rules.definitions.len() > 30 && rules.inline.len() > 5 && !rules.aware.is_empty());
+        let inline = rules.inline.iter().flat_map(|one| [Some(&one.starts), one.holds.as_ref()]).flatten();
+        let marks = rules.aware.iter().chain(&rules.endings).chain(&rules.suppressions);
+        let marked = marks.flat_map(|one| one.marks.iter().chain(&one.commands));
+        for expression in inline.chain(marked) {
+            assert!(expression.regex().is_some(), "{}", expression.pattern);
+        }
+    }
+
+    #[test]
+    fn files_by_what_they_are_to_a_check() {
+        let kind = |path: &str| RULES.definition(path).map(|one| one.kind);
+        assert_eq!(kind("tests/test_a.py"), Some(DefinitionKind::TestSource));
+        assert_eq!(kind("pkg/conftest.py"), Some(DefinitionKind::TestSource));
+        assert_eq!(kind("package.json"), Some(DefinitionKind::BuildFile));
+        assert_eq!(kind("src/app.py"), None);
+        assert_eq!(kind("src/lib.rs"), None);
+        assert_eq!(kind("src/latest.py"), None);
+        assert_eq!(kind("contest.py"), None);
+        assert_eq!(kind("README.md"), None);
+        assert!(is_documentation("docs/a.md") && !is_documentation("src/a.rs"));
+        assert!(!is_documentation("tests/data/a.md"), "test data may be prose");
+    }
+}

@@ -1,0 +1,15 @@
+//! Checks that can be trusted: what defines a check, the check as it was before a change, what runners say case by case,
+//! and what two runs of a check say about the change between them. Pure: no I/O, no clock.
+
+pub mod as_it_was;
+pub mod compare;
+pub mod definition;
+pub mod goal;
+mod peek;
+mod reach;
+mod restore;
+pub mod runner;
+
+pub use as_it_was::{AsItWas, ChangedFile, Placement, Put, as_it_was};
+pub use compare::{CheckEvidence, NeededRun, Ran};
+pub use reach::CheckDefinitions;

@@ -1,0 +1,28 @@
+//! PHPUnit.
+
+use super::{Report, count_after, count_before, plain};
+
+pub(super) fn read(output: &str) -> Report {
+    let mut report = Report::default();
+    let mut summed = false;
+    for line in output.lines().map(plain) {
+        let text = line.trim();
+        if text.starts_with("OK (") && text.contains("assertion") {
+            summed = true;
+            report.passed = count_before(text, "tests").or_else(|| count_before(text, "test")).unwrap_or(0);
+        } else if text.starts_with("Tests:") && text.contains("Assertions:") {
+            let count = |label: &str| count_after(text, label).unwrap_or(0);
+            summed = true;
+            report.failed = count("Failures:").saturating_add(count("Errors:"));
+            report.skipped = count("Skipped:").saturating_add(count("Incomplete:"));
+            report.passed = count("Tests:").saturating_sub(report.failed).saturating_sub(report.skipped);
+        } else if let Some((number, case)) = text.split_once(") ")
+            && number.bytes().all(|b| b.is_ascii_digit())
+            && !number.is_empty()
+            && case.contains("::")
+        {
+            report.fail(case);
+        }
+    }
+    if summed { report } else { Report::default() }
+}

@@ -1,0 +1,25 @@
+//! RSpec.
+
+use super::{Report, count_before, plain};
+
+pub(super) fn read(output: &str) -> Report {
+    let mut report = Report::default();
+    let mut summed = false;
+    for line in output.lines().map(plain) {
+        let line = line.trim();
+        if let Some(all) = count_before(line, "examples").or_else(|| count_before(line, "example"))
+            && line.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let count = |one: &str, more: &str| {
+                count_before(line, more).or_else(|| count_before(line, one)).unwrap_or(0)
+            };
+            summed = true;
+            report.failed = count("failure", "failures");
+            report.skipped = count("pending", "pending");
+            report.passed = all.saturating_sub(report.failed).saturating_sub(report.skipped);
+        } else if let Some((_, case)) = line.strip_prefix("rspec ").and_then(|rest| rest.split_once(" # ")) {
+            report.fail(case);
+        }
+    }
+    if summed { report } else { Report::default() }
+}

@@ -1,0 +1,38 @@
+//! Python's unittest.
+
+use super::{Report, count_after, plain};
+
+pub(super) fn read(output: &str) -> Report {
+    let mut report = Report::default();
+    let mut ran = None;
+    let mut verdict = String::new();
+    for line in output.lines().map(plain) {
+        let line = line.trim_end();
+        if let Some(rest) = line.strip_prefix("Ran ").filter(|rest| rest.contains(" test")) {
+            ran = rest.split(' ').next().and_then(|n| n.parse::<u32>().ok());
+        } else if let Some(case) = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: ")) {
+            report.fail(case);
+        } else if let Some((case, state)) = line.rsplit_once(" ... ") {
+            match state {
+                "ok" => report.pass(case),
+                _ if state.starts_with("skipped") => report.skip(case),
+                _ => {}
+            }
+        } else if ran.is_some() && is_verdict(line) {
+            verdict = line.to_owned();
+        }
+    }
+    // Without both lines it was something else that printed.
+    let (Some(ran), false) = (ran, verdict.is_empty()) else { return Report::default() };
+    let count = |label: &str| count_after(&verdict, label).unwrap_or(0);
+    report.failed = count("failures=").saturating_add(count("errors="));
+    report.skipped = count("skipped=");
+    report.passed = ran.saturating_sub(report.failed).saturating_sub(report.skipped);
+    report
+}
+
+fn is_verdict(line: &str) -> bool {
+    ["OK", "FAILED", "NO TESTS RAN"]
+        .iter()
+        .any(|word| line.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (")))
+}

@@ -1,0 +1,163 @@
+//! Everything a finished run left behind, read once; what is decided about it is decided from here alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holon_core::event::Event;
+use holon_core::manifest::{Manifest, ModelInfo};
+use holon_core::mode::Profile;
+use holon_core::spec::Spec;
+use holon_git::Touched;
+use holon_host::store::RunRecord;
+use holon_store::AuditEntry;
+use serde_json::Value;
+
+/// A run's folder in the store, or the copy somebody was given with `--out`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// With the record, the input and what `apply` needs.
+    Store,
+    /// The artifacts, the manifest and the evidence, nothing else.
+    Copy,
+}
+
+/// What a finished run left behind. What could not be read, or is not kept there, is `None` and decides nothing.
+#[derive(Debug, Clone)]
+pub struct RunEvidence {
+    /// Where it was read.
+    pub layout: Layout,
+    /// The last part of the folder's path.
+    pub folder_name: String,
+    /// What is claimed.
+    pub manifest: Manifest,
+    /// Digest of the file that claims it.
+    pub manifest_sha256: String,
+    /// The same as it is written, with fields this version may not know.
+    pub written: Value,
+    /// `run.json`.
+    pub record: Option<RunRecord>,
+    /// Everything in the output folder but the manifest.
+    pub output: BTreeMap<String, KeptFile>,
+    /// Everything in the evidence folder.
+    pub evidence: BTreeMap<String, KeptFile>,
+    /// `events.jsonl`.
+    pub events: Option<EventLog>,
+    /// `touched.json`.
+    pub touched: Option<Vec<Touched>>,
+    /// Digest over the prompts that are kept.
+    pub prompts_sha256: Option<String>,
+    /// Digest of each context file that is kept.
+    pub context: Option<BTreeMap<String, String>>,
+    /// `spec.yaml` as the agent saw it.
+    pub spec: Option<Spec>,
+    /// The profile of the mode, where it is one that nobody can change.
+    pub profile: Option<Profile>,
+    /// What is kept to run it again: the request and the model.
+    pub asked: Option<AskedBefore>,
+    /// The audit log, as far as it concerns this run.
+    pub audit: Option<AuditEvidence>,
+    /// What is still known of the files the patch was made against.
+    pub base: BaseEvidence,
+    /// For flows and orchestrations: the manifest as its state and its children's manifests make it.
+    pub whole: Option<WholeEvidence>,
+    /// What the supervisor's recorded decisions add up to.
+    pub supervisor: Option<Value>,
+}
+
+/// One thing in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFile {
+    /// What it is.
+    pub kind: KeptKind,
+    /// Its size.
+    pub bytes: u64,
+    /// Digest of its bytes, when it is a file.
+    pub sha256: Option<String>,
+    /// Its bytes, when it is a file of a size that is looked into.
+    pub content: Option<Vec<u8>>,
+}
+
+/// What a thing in a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptKind {
+    /// A plain file.
+    File,
+    /// A link.
+    Link,
+    /// A pipe, socket or device.
+    Special,
+}
+
+/// The event log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EventLog {
+    /// What could be read, in order.
+    pub events: Vec<Event>,
+    /// Lines of kinds this version does not know.
+    pub unknown: u64,
+    /// Lines that are no events, by number.
+    pub broken: Vec<u64>,
+}
+
+/// `asked.json`, as far as it says something about the manifest.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AskedBefore {
+    /// The model that was chosen.
+    pub model: Option<ModelInfo>,
+    /// Checks asked for by flags.
+    pub checks: Vec<String>,
+}
+
+/// The audit log, as far as it concerns a run.
+#[derive(Debug, Clone, Default)]
+pub struct AuditEvidence {
+    /// How many entries there are.
+    pub length: u64,
+    /// The entry the manifest calls the last one.
+    pub head: Option<AuditEntry>,
+    /// Entries that name this run.
+    pub about: Vec<AuditEntry>,
+    /// Every word of a person against the release gate.
+    pub overrides: Vec<AuditEntry>,
+}
+
+impl RunEvidence {
+    /// What was held by the release gate and let pass by people, as it is written.
+    pub fn release_overrides(&self) -> &[Value] {
+        self.written["metadata"]["overrides"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// What is still known of the files a patch was made against.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BaseEvidence {
+    /// Whether the repository has the base commit; `None` without a repository to ask.
+    pub commit_is_there: Option<bool>,
+    /// Touched files whose original content is found nowhere any more.
+    pub lost: BTreeSet<String>,
+    /// Touched files whose original was found under the id in the patch, and its digest.
+    pub originals: BTreeMap<String, String>,
+    /// What came of applying the patch to the originals.
+    pub applied: Option<AppliedAgain>,
+}
+
+/// What came of applying a patch to the files it was made against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppliedAgain {
+    /// It gave exactly the recorded result.
+    Reproduced,
+    /// It gave something else at these paths.
+    Differs(Vec<String>),
+    /// It does not apply.
+    Refused(String),
+}
+
+/// A flow or orchestration, as its state and its children's manifests make it.
+#[derive(Debug, Clone)]
+pub struct WholeEvidence {
+    /// What its manifest would have to say.
+    pub expected: Manifest,
+    /// Digests its state recorded of its children's manifests that are not those of the files: step and run.
+    pub changed_children: Vec<String>,
+    /// Whether the state says that it was sealed.
+    pub sealed: bool,
+}

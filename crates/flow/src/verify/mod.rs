@@ -1,0 +1,72 @@
+//! Whether what a manifest says is true: everything it claims is computed again from what the run left behind.
+//!
+//! [`gather`] reads a run's folder (or the copy made by `--out`), [`verify_manifest`] decides, purely, which claims are
+//! false. What cannot be looked at any more is no falsehood: [`unproven`] says it.
+
+mod again;
+mod artifacts;
+mod base;
+mod change;
+mod checks;
+mod discrepancy;
+mod evidence;
+mod identity;
+mod inputs;
+mod patch_file;
+mod read;
+mod sandbox;
+mod told;
+mod verdict;
+mod whole;
+
+pub use again::children;
+pub use discrepancy::{Discrepancy, DiscrepancyKind};
+pub use evidence::{
+    AppliedAgain, AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout,
+    RunEvidence, WholeEvidence,
+};
+pub use read::gather;
+
+use discrepancy::Discrepancies;
+
+/// Every claim of a run's manifest that is false.
+pub fn verify_manifest(run: &RunEvidence) -> Vec<Discrepancy> {
+    let mut found = Discrepancies::default();
+    for check in [
+        identity::check,
+        verdict::check,
+        told::check,
+        artifacts::check,
+        change::check,
+        sandbox::check,
+        checks::check,
+        inputs::check,
+        whole::check,
+    ] {
+        check(run, &mut found);
+    }
+    found.0
+}
+
+/// Claims that nobody can look at any more, in sentences.
+pub fn unproven(run: &RunEvidence) -> Vec<String> {
+    let mut told = Vec::new();
+    if !run.base.lost.is_empty() {
+        let names: Vec<&str> = run.base.lost.iter().map(String::as_str).take(5).collect();
+        told.push(format!(
+            "the originals of {} files are nowhere any more ({}), so the patch was not tried on them",
+            run.base.lost.len(),
+            names.join(", ")
+        ));
+    }
+    if run.audit.is_none() && run.manifest.metadata.audit.is_some() {
+        told.push("the audit log is not here, so its head was not looked for".to_owned());
+    }
+    if run.layout == Layout::Copy {
+        told.push(
+            "this is a copy: what only the run store keeps (record, input, originals) was not looked at"
+                .to_owned(),
+        );
+    }
+    told
+}

@@ -1,0 +1,239 @@
+//! Reads what a run left behind, without following a link and without believing anything.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use holon_core::digest::{sha256, sha256_parts};
+use holon_core::event::Event;
+use holon_core::manifest::Manifest;
+use holon_core::mode::{Catalog, Profile, Source};
+use holon_core::spec;
+use holon_git::{Digest, FileMode};
+use holon_host::recording::Recording;
+use holon_host::store::RunFolder;
+use holon_host::{HostError, Places};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::base::{self, Made};
+use super::evidence::{
+    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, RunEvidence,
+};
+use crate::audit::{self, Audit};
+use crate::error::FlowError;
+
+/// Files up to this size are looked into; larger ones are only digested.
+const LOOKED_INTO: u64 = 64 << 20;
+
+/// Everything a run left in `folder`, which is its folder in a store or a copy that was made of it.
+pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> {
+    let layout = if folder.join("run.json").exists() { Layout::Store } else { Layout::Copy };
+    let (output, evidence) = match layout {
+        Layout::Store => (folder.join("output"), folder.join("evidence")),
+        Layout::Copy => (folder.to_owned(), folder.join("evidence")),
+    };
+    let path = output.join("manifest.json");
+    let text = plain(&path).map_err(HostError::io("read", &path))?;
+    let broken = |e: serde_json::Error| {
+        FlowError::from(HostError::run(
+            format!("{} is no manifest: {e}", path.display()),
+            "nothing can be checked without it",
+        ))
+    };
+    let written: Value = serde_json::from_slice(&text).map_err(broken)?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(broken)?;
+    let run = RunFolder::open(folder.to_owned());
+    let record = match layout {
+        Layout::Store => Some(run.record()?),
+        Layout::Copy => None,
+    };
+    let mut kept = list(&output);
+    kept.remove("manifest.json");
+    let input = folder.join("input");
+    let spec = plain(&input.join("spec.yaml")).ok().and_then(|text| {
+        spec::parse(&String::from_utf8_lossy(&text), "spec.yaml").ok().map(|(spec, _)| spec)
+    });
+    let mut found = RunEvidence {
+        layout,
+        manifest_sha256: holon_core::digest::sha256(&text),
+        folder_name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        record,
+        evidence: list(&evidence),
+        events: plain(&evidence.join("events.jsonl")).ok().map(|text| events(&text)),
+        touched: json(&folder.join("touched.json")),
+        prompts_sha256: prompts(&input.join("prompts")),
+        context: (layout == Layout::Store && input.is_dir()).then(|| context(&input.join("context"))),
+        profile: profile(places, &manifest, &run),
+        asked: json::<Value>(&folder.join("asked.json")).map(|asked| before(&asked)),
+        audit: audit_log(places, &manifest),
+        base: BaseEvidence::default(),
+        whole: super::again::whole(places, &run)?,
+        supervisor: Recording::read(&evidence.join("events.jsonl"))
+            .ok()
+            .and_then(|recording| recording.summary()),
+        spec,
+        output: kept,
+        manifest,
+        written,
+    };
+    found.base = patch_base(&found);
+    Ok(found)
+}
+
+fn patch_base(run: &RunEvidence) -> BaseEvidence {
+    let Some(record) = run.record.as_ref().filter(|record| record.workspace.is_dir()) else {
+        return BaseEvidence::default();
+    };
+    let snapshot = run.manifest.metadata.snapshot.as_ref();
+    let patch = run.output.get("diff.patch").and_then(|file| file.content.as_deref());
+    let base_commit = snapshot.and_then(|snapshot| snapshot.base_commit.as_deref());
+    if patch.is_none_or(<[u8]>::is_empty) && base_commit.is_none() {
+        return BaseEvidence::default();
+    }
+    base::look(&Made {
+        workspace: &record.workspace,
+        base_commit,
+        patch: patch.unwrap_or_default(),
+        touched: run.touched.as_deref().unwrap_or_default(),
+    })
+}
+
+/// The profile of a mode that comes with Holon and that nobody replaced; of others it may have changed since.
+fn profile(places: &Places, manifest: &Manifest, run: &RunFolder) -> Option<Profile> {
+    let workspace = run.record().ok()?.workspace;
+    let known = holon_host::modes::catalog(places, Some(&workspace)).or_else(|_| Catalog::builtin()).ok()?;
+    known.resolve(&manifest.mode).ok().filter(|profile| profile.source == Source::Builtin)
+}
+
+fn before(asked: &Value) -> AskedBefore {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let checks = asked["request"]["checks"].as_array();
+    AskedBefore {
+        model: serde_json::from_value(asked["model"].clone()).ok(),
+        checks: checks.into_iter().flatten().filter_map(text).collect(),
+    }
+}
+
+fn audit_log(places: &Places, manifest: &Manifest) -> Option<AuditEvidence> {
+    let log = Audit::of(&places.state);
+    if !log.path().exists() {
+        return None;
+    }
+    let entries = audit::entries(&log).ok()?;
+    let id = Value::from(manifest.run_id.as_str());
+    let wanted = manifest.metadata.audit.as_ref().map(|head| head.length);
+    Some(AuditEvidence {
+        length: entries.len() as u64,
+        head: entries.iter().find(|entry| Some(entry.seq) == wanted).cloned(),
+        overrides: entries
+            .iter()
+            .filter(|entry| entry.note.action == "release_overridden")
+            .cloned()
+            .collect(),
+        about: entries.into_iter().filter(|entry| entry.note.detail.get("run_id") == Some(&id)).collect(),
+    })
+}
+
+/// Events line by line. The last line of a run that was killed may be cut off.
+fn events(text: &[u8]) -> EventLog {
+    let mut log = EventLog::default();
+    let mut lines = text.split(|b| *b == b'\n').zip(1..).peekable();
+    while let Some((line, number)) = lines.next() {
+        if line.is_empty() && lines.peek().is_none() {
+            break;
+        }
+        match serde_json::from_slice::<Event>(line) {
+            Ok(event) => log.events.push(event),
+            Err(_) if lines.peek().is_none() => {}
+            Err(_) if is_event_of_another_version(line) => log.unknown += 1,
+            Err(_) => log.broken.push(number),
+        }
+    }
+    log
+}
+
+fn is_event_of_another_version(line: &[u8]) -> bool {
+    let value: Option<Value> = serde_json::from_slice(line).ok();
+    value.is_some_and(|value| value["seq"].is_u64() && value["type"].is_string() && value["run"].is_string())
+}
+
+fn prompts(folder: &Path) -> Option<String> {
+    let (system, user) = (plain(&folder.join("system.md")).ok()?, plain(&folder.join("user.md")).ok()?);
+    Some(sha256_parts([system.as_slice(), user.as_slice()]))
+}
+
+/// Context files but those the host adds itself.
+fn context(folder: &Path) -> BTreeMap<String, String> {
+    let all = list(folder).into_iter().filter(|(name, _)| name != "index.json" && name != "repair.md");
+    all.filter_map(|(name, file)| Some((name, file.sha256?))).collect()
+}
+
+/// Everything below a folder that is no folder.
+fn list(folder: &Path) -> BTreeMap<String, KeptFile> {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(below) = todo.pop() {
+        let Ok(entries) = fs::read_dir(folder.join(&below)) else { continue };
+        for entry in entries.flatten() {
+            let name = below.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => todo.push(name),
+                Ok(kind) => {
+                    let what = match (kind.is_file(), kind.is_symlink()) {
+                        (true, _) => KeptKind::File,
+                        (_, true) => KeptKind::Link,
+                        _ => KeptKind::Special,
+                    };
+                    found.insert(name.to_string_lossy().into_owned(), kept(&entry.path(), what));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    found
+}
+
+fn kept(path: &Path, kind: KeptKind) -> KeptFile {
+    let nothing = KeptFile { kind, bytes: 0, sha256: None, content: None };
+    let Some(mut file) = (kind == KeptKind::File).then(|| open(path).ok()).flatten() else { return nothing };
+    if file.metadata().is_ok_and(|meta| meta.len() <= LOOKED_INTO) {
+        let mut bytes = Vec::new();
+        return match file.take(LOOKED_INTO).read_to_end(&mut bytes) {
+            Ok(_) => KeptFile {
+                bytes: bytes.len() as u64,
+                sha256: Some(sha256(&bytes)),
+                content: Some(bytes),
+                ..nothing
+            },
+            Err(_) => nothing,
+        };
+    }
+    match Digest::of_reader(FileMode::Regular, &mut file) {
+        Ok((digest, bytes)) => KeptFile { bytes, sha256: Some(digest.sha256), ..nothing },
+        Err(_) => nothing,
+    }
+}
+
+fn json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&plain(path).ok()?).ok()
+}
+
+/// The bytes of a plain file of bounded size.
+fn plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(4 * LOOKED_INTO).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a plain file, never through a link at its end, never waiting for a pipe.
+fn open(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no plain file"));
+    }
+    Ok(file)
+}

@@ -1,0 +1,73 @@
+//! Flows and orchestrations: their manifest is made of their state and their children's manifests, so it can be made again.
+
+use serde_json::Value;
+
+use holon_core::outcome::{Outcome, Status};
+
+use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
+use super::evidence::{RunEvidence, WholeEvidence};
+
+/// What is compared by others, or cannot be made again: who wrote what when, and files.
+const ELSEWHERE: [&str; 10] = [
+    "artifacts",
+    "status",
+    "outcome",
+    "exit_code",
+    "error",
+    "no_changes",
+    "metadata.audit",
+    "metadata.overrides",
+    "metadata.changes",
+    "metadata.snapshot.touched",
+];
+
+pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
+    let Some(whole) = &run.whole else {
+        found.expect(run.manifest.metadata.flow.is_none(), Kind::Step, "metadata.flow", || {
+            "steps are listed of a run that has none".to_owned()
+        });
+        return;
+    };
+    for child in &whole.changed_children {
+        found.add(
+            Kind::Step,
+            "metadata.flow.steps",
+            format!("the manifest of {child} is not the one that was seen when it ended"),
+        );
+    }
+    if !whole.sealed || run.manifest.status == Status::Interrupted {
+        return;
+    }
+    verdict(run, whole, found);
+    let said = serde_json::to_value(&run.manifest).unwrap_or_default();
+    let shown = serde_json::to_value(&whole.expected).unwrap_or_default();
+    compare("", &said, &shown, found);
+}
+
+/// The end follows from the state; a failure of the host itself, which it cannot know of, only makes it worse.
+fn verdict(run: &RunEvidence, whole: &WholeEvidence, found: &mut Discrepancies) {
+    let (said, shown) = (&run.manifest, &whole.expected);
+    let fell_over = said.outcome == Outcome::Failure && said.outcome != shown.outcome;
+    if fell_over {
+        return;
+    }
+    found.same(Kind::Step, "status", &said.status, &shown.status, "its state");
+    found.same(Kind::Step, "outcome", &said.outcome, &shown.outcome, "its state");
+    found.same(Kind::Step, "error", &said.error, &shown.error, "its state");
+}
+
+/// Every field that differs.
+fn compare(at: &str, said: &Value, shown: &Value, found: &mut Discrepancies) {
+    if said == shown || ELSEWHERE.contains(&at) {
+        return;
+    }
+    let (Value::Object(a), Value::Object(b)) = (said, shown) else {
+        found.same(Kind::Step, at, said, shown, "what its steps say");
+        return;
+    };
+    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    for key in keys {
+        let below = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        compare(&below, a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), found);
+    }
+}

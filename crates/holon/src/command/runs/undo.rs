@@ -1,0 +1,32 @@
+//! `holon runs undo`: the way back from an apply.
+
+use std::process::ExitCode;
+
+use holon_apply::Outcome;
+
+use super::Which;
+use crate::Done;
+use crate::session::Session;
+use crate::show::applied;
+
+/// Take back what applying a run's patch did to the workspace
+///
+/// Files are as they were before the apply. What you changed since stays: where it does not meet the run's lines both are
+/// kept, and where it does nothing is touched. Works for 30 days after an apply.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  holon runs undo last\n  holon runs apply last        and in again")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Takes it back and says what that did.
+pub(crate) fn run(args: &Args, session: &Session) -> Done {
+    let folder = args.which.find(session)?;
+    let done = holon_host::run::undo(&folder, &session.places()?)?;
+    session.terminal.print(format!("{}\n", applied::undone(&done)))?;
+    Ok(match done.outcome {
+        Outcome::Refused { .. } => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    })
+}

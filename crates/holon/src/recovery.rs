@@ -1,0 +1,44 @@
+//! What a holon that was killed while it changed files left, put right by the next one.
+
+use holon_apply::{Purpose, Recovered, Recovery};
+use holon_host::Places;
+use holon_sandbox::writers::has_writer;
+
+use crate::show::applied;
+use crate::terminal::{Terminal, visible};
+
+/// Finishes or takes back every apply that no living process works on, and says which.
+pub(crate) fn recover(places: &Places, terminal: &Terminal) {
+    for recovered in holon_apply::recover(&places.applies(), &has_writer) {
+        holon_host::run::note_recovered(places, &recovered);
+        terminal.say(&told(&recovered));
+    }
+}
+
+fn told(recovered: &Recovered) -> String {
+    let workspace = visible(&recovered.workspace.display().to_string());
+    let label = recovered.label.as_deref().map(visible).unwrap_or_default();
+    let what = match recovered.purpose {
+        Purpose::Apply => format!("applying {label} to {workspace}"),
+        Purpose::Undo => format!("undoing {label} in {workspace}"),
+    };
+    match &recovered.recovery {
+        Recovery::Finished => format!("{what} was cut off after its last file: it is complete now"),
+        Recovery::RolledBack => format!("{what} was cut off: every file is as it was before"),
+        Recovery::RolledBackExcept(conflicts) => {
+            let list: Vec<String> =
+                conflicts.iter().map(|conflict| format!("\n  {}", applied::left(conflict))).collect();
+            format!(
+                "{what} was cut off: every file is as it was before, except these, which changed since:{}",
+                list.concat()
+            )
+        }
+        Recovery::Stuck { kept, why } => {
+            let kept = visible(&kept.display().to_string());
+            format!(
+                "{what} was cut off and could not be put right ({}); what it replaced is in {kept}",
+                visible(why)
+            )
+        }
+    }
+}

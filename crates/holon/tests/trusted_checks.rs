@@ -1,0 +1,326 @@
+//! Checks that can be trusted: end to end, with the real binary, the real walls and real runners.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+
+use holon_testkit::{Output, TestEnv, Workspace, for_each_identity};
+use serde_json::Value;
+
+const BIN: &str = env!("CARGO_BIN_EXE_holon");
+
+/// A project, what an agent does to it, and the check.
+struct Change {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    agent: &'static str,
+    check: &'static str,
+    /// The file the manifest must name.
+    names: &'static str,
+}
+
+fn repo(env: &TestEnv, files: &[(&str, &str)]) -> Workspace {
+    let all = files
+        .iter()
+        .fold(env.repo().file("README.md", "Helo\n"), |repo, (path, text)| repo.file(*path, *text));
+    all.commit("first")
+}
+
+fn run(env: &TestEnv, repo: &Workspace, goal: &str, agent: &str, more: &[&str]) -> (Output, Value) {
+    let script = format!("#!/bin/sh\n{agent}\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n");
+    let agent = env.agent("agent.sh", &script);
+    let out = env.work().join("out");
+    let call =
+        env.holon(["run", "--mode", "execute", "--goal", goal, "--agent"]).arg(&agent).cwd(repo.path());
+    let output = call.arg("--out").arg(&out).args(more).run();
+    let manifest = output.manifest(&out);
+    (output, manifest)
+}
+
+fn known(manifest: &Value) -> &Value {
+    &manifest["metadata"]["verification"]
+}
+
+fn names(manifest: &Value) -> Vec<String> {
+    let list = known(manifest)["definitions"].as_array().cloned().unwrap_or_default();
+    list.iter().map(|one| one["path"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+const CALC_SH: (&str, &str) = ("calc.sh", "add() { echo $(($1 - $2)); }\n");
+const RUN_TESTS: (&str, &str) = ("run-tests", "#!/bin/sh\n. ./calc.sh\n[ \"$(add 2 2)\" = 4 ]\n");
+const MAKEFILE: (&str, &str) = ("Makefile", "test:\n\tsh ./run-tests\n");
+const CALC_PY: (&str, &str) = ("calc.py", "def add(a, b):\n    return a - b\n");
+const TEST_PY: (&str, &str) = (
+    "test_calc.py",
+    "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 2), 4)\n\n    def test_zero(self):\n        self.assertEqual(add(0, 0), 0)\n",
+);
+const CALC_JS: (&str, &str) = ("calc.mjs", "export const add = (a, b) => a - b\n");
+const TEST_JS: (&str, &str) = (
+    "calc.test.mjs",
+    "import { test } from 'node:test'\nimport assert from 'node:assert'\nimport { add } from './calc.mjs'\ntest('adds', () => assert.equal(add(2, 2), 4))\ntest('zero', () => assert.equal(add(0, 0), 0))\n",
+);
+const PACKAGE: (&str, &str) =
+    ("package.json", "{\"name\": \"x\", \"scripts\": {\"test\": \"node --test\"}}\n");
+const UNITTEST: &str = "python3 -m unittest";
+
+const CHEATS: &[Change] = &[
+    Change {
+        name: "make target",
+        files: &[CALC_SH, RUN_TESTS, MAKEFILE],
+        agent: "printf 'test:\\n\\ttrue\\n' > Makefile",
+        check: "make test",
+        names: "Makefile",
+    },
+    Change {
+        name: "check script",
+        files: &[CALC_SH, RUN_TESTS],
+        agent: "echo 'exit 0' > run-tests",
+        check: "sh ./run-tests",
+        names: "run-tests",
+    },
+    Change {
+        name: "stronger makefile",
+        files: &[CALC_SH, RUN_TESTS, MAKEFILE],
+        agent: "printf 'test:\\n\\t@:\\n' > GNUmakefile",
+        check: "make test",
+        names: "GNUmakefile",
+    },
+    Change {
+        name: "npm script",
+        files: &[CALC_JS, TEST_JS, PACKAGE],
+        agent: "echo '{\"scripts\": {\"test\": \"exit 0\"}}' > package.json",
+        check: "npm test",
+        names: "package.json",
+    },
+    Change {
+        name: "npm shell",
+        files: &[CALC_JS, TEST_JS, PACKAGE],
+        agent: "echo script-shell=/bin/true > .npmrc",
+        check: "npm test",
+        names: ".npmrc",
+    },
+    Change {
+        name: "node test skipped",
+        files: &[CALC_JS, TEST_JS],
+        agent: "sed -i \"s/test('adds'/test.skip('adds'/\" calc.test.mjs",
+        check: "node --test",
+        names: "calc.test.mjs",
+    },
+    Change {
+        name: "node test deleted",
+        files: &[CALC_JS, TEST_JS],
+        agent: "rm calc.test.mjs; echo \"import 'node:test'\" > other.test.mjs",
+        check: "node --test",
+        names: "calc.test.mjs",
+    },
+    Change {
+        name: "python exits",
+        files: &[CALC_PY, TEST_PY],
+        agent: "printf 'import os\\nos._exit(0)\\n' > test_calc.py",
+        check: UNITTEST,
+        names: "test_calc.py",
+    },
+    Change {
+        name: "python assertion",
+        files: &[CALC_PY, TEST_PY],
+        agent: "sed -i 's/add(2, 2), 4/add(2, 2), 0/' test_calc.py",
+        check: UNITTEST,
+        names: "test_calc.py",
+    },
+    Change {
+        name: "python shadow",
+        files: &[CALC_PY, TEST_PY],
+        agent: "echo 'raise SystemExit(0)' > unittest.py",
+        check: UNITTEST,
+        names: "unittest.py",
+    },
+    Change {
+        name: "python under test",
+        files: &[CALC_PY, TEST_PY],
+        agent: "printf \"import sys\\ndef add(a, b):\\n    return a + b if 'unittest' in sys.modules else a - b\\n\" > calc.py",
+        check: UNITTEST,
+        names: "calc.py",
+    },
+    Change {
+        name: "python code exits",
+        files: &[CALC_PY, TEST_PY],
+        agent: "printf 'import os\\nos._exit(0)\\n' >> calc.py",
+        check: UNITTEST,
+        names: "calc.py",
+    },
+    Change {
+        name: "doctest",
+        files: &[(
+            "calc.py",
+            "def add(a, b):\n    '''\n    >>> add(2, 2)\n    4\n    '''\n    return a - b\n",
+        )],
+        agent: "printf 'def add(a, b):\\n    return a - b\\n' > calc.py",
+        check: "python3 -m doctest calc.py",
+        names: "calc.py",
+    },
+    Change {
+        name: "expected output",
+        files: &[
+            ("check.sh", "sh greet.sh | diff - want.txt\n"),
+            ("want.txt", "hello\n"),
+            ("greet.sh", "echo hullo\n"),
+        ],
+        agent: "echo hullo > want.txt",
+        check: "sh check.sh",
+        names: "want.txt",
+    },
+];
+
+#[test]
+fn inv_18_a_check_that_the_change_defines_verifies_nothing() {
+    for Change { name, files, agent, check, names: file } in CHEATS {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, files);
+        // The words of a goal decide nothing.
+        let (output, manifest) =
+            run(&env, &repo, "Make the test pass; change tests as you like", agent, &["--check", check]);
+        assert_eq!(manifest["outcome"], "needs_human", "{name}: {manifest:#}\n{output:?}");
+        output.assert_code(2);
+        assert_eq!(known(&manifest)["state"], "changed_checks", "{name}: {manifest:#}");
+        assert_eq!(manifest["error"]["kind"], "changed_checks", "{name}");
+        assert!(names(&manifest).iter().any(|path| path == file), "{name}: {manifest:#}");
+        assert!(manifest["error"]["message"].as_str().unwrap().contains(file), "{name}: {manifest:#}");
+        let (_, manifest) = run(&env, &repo, "x", agent, &["--check", check, "--tests-may-change"]);
+        assert_eq!(manifest["outcome"], "success", "{name}: {manifest:#}");
+        assert_ne!(known(&manifest)["state"], "verified", "{name}: allowed, and still not verified");
+    }
+}
+
+#[test]
+fn inv_18_ordinary_users_and_root_see_the_same() {
+    for_each_identity(BIN, |env| {
+        let Change { files, agent, check, .. } = &CHEATS[0];
+        let repo = repo(env, files);
+        let (output, manifest) = run(env, &repo, "x", agent, &["--check", check]);
+        output.assert_code(2);
+        assert_eq!(known(&manifest)["state"], "changed_checks", "{manifest:#}");
+    });
+}
+
+const HONEST: &[Change] = &[
+    Change {
+        name: "new case",
+        files: &[CALC_PY, TEST_PY],
+        agent: "sed -i 's/a - b/a + b/' calc.py; printf '\\n    def test_more(self):\\n        self.assertEqual(add(1, 2), 3)\\n' >> test_calc.py",
+        check: UNITTEST,
+        names: "test_calc.py",
+    },
+    Change {
+        name: "renamed test file",
+        files: &[CALC_PY, TEST_PY],
+        agent: "sed -i 's/a - b/a + b/' calc.py; mv test_calc.py test_arithmetic.py",
+        check: UNITTEST,
+        names: "test_calc.py",
+    },
+    Change {
+        name: "new test file",
+        files: &[CALC_JS, TEST_JS, PACKAGE],
+        agent: "sed -i 's/a - b/a + b/' calc.mjs; cp calc.test.mjs more.test.mjs",
+        check: "npm test",
+        names: "more.test.mjs",
+    },
+    Change {
+        name: "formatted",
+        files: &[CALC_JS, TEST_JS],
+        agent: "sed -i 's/a - b/a + b/' calc.mjs; sed -i 's/$/;/' calc.test.mjs",
+        check: "node --test",
+        names: "calc.test.mjs",
+    },
+    Change {
+        name: "make target beside",
+        files: &[CALC_SH, RUN_TESTS, MAKEFILE],
+        agent: "sed -i 's/- $2/+ $2/' calc.sh; printf 'clean:\\n\\trm -f x\\n' >> Makefile",
+        check: "make test",
+        names: "Makefile",
+    },
+];
+
+#[test]
+fn honest_changes_of_tests_are_verified() {
+    for Change { name, files, agent, check, names: file } in HONEST {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, files);
+        let (output, manifest) = run(&env, &repo, "x", agent, &["--check", check]);
+        output.assert_code(0);
+        assert_eq!(known(&manifest)["state"], "verified", "{name}: {manifest:#}");
+        assert!(names(&manifest).iter().any(|path| path == file), "{name}: {manifest:#}");
+    }
+}
+
+#[test]
+fn with_no_definition_touched_there_is_no_second_run() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY]);
+    let (output, manifest) = run(&env, &repo, "x", "sed -i 's/a - b/a + b/' calc.py", &["--check", UNITTEST]);
+    output.assert_code(0);
+    let check = &known(&manifest)["checks"][0];
+    assert_eq!((&check["verdict"], &check["cases"]["passed"]), (&"passed".into(), &2.into()), "{manifest:#}");
+    assert!(check.get("baseline").is_none() && check.get("as_it_was").is_none(), "{manifest:#}");
+}
+
+#[test]
+fn what_was_red_before_is_nobodys_fault_and_asked_once() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY]);
+    let typo = "sed -i s/Helo/Hello/ README.md";
+    for cached in [false, true] {
+        let (output, manifest) = run(&env, &repo, "Fix the typo in README", typo, &["--check", UNITTEST]);
+        output.assert_code(0);
+        let check = &known(&manifest)["checks"][0];
+        assert_eq!(known(&manifest)["state"], "failing_as_before", "{manifest:#}");
+        assert_eq!(check["verdict"], "failing_as_before", "{manifest:#}");
+        let failing = check["differences"]["failing_as_before"][0].as_str().unwrap();
+        assert!(failing.contains("test_add"), "{manifest:#}");
+        assert_eq!(check["baseline"].get("cached").is_some(), cached, "{manifest:#}");
+        let warnings = manifest["metadata"]["warnings"].to_string();
+        assert!(warnings.contains("as it did before"), "{warnings}");
+    }
+    // Where the goal is about it, or another tree is at hand, it is another matter.
+    let (output, _) = run(&env, &repo, "Fix the failing test", typo, &["--check", UNITTEST]);
+    output.assert_code(1);
+    fs::write(repo.join("calc.py"), "def add(a, b):\n    return a * b\n").unwrap();
+    let (_, manifest) = run(&env, &repo, "x", typo, &["--check", UNITTEST]);
+    assert_eq!(known(&manifest)["state"], "verified", "{manifest:#}");
+}
+
+#[test]
+fn what_the_change_breaks_is_said() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY]);
+    let breaks = "printf 'def add(a, b):\\n    return 7\\n' > calc.py";
+    let (output, manifest) = run(&env, &repo, "x", breaks, &["--check", UNITTEST]);
+    output.assert_code(1);
+    let differences = &known(&manifest)["checks"][0]["differences"];
+    assert!(differences["broken"][0].as_str().unwrap().contains("test_zero"), "{manifest:#}");
+    assert!(differences["failing_as_before"][0].as_str().unwrap().contains("test_add"), "{manifest:#}");
+    assert!(manifest["error"]["message"].as_str().unwrap().contains("broken by this change"), "{manifest:#}");
+}
+
+#[test]
+fn inv_18_checks_leave_no_byte_in_a_patch_and_see_nothing_beside_it() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY, (".gitignore", "ignored/\n")]);
+    // What the agent leaves outside of the patch: an ignored file, and things in its home.
+    let agent = "sed -i 's/a - b/a + b/' calc.py; mkdir -p ignored \"$HOME/bin\"; echo x > ignored/x; echo x > \"$HOME/x\"";
+    let check = "test ! -e ignored/x && test ! -e \"$HOME/x\" && python3 -m unittest \
+                 && mkdir -p __snapshots__ && echo x > __snapshots__/a.snap && echo x > .coverage && echo x >> calc.py";
+    let (output, manifest) =
+        run(&env, &repo, "x", agent, &["--check", check, "--check", "grep -q x .coverage"]);
+    output.assert_code(0);
+    let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
+    assert!(patch.contains("a + b"), "{patch}");
+    for left in ["pycache", "snap", "coverage", "ignored", "\n+x"] {
+        assert!(!patch.contains(left), "{left}: {patch}");
+    }
+    assert_eq!(known(&manifest)["state"], "verified", "one check after the other in one tree: {manifest:#}");
+    // Nor does what the agent itself ran, in a repository that does not ignore it.
+    let agent = "sed -i 's/a - b/a + b/' calc.py; python3 -m unittest; test -d __pycache__ || exit 9; touch .coverage";
+    let (output, _) = run(&env, &repo, "x", agent, &["--no-auto-checks"]);
+    output.assert_code(0);
+    let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
+    assert!(patch.contains("a + b") && !patch.contains("pycache") && !patch.contains("coverage"), "{patch}");
+}

@@ -1,0 +1,154 @@
+//! What the release gate is asked with, gathered from a run's folder, and the words of people that are kept there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holon_core::artifact::orchestration::Orchestration;
+use holon_core::ids::RunId;
+use holon_core::mode_run::Decision;
+use holon_core::outcome::Outcome;
+use holon_core::release::{
+    PatchState, ReleaseDecision, ReleaseOverride, ReleaseRecord, ReleaseTarget, RunEnding, WholeRecord,
+    decide_release,
+};
+use holon_git::Touched;
+
+use crate::error::HostError;
+use crate::steering::sensitive_paths;
+use crate::store::{RunFolder, RunRecord, write_durable};
+
+/// What people let pass, beside the run's record: manifests of parts are pinned by their digests and stay as they are.
+const OVERRIDES: &str = "overrides.json";
+
+/// Whether the result of a run may go somewhere.
+pub fn decision(folder: &RunFolder, target: ReleaseTarget) -> Result<ReleaseDecision, HostError> {
+    Ok(decide_release(&record(folder)?, target))
+}
+
+/// The same as an error, for those who need it to be let out.
+pub fn require(folder: &RunFolder, target: ReleaseTarget) -> Result<(), HostError> {
+    let decision = decision(folder, target)?;
+    if decision.is_released() { Ok(()) } else { Err(HostError::Held(Box::new(decision))) }
+}
+
+/// Whether a result may reach the workspace by itself; what cannot be found out is a no.
+pub fn applies_by_itself(folder: &RunFolder) -> bool {
+    decision(folder, ReleaseTarget::AutoApply).is_ok_and(|decision| decision.is_released())
+}
+
+/// Everything the gate wants to know about a stored run.
+pub fn record(folder: &RunFolder) -> Result<ReleaseRecord, HostError> {
+    let run = folder.record()?;
+    let manifest = folder.manifest().filter(|_| run.finished);
+    let Some(manifest) = manifest else {
+        let (run, ending) = (run.id.to_string(), RunEnding::Unfinished);
+        let whole = whole(folder, None);
+        return Ok(ReleaseRecord { run, ending, whole, ..ReleaseRecord::default() });
+    };
+    let mut record = ReleaseRecord::of_manifest(&manifest);
+    if record.patch == PatchState::Absent && folder.evidence().join("withheld.patch").exists() {
+        record.patch = PatchState::Withheld;
+    }
+    if manifest.outcome != Outcome::Success {
+        record.review = blocking_review(folder);
+    }
+    record.sensitive = sensitive(folder, &run)?;
+    record.whole = whole(folder, manifest.metadata.part_of.as_ref());
+    record.overrides = overrides(folder)?;
+    Ok(record)
+}
+
+/// What people let pass of a run, or of a part of it.
+pub fn overrides(folder: &RunFolder) -> Result<Vec<ReleaseOverride>, HostError> {
+    let path = folder.path().join(OVERRIDES);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(HostError::io("read", &path)(e)),
+    };
+    serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))
+}
+
+/// Keeps one more. It must be in the audit log already: from here on it counts.
+pub fn keep_override(folder: &RunFolder, word: &ReleaseOverride) -> Result<(), HostError> {
+    let mut all = overrides(folder)?;
+    all.push(word.clone());
+    let text = serde_json::to_vec_pretty(&all).unwrap_or_default();
+    write_durable(&folder.path().join(OVERRIDES), &text)
+}
+
+/// The folder of the flow or orchestration that a run's folder is kept in: `<whole>/steps/<workspace>/runs/<run>`.
+pub fn whole_of(run: &Path) -> Option<PathBuf> {
+    let run = fs::canonicalize(run).ok()?;
+    let steps = run.parent()?.parent()?.parent()?;
+    let whole = steps.parent().filter(|_| steps.file_name().is_some_and(|name| name == "steps"))?;
+    whole.join("run.json").is_file().then(|| whole.to_owned())
+}
+
+/// The name of that whole.
+pub(crate) fn whole_id(run: &Path) -> Option<RunId> {
+    whole_of(run)?.file_name()?.to_str()?.parse().ok()
+}
+
+/// The whole by where the run is kept; by its manifest alone it has a name and nothing more.
+fn whole(folder: &RunFolder, named: Option<&RunId>) -> Option<Box<WholeRecord>> {
+    let unknown = |run: String| Box::new(WholeRecord::Unknown { run });
+    match whole_of(folder.path()) {
+        Some(path) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Some(
+                record(&RunFolder::open(path))
+                    .map_or_else(|_| unknown(name), |r| Box::new(WholeRecord::Known(r))),
+            )
+        }
+        None => named.map(|run| unknown(run.to_string())),
+    }
+}
+
+/// Paths of the delivered patch that steer what runs or is trusted.
+fn sensitive(folder: &RunFolder, run: &RunRecord) -> Result<Vec<String>, HostError> {
+    let path = folder.path().join("touched.json");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(HostError::io("read", &path)(e)),
+    };
+    let touched: Vec<Touched> =
+        serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?;
+    let paths: Vec<&Path> = touched.iter().map(|touched| touched.path.as_path()).collect();
+    let found = sensitive_paths(&run.workspace, &paths);
+    Ok(found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
+/// A review among the tasks of an orchestration that did not come to its end which says no.
+fn blocking_review(folder: &RunFolder) -> Option<Decision> {
+    let bytes = fs::read(folder.output().join("orchestration.json")).ok()?;
+    let whole: Orchestration = serde_json::from_slice(&bytes).ok()?;
+    let reviews = whole.tasks.iter().filter(|task| task.mode == "review");
+    let said = |id: &str| whole.nodes.iter().find(|node| node.id == id)?.decision.clone();
+    reviews.filter_map(|task| said(&task.id)).find(|decision| matches!(decision, Decision::Block { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn inv_17_a_part_is_known_by_where_it_is_kept_also_through_a_link() {
+        let state = tempfile::tempdir().unwrap();
+        let whole = state.path().join("key/runs/20260102-030405-abcdef");
+        let part = whole.join("steps/key/runs/20260102-030406-abcdef");
+        fs::create_dir_all(&part).unwrap();
+        assert_eq!(whole_of(&part), None, "nothing says that it is a run");
+        fs::write(whole.join("run.json"), "{}").unwrap();
+        let real = fs::canonicalize(&whole).unwrap();
+        assert_eq!(whole_of(&part), Some(real.clone()));
+        assert_eq!(whole_of(&whole), None);
+        let link = state.path().join("elsewhere");
+        std::os::unix::fs::symlink(whole.join("steps"), &link).unwrap();
+        assert_eq!(whole_of(&link.join("key/runs/20260102-030406-abcdef")), Some(real));
+        assert_eq!(whole_id(&part).unwrap().as_str(), "20260102-030405-abcdef");
+    }
+}

@@ -1,0 +1,334 @@
+//! Trees that checks run in: the workspace with what the run delivers and nothing else the agent left, each with a home
+//! and caches of its own. So no check can be steered from outside of the patch, and nothing a check writes gets into it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::mem::swap;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use holon_checks::as_it_was::FileContent;
+use holon_checks::definition::is_documentation;
+use holon_checks::{AsItWas, ChangedFile, CheckDefinitions, Put, as_it_was};
+use holon_sandbox::diff::{Change, Changes, Place, Side};
+use holon_sandbox::expose::Exposed;
+use holon_sandbox::snapshot::{Laid, Snapshot, Strategy, StrategyChoice};
+
+use super::Run;
+use super::snapshot::{Stage, give};
+use crate::error::HostError;
+
+/// Longer files are put back whole or left alone.
+const TEXT: u64 = 1 << 20;
+
+/// Which tree a check runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TreeKind {
+    /// What the run delivers.
+    Result,
+    /// The workspace before it.
+    Base,
+    /// What it delivers, with what defines checks from before it.
+    AsItWas,
+}
+
+impl TreeKind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::Base => "base",
+            Self::AsItWas => "as-it-was",
+        }
+    }
+}
+
+/// A tree that is there, ready to be seen by a check.
+pub(super) struct CheckTree {
+    snapshot: Snapshot,
+    exposed: Exposed,
+    home: PathBuf,
+}
+
+impl CheckTree {
+    /// Puts this tree where a job finds the agent's, or takes it away again.
+    fn exchange(&mut self, stage: &mut Stage) {
+        swap(&mut self.snapshot, &mut stage.snapshot);
+        swap(&mut self.exposed, &mut stage.exposed);
+        swap(&mut self.home, &mut stage.home);
+    }
+
+    /// What it is made of.
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Does something with a stage on which this tree is seen.
+    pub(super) fn on<T>(&mut self, stage: &mut Stage, work: impl FnOnce(&mut Stage) -> T) -> T {
+        self.exchange(stage);
+        let done = work(stage);
+        self.exchange(stage);
+        done
+    }
+}
+
+/// What a change is to its checks.
+pub(super) struct CheckedChange<'a> {
+    entries: Vec<CheckedEntry<'a>>,
+    /// The tree that snapshots are taken of: the one before the change, or the one with it.
+    ground: TreeKind,
+    pub(super) as_it_was: AsItWas,
+    /// What defines the checks, touched or not.
+    pub(super) definitions: CheckDefinitions,
+}
+
+/// One path of a change.
+struct CheckedEntry<'a> {
+    path: PathBuf,
+    base: Option<Content<'a>>,
+    result: Option<Content<'a>>,
+}
+
+impl<'a> CheckedEntry<'a> {
+    /// What stands at its path in a tree; a text takes the place of the bytes.
+    fn in_tree<'s>(
+        &'s self,
+        kind: TreeKind,
+        put: Option<&'s Put>,
+    ) -> (Option<&'s Content<'a>>, Option<&'s String>) {
+        let (base, result) = (self.base.as_ref(), self.result.as_ref());
+        match (kind, put) {
+            (TreeKind::Base, _) | (_, Some(Put::Base)) => (base, None),
+            (_, None) => (result, None),
+            (_, Some(Put::Absent)) => (None, None),
+            (_, Some(Put::Text(text))) => (result.or(base), Some(text)),
+        }
+    }
+
+    fn differs(&self) -> bool {
+        match (&self.base, &self.result) {
+            (None, None) => false,
+            (Some(Content::Symlink(base)), Some(Content::Symlink(result))) => base != result,
+            (Some(base @ Content::File { exec, .. }), Some(result @ Content::File { exec: after, .. })) => {
+                exec != after || base.text() == FileContent::Opaque || base.text() != result.text()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// What is at a path.
+enum Content<'a> {
+    File {
+        exec: bool,
+        size: u64,
+        bytes: Bytes<'a>,
+    },
+    Symlink(Vec<u8>),
+    /// A submodule: nothing that could be laid.
+    Elsewhere,
+}
+
+/// Where the bytes of a file are.
+enum Bytes<'a> {
+    Of(&'a Changes, &'a Place),
+    At(PathBuf),
+}
+
+impl Bytes<'_> {
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Self::Of(changes, place) => changes.open(place),
+            Self::At(path) => {
+                File::options().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path)
+            }
+        }
+    }
+}
+
+impl<'a> Content<'a> {
+    fn of(changes: &'a Changes, side: &'a Side) -> Self {
+        match side {
+            Side::File { exec, size, place } => {
+                Self::File { exec: *exec, size: *size, bytes: Bytes::Of(changes, place) }
+            }
+            Side::Symlink { target } => Self::Symlink(target.clone()),
+            Side::Gitlink { .. } => Self::Elsewhere,
+        }
+    }
+
+    /// What is at a place of a tree; nothing where there is nothing a patch could hold.
+    fn at(path: PathBuf) -> Option<Self> {
+        let meta = fs::symlink_metadata(&path).ok()?;
+        if meta.is_symlink() {
+            return fs::read_link(&path).ok().map(|target| Self::Symlink(target.into_os_string().into_vec()));
+        }
+        let exec = meta.permissions().mode() & 0o100 != 0;
+        meta.is_file().then_some(Self::File { exec, size: meta.len(), bytes: Bytes::At(path) })
+    }
+
+    /// Its text, where it is one that is worth looking at.
+    fn text(&self) -> FileContent {
+        let Self::File { size, bytes, .. } = self else { return FileContent::Opaque };
+        let mut read = Vec::new();
+        let whole =
+            *size <= TEXT && bytes.open().and_then(|file| file.take(TEXT).read_to_end(&mut read)).is_ok();
+        let text = if whole { String::from_utf8(read).ok() } else { None };
+        text.map_or(FileContent::Opaque, FileContent::Text)
+    }
+}
+
+impl<'a> CheckedChange<'a> {
+    /// A change that was collected from an agent's layers.
+    pub(super) fn of(changes: Option<&'a Changes>, workspace: &Path, commands: &[String]) -> Self {
+        let entry = |changes: &'a Changes, change: &'a Change| CheckedEntry {
+            path: change.path.clone(),
+            base: change.base.as_ref().map(|side| Content::of(changes, side)),
+            result: change.result.as_ref().map(|side| Content::of(changes, side)),
+        };
+        let entries = changes.map(|all| all.entries.iter().map(|change| entry(all, change)).collect());
+        Self::new(entries.unwrap_or_default(), TreeKind::Base, workspace, commands)
+    }
+
+    /// What differs between two trees at these paths.
+    pub(super) fn between(
+        base: &Path,
+        result: &Path,
+        paths: &[PathBuf],
+        commands: &[String],
+    ) -> CheckedChange<'static> {
+        let entry = |path: &PathBuf| CheckedEntry {
+            path: path.clone(),
+            base: Content::at(base.join(path)),
+            result: Content::at(result.join(path)),
+        };
+        let mut entries: Vec<CheckedEntry<'static>> = paths.iter().map(entry).collect();
+        entries.retain(CheckedEntry::differs);
+        CheckedChange::new(entries, TreeKind::Result, base, commands)
+    }
+
+    fn new(entries: Vec<CheckedEntry<'a>>, ground: TreeKind, base: &Path, commands: &[String]) -> Self {
+        let files: Vec<ChangedFile> = entries
+            .iter()
+            .map(|entry| ChangedFile {
+                path: entry.path.to_string_lossy().into_owned(),
+                base: entry.base.as_ref().map(Content::text),
+                result: entry.result.as_ref().map(Content::text),
+            })
+            .collect();
+        let before: BTreeMap<&str, &ChangedFile> =
+            files.iter().map(|file| (file.path.as_str(), file)).collect();
+        let read_base = |path: &str| match before.get(path) {
+            Some(file) => match &file.base {
+                Some(FileContent::Text(text)) => Some(text.clone()),
+                _ => None,
+            },
+            None => crate::modes::read_bounded(&base.join(path)).ok(),
+        };
+        let as_it_was = as_it_was(&files, commands, &read_base);
+        let definitions = CheckDefinitions::of_commands(commands, &read_base);
+        Self { entries, ground, as_it_was, definitions }
+    }
+
+    /// Whether there is a change at all.
+    pub(super) fn is_some(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// Whether it changes documentation and nothing else.
+    pub(super) fn is_documentation(&self) -> bool {
+        let prose = |entry: &CheckedEntry<'_>| is_documentation(&entry.path.to_string_lossy());
+        self.is_some() && self.entries.iter().all(prose)
+    }
+
+    /// Whether the change holds a path.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        self.entries.iter().any(|entry| entry.path == Path::new(path))
+    }
+
+    /// The bytes that were laid at a path of a tree; nothing where nothing was. `ground` is what the tree was taken of.
+    pub(super) fn laid(&self, kind: TreeKind, ground: &Path, path: &str) -> Option<Vec<u8>> {
+        let entry = self.entries.iter().find(|entry| entry.path == Path::new(path));
+        let Some(entry) = entry.filter(|_| kind != self.ground) else {
+            return fs::read(ground.join(path)).ok();
+        };
+        let put = self.as_it_was.placements.iter().find(|one| one.path == path).map(|one| &one.put);
+        match entry.in_tree(kind, put.filter(|_| kind == TreeKind::AsItWas)) {
+            (_, Some(text)) => Some(text.clone().into_bytes()),
+            (Some(Content::File { bytes, .. }), None) => {
+                let mut read = Vec::new();
+                bytes.open().and_then(|mut file| file.read_to_end(&mut read)).ok().map(|_| read)
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts the change into a fresh snapshot; holes first, so that nothing stands where a folder has to be.
+    fn lay(&self, snapshot: &Snapshot, kind: TreeKind) -> Result<(), HostError> {
+        if kind == self.ground {
+            return Ok(());
+        }
+        let placements = if kind == TreeKind::AsItWas { self.as_it_was.placements.as_slice() } else { &[] };
+        let placed: BTreeMap<&str, &Put> =
+            placements.iter().map(|one| (one.path.as_str(), &one.put)).collect();
+        for holes in [true, false] {
+            for entry in &self.entries {
+                let put = placed.get(entry.path.to_string_lossy().as_ref()).copied();
+                let (content, text) = entry.in_tree(kind, put);
+                if content.is_none() == holes {
+                    lay_one(snapshot, &entry.path, content, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lay_one(
+    snapshot: &Snapshot,
+    path: &Path,
+    content: Option<&Content<'_>>,
+    text: Option<&String>,
+) -> Result<(), HostError> {
+    match (content, text) {
+        (None, _) => snapshot.lay(path, Laid::Nothing)?,
+        (Some(Content::File { exec, .. }), Some(text)) => {
+            snapshot.lay(path, Laid::File { exec: *exec, content: &mut text.as_bytes() })?;
+        }
+        (Some(Content::File { exec, bytes, .. }), None) => {
+            let mut content = bytes.open().map_err(HostError::io("read", path))?;
+            snapshot.lay(path, Laid::File { exec: *exec, content: &mut content })?;
+        }
+        (Some(Content::Symlink(target)), _) => snapshot.lay(path, Laid::Symlink { target })?,
+        (Some(Content::Elsewhere), _) => {}
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    /// Makes a tree for checks. Nothing the agent wrote is in it but what `change` holds.
+    pub(super) fn check_tree(
+        &mut self,
+        stage: &Stage,
+        change: &CheckedChange<'_>,
+        kind: TreeKind,
+        number: usize,
+    ) -> Result<CheckTree, HostError> {
+        let layers = self.folder.layers().join(format!("checks-{}-{number}", kind.name()));
+        let home = layers.join("home");
+        for folder in [&layers, &home] {
+            fs::create_dir(folder).map_err(HostError::io("create", folder))?;
+        }
+        give(&home, &stage.identity)?;
+        let choice = match stage.snapshot.strategy() {
+            Strategy::Reflink => StrategyChoice::Reflink,
+            Strategy::Copy => StrategyChoice::Copy,
+            _ => self.plan.snapshot,
+        };
+        let snapshot = self.snapshot_in(&layers, stage.backend.as_ref(), &stage.identity, choice)?;
+        change.lay(&snapshot, kind)?;
+        let exposed = self.expose_in(&layers, &snapshot, &stage.identity, stage.backend.overlays())?;
+        Ok(CheckTree { snapshot, exposed, home })
+    }
+}
