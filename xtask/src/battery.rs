@@ -34,7 +34,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
-    let mut prepared = None;
+    let (mut prepared, mut underway) = (None, None);
     if plan.binaries.is_empty() {
         if names.is_empty() {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
@@ -57,6 +57,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         if plan.breaks {
             prepared = Some(breaks::prepare(&metadata.target)?);
         }
+        underway = plan.mutations.then(|| mutations::begin(&metadata.target));
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
@@ -72,7 +73,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         report.step(BREAKS, || breaks::run(&metadata.target, prepared, &mut closing));
     }
     if plan.mutations {
-        report.step(MUTATIONS, || mutations::run(&metadata.target, &mut closing));
+        report.step(MUTATIONS, || mutations::run(&metadata.target, underway, &mut closing));
     }
     report.close_with(closing);
     report.close_with(space::after(&metadata.target));

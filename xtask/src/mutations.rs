@@ -1,12 +1,14 @@
 //! `cargo xtask battery mutations`: single rules of the supervisor are changed one at a time, and a test has to notice.
 //!
-//! Like the breaks, all of it happens in copies of the tree; only their build folders are kept between calls.
+//! Like the breaks, all of it happens in copies of the tree; only their build folders are kept between calls. They are
+//! tried beside the long tests, which mostly wait, with what those leave of the processors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
 
@@ -25,6 +27,8 @@ const LEAST: usize = 40;
 /// How long one build with its tests may take, in seconds; the first also builds everything below.
 const SECONDS: u64 = 240;
 const FIRST_SECONDS: u64 = 1800;
+/// So many times as long it may take behind other tests.
+const PATIENCE_BEHIND: u64 = 5;
 /// How many random streams each property sees here: enough to notice, and quick.
 const STREAMS: (&str, &str) = ("HOLON_STREAMS", "400");
 /// Most copies at work at the same time.
@@ -83,32 +87,78 @@ enum Fate {
     Untried(String),
 }
 
-/// Tries every mutation; an error when too few are caught or one cannot be tried.
-pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failure> {
+/// What else the machine does meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing: every mutation is told as it comes.
+    Alone,
+    /// Other tests, which come first.
+    Behind,
+}
+
+/// What became of which mutation, by its number.
+type Fates = Vec<(usize, Fate)>;
+
+/// The closing lines, and whether enough were caught.
+type Verdicts = (Vec<String>, Result<(), Failure>);
+
+/// Mutations that are being tried behind other tests.
+pub(crate) struct Underway(JoinHandle<Verdicts>);
+
+/// Begins to try every mutation with what other tests leave of the processors.
+pub(crate) fn begin(target: &Path) -> Underway {
+    let target = target.to_owned();
+    Underway(thread::spawn(move || try_all(&target, Place::Behind)))
+}
+
+/// Tries every mutation, or waits for those under way; an error when too few are caught or one cannot be tried.
+pub(crate) fn run(
+    target: &Path,
+    underway: Option<Underway>,
+    closing: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let (lines, result) = match underway {
+        Some(Underway(tried)) => tried.join().map_err(|_| "the mutations came to nothing")?,
+        None => try_all(target, Place::Alone),
+    };
+    closing.extend(lines);
+    result
+}
+
+fn try_all(target: &Path, place: Place) -> Verdicts {
+    match fates(target, place) {
+        Ok((mutations, fates)) => sum_up(&mutations, fates),
+        Err(failure) => (Vec::new(), Err(failure)),
+    }
+}
+
+fn fates(target: &Path, place: Place) -> Result<(Vec<Mutation>, Fates), Failure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
     let mutations = parse(&text)?;
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS);
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(WORKERS);
     let next = AtomicUsize::new(0);
-    let fates: Mutex<Vec<(usize, Fate)>> = Mutex::default();
-    let failures: Vec<Failure> = std::thread::scope(|scope| {
+    let fates: Mutex<Fates> = Mutex::default();
+    let failures: Vec<Failure> = thread::scope(|scope| {
         let work = |number: usize| {
             let (mutations, next, fates) = (&mutations, &next, &fates);
             let folder = target.join("mutations").join(number.to_string());
             scope.spawn(move || {
-                let copy = Copy::new(folder)?;
+                let copy = Copy::new(folder, place)?;
                 copy.prove_green()?;
                 loop {
                     let at = next.fetch_add(1, Ordering::SeqCst);
                     let Some(mutation) = mutations.get(at) else { return Ok(()) };
                     let fate = copy.fate(mutation)?;
-                    eprintln!("--- {}: {}", told(&fate), mutation.name());
+                    if place == Place::Alone {
+                        eprintln!("--- {}: {}", told(&fate), mutation.name());
+                    }
                     fates.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, fate));
                 }
             })
         };
         let threads: Vec<_> = (0..workers).map(work).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
             thread.join().unwrap_or_else(|_| Err("a worker came to grief".to_owned())).err()
         };
         threads.into_iter().filter_map(join).collect()
@@ -117,10 +167,7 @@ pub(crate) fn run(target: &Path, closing: &mut Vec<String>) -> Result<(), Failur
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
     }
-    let fates = fates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (lines, result) = sum_up(&mutations, fates);
-    closing.extend(lines);
-    result
+    Ok((mutations, fates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
 fn told(fate: &Fate) -> &str {
@@ -131,7 +178,7 @@ fn told(fate: &Fate) -> &str {
     }
 }
 
-fn sum_up(mutations: &[Mutation], mut fates: Vec<(usize, Fate)>) -> (Vec<String>, Result<(), Failure>) {
+fn sum_up(mutations: &[Mutation], mut fates: Fates) -> Verdicts {
     fates.sort_by_key(|(at, _)| *at);
     let missed = fates.iter().filter(|(_, fate)| *fate != Fate::Caught);
     let mut lines: Vec<String> =
@@ -155,11 +202,12 @@ fn sum_up(mutations: &[Mutation], mut fates: Vec<(usize, Fate)>) -> (Vec<String>
 struct Copy {
     tree: tempfile::TempDir,
     target: PathBuf,
+    place: Place,
 }
 
 impl Copy {
-    fn new(target: PathBuf) -> Result<Self, Failure> {
-        Ok(Self { tree: copied_tree("holon-mutations-")?, target })
+    fn new(target: PathBuf, place: Place) -> Result<Self, Failure> {
+        Ok(Self { tree: copied_tree("holon-mutations-")?, target, place })
     }
 
     fn tests(&self, filter: &[&str], seconds: u64) -> Result<Verdict, Failure> {
@@ -177,8 +225,13 @@ impl Copy {
             .env(STREAMS.0, STREAMS.1)
             .args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
         cargo.args(["test", "--package", PACKAGE, "--lib", "--quiet", "--"]).args(filter);
-        let told = process::tell(&mut process::with_deadline(seconds, &cargo), Echo::Silent)?;
-        Ok(judge(&told, &[]))
+        let mut limited = match self.place {
+            Place::Alone => process::with_deadline(seconds, &cargo),
+            Place::Behind => {
+                process::behind_others(&process::with_deadline(seconds * PATIENCE_BEHIND, &cargo))
+            }
+        };
+        Ok(judge(&process::tell(&mut limited, Echo::Silent)?, &[]))
     }
 
     /// Every test has to pass while nothing is changed, or a red one would prove nothing.
@@ -243,7 +296,7 @@ mod tests {
             test: "t".into(),
         };
         let mutations = vec![one.clone(); 40];
-        let fates = |survivors: usize| -> Vec<(usize, Fate)> {
+        let fates = |survivors: usize| -> Fates {
             (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()
         };
         let (lines, result) = sum_up(&mutations, fates(2));

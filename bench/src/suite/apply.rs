@@ -83,6 +83,6 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let mut rows = vec![git, holon, one];
     rows.retain(|row| row.summary.is_some());
     let mut notes = standings.missing;
-    notes.push("git apply leaves its files to the system; holon's are on the disk, with a journal, before one changes".into());
+    notes.push("git apply leaves its files to the system; holon's are on the disk before it lets go of the old ones, with a journal before one changes".into());
     Ok(Report { rows, notes })
 }

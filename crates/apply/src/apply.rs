@@ -98,7 +98,7 @@ fn attempt(request: &ApplyRequest<'_>, tree: &Tree, plan: &crate::plan::Plan) ->
         Ok(transaction) => transaction,
         Err(stopped) => return Ok(after(stopped, Vec::new())),
     };
-    match transaction.swap_all(has_writer) {
+    match transaction.swap_and_settle(has_writer) {
         Ok(()) => transaction.finish(store).map(|_| Attempt::Done),
         Err(stopped) => Ok(after(stopped, transaction.roll_back(store, has_writer)?)),
     }

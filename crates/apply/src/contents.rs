@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -101,10 +101,8 @@ impl ContentFile {
     /// error.
     pub fn read(&self, sha256: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(&(offset, len)) = self.at.get(sha256) else { return Ok(None) };
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(offset))?;
         let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
-        file.read_exact(&mut bytes)?;
+        self.file.read_exact_at(&mut bytes, offset)?;
         if holon_git::touched::hex(&Sha256::digest(&bytes)) != sha256 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a kept content is damaged"));
         }

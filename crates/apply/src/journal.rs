@@ -71,6 +71,9 @@ pub(crate) struct Journal {
     /// Whose change it is: the id of a run or a thread.
     pub(crate) label: Option<String>,
     pub(crate) stage: Stage,
+    /// Since which start of the machine: when it went down meanwhile, new files may not have reached the disk whole.
+    #[serde(default)]
+    pub(crate) boot: Option<String>,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -167,6 +170,11 @@ impl ApplyStore {
             }
         }
     }
+}
+
+/// Tells one start of the machine from another.
+pub(crate) fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
 /// The lock of an apply: held by the process that works on it.

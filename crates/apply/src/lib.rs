@@ -17,6 +17,7 @@ mod error;
 mod journal;
 mod merge;
 mod outcome;
+mod parts;
 mod plan;
 mod recover;
 mod slot;

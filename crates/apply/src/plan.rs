@@ -9,7 +9,8 @@ use crate::Error;
 use crate::change::{ChangeEntry, ChangeSet};
 use crate::merge::{Merged, Version, three_ways};
 use crate::outcome::{Conflict, ConflictReason};
-use crate::tree::{Standing, Tree, check_name};
+use crate::parts::in_parts;
+use crate::tree::{Folders, Standing, Tree, check_name};
 
 /// One path that shall be something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub(crate) struct PlannedConflict {
 }
 
 /// Where contents come from, by digest.
-pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> io::Result<Option<Vec<u8>>>;
+pub(crate) type Lookup<'a> = &'a (dyn Fn(&str) -> io::Result<Option<Vec<u8>>> + Sync);
 /// How git is found, asked only when something must be merged.
 pub(crate) type FindGit<'a> = &'a dyn Fn() -> Result<Git, holon_git::Error>;
 
@@ -62,9 +63,15 @@ impl Planner<'_> {
         for entry in &changes.entries {
             check_name(&entry.path)?;
         }
-        for entry in &changes.entries {
-            let full = self.tree.full(&entry.path);
-            let now = self.tree.standing(&entry.path).map_err(Error::io("read", &full))?;
+        let tree = self.tree;
+        let now = in_parts(&changes.entries, |_, part| {
+            let mut folders = Folders::of(tree);
+            let look = |entry: &ChangeEntry| {
+                folders.standing(&entry.path).map_err(Error::io("read", tree.full(&entry.path)))
+            };
+            part.iter().map(look).collect()
+        })?;
+        for (entry, now) in changes.entries.iter().zip(now) {
             self.one(entry, now, changes, &mut plan)?;
         }
         Ok(plan)

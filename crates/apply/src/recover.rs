@@ -1,6 +1,6 @@
 //! Going back: after a race within one apply, and after a process that died in the middle of one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use holon_git::FileMode;
 use rustix::io::Errno;
 
 use crate::Error;
-use crate::journal::{ApplyStore, Journal, Purpose, SLOTS, Stage, Step, lock_file};
+use crate::journal::{ApplyStore, Journal, Purpose, SLOTS, Stage, Step, boot, lock_file};
 use crate::outcome::Conflict;
 use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover};
 use crate::tree::{Spot, Tree};
@@ -46,7 +46,7 @@ pub enum Recovery {
 
 /// Finishes or takes back what processes that are gone left undone. Applies that are under way are left alone.
 /// `has_writer` says whether somebody has a file open for writing; `None` when that cannot be told.
-pub fn recover(store: &ApplyStore, has_writer: &dyn Fn(&File) -> Option<bool>) -> Vec<Recovered> {
+pub fn recover(store: &ApplyStore, has_writer: HasWriter<'_>) -> Vec<Recovered> {
     if !store.has_unfinished() {
         return Vec::new();
     }
@@ -124,8 +124,13 @@ fn stuck(store: &ApplyStore, dir: &Path, error: &Error) -> Recovery {
 impl Transaction<'_> {
     /// Whether every step is done, and what came out is what was expected and nobody writes it any more.
     fn is_complete(&self, has_writer: HasWriter<'_>) -> io::Result<bool> {
+        let went_down = self.journal.boot.is_none() || self.journal.boot != boot();
         for (number, step) in self.journal.steps.iter().enumerate() {
             if step.after.is_some() && !self.is_placed(step)? {
+                return Ok(false);
+            }
+            // A new file that is not whole is told from one that a person changed by nobody: both versions are kept.
+            if went_down && step.after.is_some() && !self.is_whole(step)? {
                 return Ok(false);
             }
             let Some(before) = &step.before else { continue };
@@ -135,6 +140,15 @@ impl Transaction<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether what stands at a step's path is what was put there, to the last byte.
+    fn is_whole(&self, step: &Step) -> io::Result<bool> {
+        match self.slots.tree.find(&step.path)? {
+            _ if matches!(&step.after, Some(after) if after.mode == FileMode::Gitlink) => Ok(true),
+            Some(spot) => is(&spot, step.after.as_ref()),
+            None => Ok(false),
+        }
     }
 
     /// Takes every swap back, the last one first. What a person changed since stays as they have it; what it replaced is

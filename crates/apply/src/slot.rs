@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holon_git::touched::any_path;
 use rustix::fs::{Access, AtFlags, accessat};
@@ -39,7 +40,7 @@ fn may_change(dir: &OwnedFd) -> io::Result<()> {
 pub(crate) struct Slots<'t> {
     pub(crate) tree: &'t Tree,
     /// The folder `slots` of the apply.
-    pub(crate) store: OwnedFd,
+    pub(crate) store: Arc<OwnedFd>,
     /// Makes the names beside the files unique.
     pub(crate) id: String,
 }
@@ -84,7 +85,7 @@ impl Slots<'_> {
 
     fn named(&self, name: &str, place: &SlotPlace) -> io::Result<Spot> {
         match place {
-            SlotPlace::Store => Ok(Spot { dir: self.store.try_clone()?, name: name.into() }),
+            SlotPlace::Store => Ok(Spot { dir: Arc::clone(&self.store), name: name.into() }),
             SlotPlace::Beside { dir } => {
                 let name = format!(".holon-apply-{}-{name}", self.id);
                 self.tree.find(&dir.join(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())

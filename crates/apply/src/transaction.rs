@@ -2,27 +2,35 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use holon_git::{Digest, FileMode};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, mkdirat, openat, symlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, linkat, mkdirat, openat, symlinkat};
 use rustix::io::Errno;
 
 use crate::Error;
 use crate::contents::ContentWriter;
-use crate::journal::{ApplyStore, JOURNAL, Journal, MERGED, Purpose, SLOTS, Stage, Step};
+use crate::journal::{ApplyStore, JOURNAL, Journal, MERGED, Purpose, SLOTS, Stage, Step, boot};
 use crate::outcome::{Conflict, ConflictReason};
+use crate::parts::in_parts;
 use crate::plan::{Lookup, Plan, Swap};
 use crate::slot::{SlotPlace, Slots};
-use crate::tree::{Spot, Standing, Tree};
+use crate::tree::{Folders, Spot, Standing, Tree};
 
-/// More new files than this reach the disk by one call for the whole file system instead of one for each.
+/// More new files than this reach the disk by one call for the whole file system, while they are swapped in, instead of
+/// one for each before.
 const SYNC_EACH: usize = 16;
 
 /// Says whether somebody has a file open for writing; `None` when that cannot be told.
-pub(crate) type HasWriter<'a> = &'a dyn Fn(&File) -> Option<bool>;
+pub(crate) type HasWriter<'a> = &'a (dyn Fn(&File) -> Option<bool> + Sync);
+
+/// A new file, unless it is a link, with its device and inode.
+type Written = (Option<File>, (u64, u64));
 
 /// Why the swaps ended early.
 #[derive(Debug)]
@@ -41,6 +49,10 @@ pub(crate) struct Transaction<'t> {
     pub(crate) dir: PathBuf,
     pub(crate) journal: Journal,
     pub(crate) slots: Slots<'t>,
+    /// New files that are not known to be on the disk yet: one stands for all.
+    unsettled: Option<File>,
+    /// Whether any two entries could not change places in one step, as far as is known.
+    apart: AtomicBool,
     _lock: File,
 }
 
@@ -63,9 +75,11 @@ impl<'t> Transaction<'t> {
             purpose,
             label: label.map(str::to_owned),
             stage: Stage::Staging,
+            boot: boot(),
             steps: Vec::new(),
         };
-        let mut transaction = Self { dir, journal, slots, _lock: lock };
+        let mut transaction =
+            Self { dir, journal, slots, unsettled: None, apart: AtomicBool::new(false), _lock: lock };
         match transaction.write_all(plan, contents) {
             Ok(()) => Ok(transaction),
             Err(stopped) => {
@@ -78,25 +92,36 @@ impl<'t> Transaction<'t> {
     /// An apply that another process left.
     pub(crate) fn resume(dir: PathBuf, journal: Journal, tree: &'t Tree, lock: File) -> io::Result<Self> {
         let slots = Slots { tree, store: open_slots(&dir)?, id: id_of(&dir) };
-        Ok(Self { dir, journal, slots, _lock: lock })
+        Ok(Self { dir, journal, slots, unsettled: None, apart: AtomicBool::new(true), _lock: lock })
     }
 
     fn write_all(&mut self, plan: &Plan, contents: Lookup<'_>) -> Result<(), Stopped> {
+        let order: Vec<&Swap> = in_order(&plan.swaps).collect();
         let mut beside = false;
-        for swap in in_order(&plan.swaps) {
+        let mut folders = Folders::of(self.slots.tree);
+        let mut old = Vec::with_capacity(order.len());
+        let mut place: Option<(Option<&Path>, SlotPlace, usize)> = None;
+        for swap in &order {
             let at = |e| Stopped::Unwritten(swap.path.clone(), e);
-            let (slot, made) = self.slots.place(&swap.path).map_err(at)?;
+            let above = swap.path.parent();
+            let (_, slot, made) = match place.take().filter(|(of, ..)| *of == above) {
+                Some(known) => known,
+                None => self.slots.place(&swap.path).map(|(slot, made)| (above, slot, made)).map_err(at)?,
+            };
             beside |= slot != SlotPlace::Store;
-            let stat = self.slots.tree.find(&swap.path).and_then(|spot| spot.map_or(Ok(None), |s| s.stat()));
+            let stat = folders.find(&swap.path).and_then(|spot| spot.map_or(Ok(None), |s| s.stat()));
+            let stat = stat.map_err(at)?;
             self.journal.steps.push(Step {
                 path: swap.path.clone(),
                 before: swap.before.clone(),
                 after: swap.after.clone(),
-                permissions: stat.map_err(at)?.map(|stat| stat.st_mode & 0o7777),
-                slot,
+                permissions: stat.as_ref().map(|stat| stat.st_mode & 0o7777),
+                slot: slot.clone(),
                 inode: None,
                 made,
             });
+            old.push(stat);
+            place = Some((above, slot, made));
         }
         let failed = |e| Stopped::Unwritten(PathBuf::new(), e);
         if beside {
@@ -104,13 +129,31 @@ impl<'t> Transaction<'t> {
             self.journal.save(&self.dir).map_err(failed)?;
         }
         self.keep_merged(plan).map_err(failed)?;
-        let order: Vec<&Swap> = in_order(&plan.swaps).collect();
-        let mut written = Vec::new();
-        for (number, swap) in order.into_iter().enumerate() {
-            let at = |e| Stopped::Unwritten(swap.path.clone(), e);
-            written.extend(self.write_one(number, swap, contents).map_err(at)?);
+        let new: Vec<(&Swap, Option<Stat>)> = order.into_iter().zip(old).collect();
+        // Beyond this many, one file stands for all of them when they are to reach the disk.
+        let few = new.len() <= SYNC_EACH;
+        let written = in_parts(&new, |first, part| {
+            let mut folders = Folders::of(self.slots.tree);
+            let write = |(at, (swap, old)): (usize, &(&Swap, Option<Stat>))| {
+                let spot = folders.find(&swap.path);
+                let file = spot
+                    .and_then(|spot| self.write_one(first + at, swap, spot.as_ref(), old.as_ref(), contents));
+                let file = file.map_err(|e| Stopped::Unwritten(swap.path.clone(), e))?;
+                Ok(file.map(|(file, inode)| (file.filter(|_| few || at == 0), inode)))
+            };
+            part.iter().enumerate().map(write).collect()
+        })?;
+        let mut files = Vec::new();
+        for (step, written) in self.journal.steps.iter_mut().zip(written) {
+            let Some((file, inode)) = written else { continue };
+            step.inode = Some(inode);
+            files.extend(file);
         }
-        sync(&written).map_err(failed)?;
+        if few {
+            files.iter().try_for_each(File::sync_data).map_err(failed)?;
+        } else {
+            self.unsettled = files.into_iter().next();
+        }
         self.journal.stage = Stage::Swapping;
         self.journal.save(&self.dir).map_err(failed)
     }
@@ -129,7 +172,15 @@ impl<'t> Transaction<'t> {
         writer.finish(false)
     }
 
-    fn write_one(&mut self, number: usize, swap: &Swap, contents: Lookup<'_>) -> io::Result<Option<File>> {
+    /// Writes the new file of a step. `spot` is where the path is, if its folder is there, and `old` what stood there.
+    fn write_one(
+        &self,
+        number: usize,
+        swap: &Swap,
+        spot: Option<&Spot>,
+        old: Option<&Stat>,
+        contents: Lookup<'_>,
+    ) -> io::Result<Option<Written>> {
         let Some(after) = swap.after.as_ref().filter(|after| after.mode != FileMode::Gitlink) else {
             return Ok(None);
         };
@@ -143,81 +194,115 @@ impl<'t> Transaction<'t> {
             }
         };
         let slot = self.slots.spot(number, &self.journal.steps[number].slot)?;
-        let old = self.slots.tree.find(&swap.path)?;
         let file = match after.mode {
             FileMode::Symlink => {
                 symlinkat(std::ffi::OsStr::from_bytes(content), &slot.dir, &slot.name)?;
                 None
             }
-            _ => Some(new_file(&slot, old.as_ref(), after.mode, swap.permissions, content)?),
+            _ => Some(new_file(&slot, spot, after.mode, content)?),
         };
-        let stat = slot.stat()?.ok_or(io::ErrorKind::NotFound)?;
-        own_like(&slot, old.as_ref(), self.slots.tree)?;
-        self.journal.steps[number].inode = Some((stat.st_dev, stat.st_ino));
-        Ok(file)
-    }
-
-    /// Swaps everything, and looks at each thing that came out.
-    pub(crate) fn swap_all(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
-        for (number, step) in self.journal.steps.iter().enumerate() {
-            let at = |e: io::Error| match e.kind() {
-                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => {
-                    Stopped::Raced(step.path.clone())
-                }
-                _ => Stopped::Unwritten(step.path.clone(), e),
-            };
-            if !self.swap(number, step).map_err(at)? {
-                return Err(Stopped::Raced(step.path.clone()));
-            }
-            let Some(before) = &step.before else { continue };
-            let kept = self.old_spot(number, step).map_err(at)?;
-            let Some(kept) = kept else { return Err(Stopped::Raced(step.path.clone())) };
-            // In this order: with no writer left, what is read is what stays.
-            if being_written(&kept, has_writer) {
-                return Err(Stopped::InUse(step.path.clone()));
-            }
-            if kept.standing().map_err(at)?.digest() != Some(before) {
-                return Err(Stopped::Raced(step.path.clone()));
+        let stat = match &file {
+            Some(file) => rustix::fs::fstat(file)?,
+            None => slot.stat()?.ok_or(io::ErrorKind::NotFound)?,
+        };
+        if let Some(file) = &file {
+            let of_old = old.filter(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
+            let wanted = of_old.map(|stat| stat.st_mode).or(swap.permissions);
+            let right = wanted.map(|wanted| permissions(wanted, after.mode == FileMode::Executable));
+            if let Some(right) = right.filter(|right| *right != stat.st_mode & 0o7777) {
+                fchmod(file, Mode::from_raw_mode(right))?;
             }
         }
-        Ok(())
+        own_like(&slot, spot, old, self.slots.tree)?;
+        Ok(Some((file, (stat.st_dev, stat.st_ino))))
     }
 
-    /// One swap; `false` when the folder of the path is not there any more.
-    fn swap(&self, number: usize, step: &Step) -> io::Result<bool> {
+    /// Swaps everything while the new files reach the disk: an old one is not forgotten before they are there.
+    pub(crate) fn swap_and_settle(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+        let Some(file) = &self.unsettled else { return self.swap_all(has_writer) };
+        let (swapped, settled) = thread::scope(|scope| {
+            let settled = scope.spawn(|| rustix::fs::syncfs(file));
+            let swapped = self.swap_all(has_writer);
+            (swapped, settled.join().unwrap_or(Err(Errno::IO)))
+        });
+        swapped?;
+        settled.map_err(|e| Stopped::Unwritten(PathBuf::new(), e.into()))
+    }
+
+    /// Swaps everything, and looks at each thing that came out. What goes away goes first, one after the other; what
+    /// changes has nothing to do with one another; what is new comes last, with its folders.
+    fn swap_all(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+        let steps = &self.journal.steps;
+        let gone = steps.iter().take_while(|step| step.after.is_none()).count();
+        let new = steps.iter().rev().take_while(|step| step.before.is_none()).count();
+        let (changed, new) = steps[gone..].split_at(steps.len() - gone - new);
+        let stop = AtomicBool::new(false);
+        let swap = |first: usize, steps: &[Step]| {
+            for (at, step) in steps.iter().enumerate().take_while(|_| !stop.load(Ordering::Relaxed)) {
+                self.swap_one(first + at, step, has_writer)
+                    .inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+            }
+            Ok(Vec::<()>::new())
+        };
+        swap(0, &steps[..gone])?;
+        in_parts(changed, |first, part| swap(gone + first, part))?;
+        swap(gone + changed.len(), new).map(drop)
+    }
+
+    fn swap_one(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+        let at = |e: io::Error| match e.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => {
+                Stopped::Raced(step.path.clone())
+            }
+            _ => Stopped::Unwritten(step.path.clone(), e),
+        };
+        let raced = || Stopped::Raced(step.path.clone());
+        let old = self.swap(number, step).map_err(at)?.ok_or_else(raced)?;
+        let Some(before) = &step.before else { return Ok(()) };
+        match kept_as(&old, before, has_writer).map_err(at)? {
+            Kept::Settled => Ok(()),
+            Kept::Written => Err(Stopped::InUse(step.path.clone())),
+            Kept::Changed => Err(raced()),
+        }
+    }
+
+    /// One swap, and where what came out is; `None` when the folder of the path is not there any more.
+    fn swap(&self, number: usize, step: &Step) -> io::Result<Option<Spot>> {
         let tree = self.slots.tree;
         let slot = self.slots.spot(number, &step.slot)?;
         match (&step.before, &step.after) {
-            (_, None) => match tree.find(&step.path)? {
-                Some(spot) => Ok(spot.move_to(&slot).map(|()| true)?),
-                None => Ok(false),
-            },
+            (_, None) => {
+                let Some(spot) = tree.find(&step.path)? else { return Ok(None) };
+                spot.move_to(&slot)?;
+                Ok(Some(slot))
+            }
             (None, Some(after)) => {
-                let Some(spot) = tree.make_way(&step.path, &mut Vec::new())? else { return Ok(false) };
+                let Some(spot) = tree.make_way(&step.path, &mut Vec::new())? else { return Ok(None) };
                 if after.mode == FileMode::Gitlink {
                     mkdirat(&spot.dir, &spot.name, Mode::from_raw_mode(0o777))?;
-                    return Ok(true);
+                    return Ok(Some(slot));
                 }
                 if spot.stat()?.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()) {
                     // What was in it went away before; what is still in it is somebody else's.
                     tree.remove_folder(&step.path);
                 }
-                Ok(slot.move_to(&spot).map(|()| true)?)
+                slot.move_to(&spot)?;
+                Ok(Some(slot))
             }
             (Some(_), Some(_)) => {
-                let Some(spot) = tree.find(&step.path)? else { return Ok(false) };
-                if spot.stat()?.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()) {
-                    return Ok(false);
-                }
+                let Some(spot) = tree.find(&step.path)? else { return Ok(None) };
+                // Should a folder stand there now, it comes out, is seen to be none of what was expected, and goes back.
                 match spot.exchange(&slot) {
-                    Ok(()) => {}
+                    Ok(()) => Ok(Some(slot)),
                     Err(Errno::INVAL | Errno::NOSYS) => {
-                        spot.move_to(&self.slots.second(number, &step.slot)?)?;
+                        self.apart.store(true, Ordering::Relaxed);
+                        let second = self.slots.second(number, &step.slot)?;
+                        spot.move_to(&second)?;
                         slot.move_to(&spot)?;
+                        Ok(Some(second))
                     }
-                    Err(e) => return Err(e.into()),
+                    Err(e) => Err(e.into()),
                 }
-                Ok(true)
             }
         }
     }
@@ -249,8 +334,13 @@ impl<'t> Transaction<'t> {
         self.enter(Stage::Finishing)?;
         let gone = self.journal.steps.iter().filter(|step| step.after.is_none());
         self.slots.tree.remove_emptied(&gone.map(|step| step.path.as_path()).collect::<Vec<_>>());
-        for (number, step) in self.journal.steps.iter().enumerate() {
+        for (number, step) in self.journal.steps.iter().enumerate().filter(|(_, step)| step.before.is_some())
+        {
             let failed = || Error::io("keep the old version of", &step.path);
+            // What changed places with a slot of the store is at home there.
+            if step.slot == SlotPlace::Store && !self.apart.load(Ordering::Relaxed) {
+                continue;
+            }
             let Some(old) = self.old_spot(number, step).map_err(failed())? else { continue };
             self.bring_home(number, step, &old).map_err(failed())?;
         }
@@ -317,16 +407,20 @@ fn in_order(swaps: &[Swap]) -> impl Iterator<Item = &Swap> {
     let mut order: Vec<&Swap> = swaps.iter().collect();
     order.sort_by(|a, b| {
         let deepest = |swap: &Swap| std::cmp::Reverse(swap.path.components().count());
-        rank(a)
-            .cmp(&rank(b))
-            .then_with(|| if rank(a) == 0 { deepest(a).cmp(&deepest(b)) } else { a.path.cmp(&b.path) })
+        rank(a).cmp(&rank(b)).then_with(|| {
+            if rank(a) == 0 {
+                deepest(a).cmp(&deepest(b))
+            } else {
+                a.path.as_os_str().cmp(b.path.as_os_str())
+            }
+        })
     });
     order.into_iter()
 }
 
-fn open_slots(dir: &Path) -> io::Result<OwnedFd> {
+fn open_slots(dir: &Path) -> io::Result<Arc<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(openat(rustix::fs::CWD, dir.join(SLOTS), flags, Mode::empty())?)
+    Ok(Arc::new(openat(rustix::fs::CWD, dir.join(SLOTS), flags, Mode::empty())?))
 }
 
 fn id_of(dir: &Path) -> String {
@@ -338,49 +432,59 @@ fn create(spot: &Spot, mode: u32) -> io::Result<File> {
     Ok(File::from(openat(&spot.dir, &spot.name, flags, Mode::from_raw_mode(mode))?))
 }
 
-/// A new file with the permissions and attributes of the one it replaces, as far as there is one.
-fn new_file(
-    slot: &Spot,
-    old: Option<&Spot>,
-    mode: FileMode,
-    wanted: Option<u32>,
-    content: &[u8],
-) -> io::Result<File> {
-    let exec = mode == FileMode::Executable;
-    let mut file = create(slot, if exec { 0o777 } else { 0o666 })?;
-    file.write_all(content)?;
-    let old = match old {
-        Some(spot) => spot.open().ok(),
-        None => None,
-    };
-    if let Some(old) = &old {
-        copy_attributes(old, &file);
+/// A file without a name in the folder of a spot; `None` where there is no such thing.
+fn unnamed(spot: &Spot, mode: u32) -> Option<File> {
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    openat(&spot.dir, ".", flags, Mode::from_raw_mode(mode)).ok().map(File::from)
+}
+
+/// Gives a file without a name one.
+fn name(file: &File, spot: &Spot) -> io::Result<()> {
+    // By its descriptor where the kernel lets everybody do that, which is quicker.
+    if linkat(file, "", &spot.dir, &spot.name, AtFlags::EMPTY_PATH).is_ok() {
+        return Ok(());
     }
-    let of_old = old.and_then(|old| old.metadata().ok()).map(|meta| {
-        use std::os::unix::fs::PermissionsExt;
-        meta.permissions().mode()
-    });
-    if let Some(permissions) = of_old.or(wanted) {
-        let plain = permissions & 0o777;
-        // Whoever may read it may run it, if anybody may.
-        let right = if exec { plain | ((plain & 0o444) >> 2) } else { plain & !0o111 };
-        let keeps = exec == (plain & 0o100 != 0);
-        fchmod(&file, Mode::from_raw_mode(if keeps { plain } else { right }))?;
+    let here = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(rustix::fs::CWD, here, &spot.dir, &spot.name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// A new file with the attributes of the one it replaces, as far as there is one.
+fn new_file(slot: &Spot, old: Option<&Spot>, mode: FileMode, content: &[u8]) -> io::Result<File> {
+    let exec = mode == FileMode::Executable;
+    let mode = if exec { 0o777 } else { 0o666 };
+    // Near the one it replaces, with what its folder passes on; and under its name when it is whole.
+    let near = old.and_then(|old| unnamed(old, mode));
+    let is_near = near.is_some();
+    let mut file = near.map_or_else(|| create(slot, mode), Ok)?;
+    file.write_all(content)?;
+    if is_near && name(&file, slot).is_err() {
+        file = create(slot, mode)?;
+        file.write_all(content)?;
+    }
+    if let Some(old) = old.and_then(|old| old.open().ok()) {
+        copy_attributes(&old, &file);
     }
     Ok(file)
 }
 
+/// The permissions of a new file, from those of the one it replaces: whoever may read it may run it, if anybody may.
+fn permissions(old: u32, exec: bool) -> u32 {
+    let plain = old & 0o777;
+    match exec {
+        _ if exec == (plain & 0o100 != 0) => plain,
+        true => plain | ((plain & 0o444) >> 2),
+        false => plain & !0o111,
+    }
+}
+
 /// Root gives new files to whom the old one, or the folder, belongs.
-fn own_like(slot: &Spot, old: Option<&Spot>, tree: &Tree) -> io::Result<()> {
+fn own_like(slot: &Spot, spot: Option<&Spot>, old: Option<&Stat>, tree: &Tree) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let of_old = match old {
-        Some(spot) => spot.stat()?.filter(|stat| !FileType::from_raw_mode(stat.st_mode).is_dir()),
-        None => None,
-    };
-    let like = match (of_old, old) {
-        (Some(stat), _) => stat,
+    let of_old = old.filter(|stat| !FileType::from_raw_mode(stat.st_mode).is_dir());
+    let like = match (of_old, spot) {
+        (Some(stat), _) => *stat,
         (None, Some(spot)) => rustix::fs::fstat(&spot.dir)?,
         (None, None) => rustix::fs::stat(tree.path())?,
     };
@@ -403,32 +507,43 @@ fn copy_attributes(from: &File, to: &File) {
     }
 }
 
-/// New files reach the disk before an old one goes.
-fn sync(files: &[File]) -> io::Result<()> {
-    match files {
-        [] => Ok(()),
-        few if few.len() <= SYNC_EACH => few.iter().try_for_each(File::sync_data),
-        many => Ok(rustix::fs::syncfs(&many[0])?),
-    }
-}
-
 /// A path at which something was left that an apply could not take back.
 pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> Conflict {
     Conflict { kept, ..Conflict::new(path, ConflictReason::InUse) }
 }
 
-/// Whether somebody has what stands at a spot open for writing.
-fn being_written(spot: &Spot, has_writer: HasWriter<'_>) -> bool {
-    spot.open().ok().and_then(|file| has_writer(&file)) == Some(true)
+/// What is seen of a file that came out.
+#[derive(Debug, PartialEq, Eq)]
+enum Kept {
+    /// It is what was expected, and stays so.
+    Settled,
+    /// Somebody has it open for writing.
+    Written,
+    /// It is something else.
+    Changed,
 }
 
-/// Whether what stands at a spot is this and stays so: asked in this order, because whoever writes may still be at it.
+/// Looks at what came out. In this order: with no writer left, what is read is what stays.
+fn kept_as(spot: &Spot, digest: &Digest, has_writer: HasWriter<'_>) -> io::Result<Kept> {
+    let found = match spot.open_with_mode() {
+        Ok((file, _)) if has_writer(&file) == Some(true) => return Ok(Kept::Written),
+        Ok((mut file, mode)) => Digest::of_reader(mode, &mut file)?.0 == *digest,
+        // A link, or nothing that can be opened.
+        Err(_) => is(spot, Some(digest))?,
+    };
+    Ok(if found { Kept::Settled } else { Kept::Changed })
+}
+
+/// Whether what stands at a spot is this and stays so.
 pub(crate) fn is_settled(
     spot: &Spot,
     digest: Option<&Digest>,
     has_writer: HasWriter<'_>,
 ) -> io::Result<bool> {
-    Ok(!being_written(spot, has_writer) && is(spot, digest)?)
+    match digest {
+        Some(digest) => Ok(kept_as(spot, digest, has_writer)? == Kept::Settled),
+        None => is(spot, None),
+    }
 }
 
 /// Whether what stands at a spot is this.

@@ -6,27 +6,31 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use holon_git::{Digest, FileMode};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, mkdirat, openat, readlinkat, renameat_with, statat,
-    unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, mkdirat, openat, openat2, readlinkat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use crate::Error;
 
+/// How folders are opened.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 /// The folder changes go to.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    root: OwnedFd,
+    root: Arc<OwnedFd>,
     path: PathBuf,
 }
 
 /// Where a path is: the open folder above it, and its name there.
 #[derive(Debug)]
 pub(crate) struct Spot {
-    pub(crate) dir: OwnedFd,
+    pub(crate) dir: Arc<OwnedFd>,
     pub(crate) name: OsString,
 }
 
@@ -43,20 +47,10 @@ pub(crate) enum Standing {
     Other,
 }
 
-impl Standing {
-    pub(crate) fn digest(&self) -> Option<&Digest> {
-        match self {
-            Self::Entry(digest) => Some(digest),
-            _ => None,
-        }
-    }
-}
-
 impl Tree {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(rustix::fs::CWD, path, flags, Mode::empty()).map_err(io::Error::from);
-        Ok(Self { root: root.map_err(Error::io("open", path))?, path: path.to_owned() })
+        let root = openat(rustix::fs::CWD, path, FOLDER, Mode::empty()).map_err(io::Error::from);
+        Ok(Self { root: Arc::new(root.map_err(Error::io("open", path))?), path: path.to_owned() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -69,20 +63,36 @@ impl Tree {
 
     /// Where a path is; `None` when a folder above it is missing or is no folder. Links count as no folder.
     pub(crate) fn find(&self, path: &Path) -> io::Result<Option<Spot>> {
-        self.walk(path, None)
+        let Some((above, name)) = parts(path) else { return Ok(None) };
+        if above.as_os_str().is_empty() {
+            return Ok(Some(Spot { dir: Arc::clone(&self.root), name }));
+        }
+        match openat2(&self.root, above, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(dir) => Ok(Some(Spot { dir: Arc::new(dir), name })),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            // A kernel that does not know the call, or does not let it be made.
+            Err(Errno::NOSYS | Errno::PERM) => self.walk(above, name, None),
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// Where a path is; folders above it are made where they are missing, and told.
     pub(crate) fn make_way(&self, path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Option<Spot>> {
-        self.walk(path, Some(made))
+        match parts(path) {
+            Some((above, name)) => self.walk(above, name, Some(made)),
+            None => Ok(None),
+        }
     }
 
-    fn walk(&self, path: &Path, mut made: Option<&mut Vec<PathBuf>>) -> io::Result<Option<Spot>> {
-        let Some(name) = path.file_name() else { return Ok(None) };
-        let mut dir = self.root.try_clone()?;
+    fn walk(
+        &self,
+        above: &Path,
+        name: OsString,
+        mut made: Option<&mut Vec<PathBuf>>,
+    ) -> io::Result<Option<Spot>> {
+        let mut dir = Arc::clone(&self.root);
         let mut here = PathBuf::new();
-        for part in path.parent().into_iter().flat_map(Path::components) {
-            let Component::Normal(part) = part else { return Ok(None) };
+        for part in above {
             here.push(part);
             if let Some(made) = made.as_deref_mut() {
                 match mkdirat(&dir, part, Mode::from_raw_mode(0o777)) {
@@ -91,14 +101,13 @@ impl Tree {
                     Err(e) => return Err(e.into()),
                 }
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            dir = match openat(&dir, part, flags, Mode::empty()) {
-                Ok(dir) => dir,
+            dir = match openat(&dir, part, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(dir) => Arc::new(dir),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
                 Err(e) => return Err(e.into()),
             };
         }
-        Ok(Some(Spot { dir, name: name.to_owned() }))
+        Ok(Some(Spot { dir, name }))
     }
 
     /// The first thing above a path that is there and is no folder, so that the path cannot be.
@@ -115,14 +124,6 @@ impl Tree {
             }
         }
         Ok(None)
-    }
-
-    /// What stands at a path now.
-    pub(crate) fn standing(&self, path: &Path) -> io::Result<Standing> {
-        match self.find(path)? {
-            Some(spot) => spot.standing(),
-            None => Ok(Standing::Nothing),
-        }
     }
 
     /// Removes the folders above these paths that became empty, as far up as that goes.
@@ -147,6 +148,45 @@ impl Tree {
     }
 }
 
+/// A look at many paths one after the other, while nothing is changed yet: a folder is opened once for its neighbours.
+#[derive(Debug)]
+pub(crate) struct Folders<'t> {
+    tree: &'t Tree,
+    last: Option<(PathBuf, Arc<OwnedFd>)>,
+}
+
+impl<'t> Folders<'t> {
+    pub(crate) fn of(tree: &'t Tree) -> Self {
+        Self { tree, last: None }
+    }
+
+    /// What stands at a path now.
+    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<Standing> {
+        match self.find(path)? {
+            Some(spot) => spot.standing(),
+            None => Ok(Standing::Nothing),
+        }
+    }
+
+    /// Where a path is, like [`Tree::find`].
+    pub(crate) fn find(&mut self, path: &Path) -> io::Result<Option<Spot>> {
+        if let (Some((above, dir)), Some((of, name))) = (&self.last, parts(path))
+            && of == above
+        {
+            return Ok(Some(Spot { dir: Arc::clone(dir), name }));
+        }
+        let found = self.tree.find(path)?;
+        self.last = found.as_ref().and_then(|spot| Some((path.parent()?.to_owned(), Arc::clone(&spot.dir))));
+        Ok(found)
+    }
+}
+
+/// The folder above a path, and its name there; `None` for a path that leads anywhere but down.
+fn parts(path: &Path) -> Option<(&Path, OsString)> {
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    plain.then(|| Some((path.parent()?, path.file_name()?.to_owned()))).flatten()
+}
+
 impl Spot {
     /// What is known of it without reading it.
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
@@ -163,26 +203,31 @@ impl Spot {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Ok(Standing::Folder),
             FileType::Symlink => Ok(Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?))),
-            FileType::RegularFile => {
-                let mut file = match self.open() {
-                    Ok(file) => file,
-                    // It became something else this moment: whoever expects a content will not find it.
-                    Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Standing::Nothing),
-                    Err(e) => return Err(e),
-                };
-                let exec = file.metadata().map(|meta| is_exec(&meta))?;
-                let mode = if exec { FileMode::Executable } else { FileMode::Regular };
-                Ok(Standing::Entry(Digest::of_reader(mode, &mut file)?.0))
-            }
+            FileType::RegularFile => match self.open_with_mode() {
+                Ok((mut file, mode)) => Ok(Standing::Entry(Digest::of_reader(mode, &mut file)?.0)),
+                // It became something else this moment: whoever expects a content will not find it.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Standing::Nothing),
+                Err(e) => Err(e),
+            },
             _ => Ok(Standing::Other),
         }
     }
 
     /// Opens the file there, which is never waited for.
     pub(crate) fn open(&self) -> io::Result<File> {
+        self.open_with_mode().map(|(file, _)| file)
+    }
+
+    /// Opens the file there, and tells whether it can be run.
+    pub(crate) fn open_with_mode(&self) -> io::Result<(File, FileMode)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = File::from(openat(&self.dir, &self.name, flags, Mode::empty())?);
-        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+        let mode = rustix::fs::fstat(&file)?.st_mode;
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile if mode & 0o100 != 0 => Ok((file, FileMode::Executable)),
+            FileType::RegularFile => Ok((file, FileMode::Regular)),
+            _ => Err(io::Error::other("not a regular file")),
+        }
     }
 
     /// Where the link there points.
@@ -213,11 +258,6 @@ impl Spot {
             Err(e) => Err(e.into()),
         }
     }
-}
-
-fn is_exec(meta: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    meta.permissions().mode() & 0o100 != 0
 }
 
 /// Whether two folders are on the same mount, so that entries can be moved between them.
@@ -272,10 +312,12 @@ mod tests {
         fs::write(dir.path().join("real/file"), "x").unwrap();
         std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
         let tree = Tree::open(dir.path()).unwrap();
-        assert_eq!(tree.standing(Path::new("link/file")).unwrap(), Standing::Nothing);
-        let seen = tree.standing(Path::new("real/file")).unwrap();
+        let mut folders = Folders::of(&tree);
+        let mut standing = |path: &str| folders.standing(Path::new(path)).unwrap();
+        let seen = standing("real/file");
         assert_eq!(seen, Standing::Entry(Digest::of_bytes(FileMode::Regular, b"x")));
-        assert_eq!(tree.standing(Path::new("real")).unwrap(), Standing::Folder);
+        assert_eq!(standing("link/file"), Standing::Nothing);
+        assert_eq!(standing("real"), Standing::Folder);
         assert!(tree.make_way(Path::new("link/new"), &mut Vec::new()).unwrap().is_none());
         let mut made = Vec::new();
         assert!(tree.make_way(Path::new("a/b/c"), &mut made).unwrap().is_some());

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use holon_apply::{
     ApplyRequest, ApplyStore, ChangeEntry, ChangeSet, ConflictReason, Outcome, Purpose, Recovery, apply,
@@ -60,7 +61,7 @@ impl Scene {
         self
     }
 
-    fn apply_with(&self, has_writer: &dyn Fn(&File) -> Option<bool>) -> Outcome {
+    fn apply_with(&self, has_writer: &(dyn Fn(&File) -> Option<bool> + Sync)) -> Outcome {
         let conflicts = self.temp.path().join("conflicts");
         apply(&ApplyRequest {
             changes: &self.changes,
@@ -228,10 +229,10 @@ fn an_edit_saved_in_the_moment_of_the_swap_is_noticed_and_merged() {
     scene.write("f", OLD);
     scene.write("g", "g\n");
     // Asked between the swap and the comparison: the file that came out is still open in somebody's editor.
-    let edited = std::cell::Cell::new(false);
+    let edited = AtomicBool::new(false);
     let kept = scene.temp.path().join("applies/open");
     let outcome = scene.apply_with(&|_| {
-        if !edited.replace(true) {
+        if !edited.swap(true, Ordering::SeqCst) {
             let slots = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path().join("slots");
             fs::write(slots.join("0"), OLD.replace("1\n", "one\n")).unwrap();
         }
@@ -302,11 +303,10 @@ fn whatever_dies_in_the_middle_is_taken_back_by_the_next() {
             scene.write(name, &format!("{name}\n"));
         }
         let before = tree(&scene.workspace());
-        let asked = std::cell::Cell::new(0);
+        let asked = AtomicUsize::new(0);
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             scene.apply_with(&|_| {
-                asked.set(asked.get() + 1);
-                assert!(asked.get() <= dies_at, "killed here");
+                assert!(asked.fetch_add(1, Ordering::SeqCst) < dies_at, "killed here");
                 None
             })
         }));
@@ -338,6 +338,84 @@ fn an_edit_made_after_a_kill_is_left_and_what_it_replaced_is_named() {
     assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), "a\n");
 }
 
+/// A change of so many files, all of them there.
+fn many(count: usize) -> Scene {
+    let names: Vec<String> = (0..count).map(|number| format!("d{}/f{number}", number % 7)).collect();
+    let scene =
+        names.iter().fold(Scene::new(), |scene, name| scene.change(name, Some("old\n"), Some("new\n")));
+    names.iter().for_each(|name| scene.write(name, "old\n"));
+    scene
+}
+
+#[test]
+fn many_files_are_all_there_or_all_as_before_wherever_it_dies() {
+    let scene = many(300);
+    let before = tree(&scene.workspace());
+    for dies_at in [0, 1, 150, 299] {
+        let asked = AtomicUsize::new(0);
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            scene.apply_with(&|_| {
+                assert!(asked.fetch_add(1, Ordering::SeqCst) != dies_at, "killed here");
+                None
+            })
+        }));
+        assert!(died.is_err());
+        let recovered = recover(&scene.store(), &|_| None);
+        assert!(matches!(recovered[0].recovery, Recovery::RolledBack | Recovery::Finished), "{recovered:?}");
+        if recovered[0].recovery == Recovery::Finished {
+            assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+        }
+        assert_eq!(tree(&scene.workspace()), before);
+    }
+    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    assert!(
+        scene
+            .changes
+            .entries
+            .iter()
+            .all(|entry| fs::read(scene.workspace().join(&entry.path)).unwrap() == b"new\n")
+    );
+}
+
+/// The machine went down before a new file was on the disk: nobody is told that all is well.
+#[test]
+fn a_new_file_that_did_not_reach_the_disk_is_told() {
+    for went_down in [true, false] {
+        let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
+        scene.write("a", "a\n");
+        scene.write("b", "b\n");
+        // Both are swapped when the last one is looked at.
+        let asked = AtomicUsize::new(0);
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            scene.apply_with(&|_| {
+                assert!(asked.fetch_add(1, Ordering::SeqCst) == 0, "killed here");
+                None
+            })
+        }));
+        assert!(died.is_err());
+        let open = fs::read_dir(scene.temp.path().join("applies/open")).unwrap().next().unwrap().unwrap();
+        let journal = open.path().join("journal.json");
+        if went_down {
+            let text = fs::read_to_string(&journal).unwrap();
+            let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert!(value["boot"].is_string());
+            value["boot"] = "another start".into();
+            fs::write(&journal, value.to_string()).unwrap();
+        }
+        File::create(scene.at("a")).unwrap();
+        let recovered = recover(&scene.store(), &|_| None);
+        if !went_down {
+            // Whoever emptied it did so on purpose.
+            assert_eq!(recovered[0].recovery, Recovery::Finished);
+            continue;
+        }
+        let Recovery::RolledBackExcept(conflicts) = &recovered[0].recovery else { panic!("{recovered:?}") };
+        assert_eq!(conflicts[0].path, Path::new("a"));
+        assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), "a\n");
+        assert_eq!(scene.read("b").unwrap(), "b\n");
+    }
+}
+
 /// Says that one file, and no other, is being written.
 fn only(writer: &File) -> impl Fn(&File) -> Option<bool> + use<> {
     use std::os::unix::fs::MetadataExt;
@@ -357,12 +435,12 @@ fn a_new_file_that_somebody_writes_to_does_not_go_back() {
             scene.write("a", base);
         }
         scene.write("b", "b\n");
-        let outcome = scene.apply_with(&|mut file| {
+        let outcome = scene.apply_with(&|file| {
             // A person makes a file where the last one shall go, so that all others have to go back.
             scene.write("z", "mine\n");
-            let mut text = String::new();
-            std::io::Read::read_to_string(&mut file, &mut text).unwrap();
-            Some(text == "A\n")
+            let mut text = [0; 2];
+            std::os::unix::fs::FileExt::read_exact_at(file, &mut text, 0).unwrap();
+            Some(text == *b"A\n")
         });
         let Outcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
         assert_eq!(conflicts[0].path, Path::new("a"));

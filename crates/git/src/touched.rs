@@ -70,7 +70,8 @@ impl Digest {
     /// The digest of everything `content` gives, and how much that was.
     pub fn of_reader(mode: FileMode, content: &mut dyn Read) -> io::Result<(Self, u64)> {
         let mut hash = Sha256::new();
-        let mut buffer = vec![0; 1 << 16];
+        // Most files are small, and there may be thousands of them.
+        let mut buffer = [0; 1 << 14];
         let mut total = 0;
         loop {
             match content.read(&mut buffer) {

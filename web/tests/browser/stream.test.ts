@@ -98,7 +98,7 @@ test.describe("streams", () => {
     await inert(page);
   });
 
-  test("5,000 messages stay smooth", async ({ page }) => {
+  test("5,000 messages stay smooth", { tag: "@long" }, async ({ page }) => {
     const opened = async (thread: string, last: string) => {
       const began = Date.now();
       await page.goto(`/#/t/${thread}`);
@@ -137,7 +137,7 @@ test.describe("streams", () => {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
   });
 
-  test("what is read stays in place while rows above are measured", async ({ page }) => {
+  test("what is read stays in place while rows above are measured", { tag: "@long" }, async ({ page }) => {
     await page.goto(`/#/t/${THREADS.big}`);
     await expect(page.getByText("Module 2500 parses")).toBeVisible();
     const box = page.locator(".roll-box");

@@ -171,7 +171,7 @@ fn take_out(
 /// A change on its way into a workspace.
 pub(crate) struct Bringing<'a> {
     pub(crate) changes: &'a ChangeSet,
-    pub(crate) contents: &'a dyn Fn(&str) -> io::Result<Option<Vec<u8>>>,
+    pub(crate) contents: &'a (dyn Fn(&str) -> io::Result<Option<Vec<u8>>> + Sync),
     pub(crate) workspace: &'a Path,
     pub(crate) store: &'a ApplyStore,
     pub(crate) purpose: Purpose,
