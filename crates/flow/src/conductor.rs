@@ -12,7 +12,7 @@ use holon_core::outcome::{Outcome, Status};
 use holon_core::redact::Redactor;
 use holon_host::record::now;
 use holon_host::run::{Applied, Plan, apply};
-use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
+use holon_host::store::{RunFolder, RunRecord, Store, copy_last_events, copy_out, write_durable};
 use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes, release};
 
 use crate::audit::Audit;
@@ -242,9 +242,11 @@ fn seal(
     redact(&mut manifest, &journal);
     manifest.metadata.audit = audit_head;
     let mut written = write_manifest(&folder, &manifest);
+    let mut copied = record.out.clone();
     if let Some(out) = &record.out
-        && let Err(e) = deliver::copy_out(&state.id, folder.run(), &deliver::step_runs(&state, &folder), out)
+        && let Err(e) = copy_out(folder.run(), &deliver::step_runs(&state, &folder), out)
     {
+        copied = None;
         let message = format!("the artifacts could not be copied to {}: {e}", out.display());
         let place = format!("they are in {}", folder.run().output().display());
         manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
@@ -265,7 +267,10 @@ fn seal(
         exit_code: manifest.exit_code,
         manifest_sha256: folder.run().manifest_sha256(),
     });
-    Finished { folder: folder.run().path().to_owned(), manifest, out: record.out.clone(), applied }
+    if let Some(out) = &copied {
+        copy_last_events(folder.run(), out);
+    }
+    Finished { folder: folder.run().path().to_owned(), manifest, out: copied, applied }
 }
 
 fn redact(manifest: &mut Manifest, journal: &Journal<'_>) {

@@ -11,7 +11,7 @@ use holon_core::manifest::{
 };
 use holon_core::outcome::{Outcome, Status};
 use holon_host::HostError;
-use holon_host::store::{RunFolder, RunRecord, Store, copy_tree, write_durable};
+use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
 
 use crate::definition::{Definition, Work};
 use crate::error::FlowError;
@@ -360,38 +360,4 @@ fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut U
 pub(crate) fn step_runs(state: &State, folder: &FlowFolder) -> Vec<(String, RunFolder)> {
     let done = state.steps.iter().filter_map(|step| Some((step, step.done()?.run.as_ref()?)));
     done.map(|(step, run)| (step.name.clone(), folder.steps().open(run))).collect()
-}
-
-/// Replaces `--out` in one step: a full new folder takes the place of the old one.
-pub(crate) fn copy_out(
-    id: &RunId,
-    run: &RunFolder,
-    steps: &[(String, RunFolder)],
-    out: &Path,
-) -> Result<(), FlowError> {
-    let parent = out.parent().unwrap_or(Path::new("."));
-    let fresh = tempfile::Builder::new()
-        .prefix(".holon-out-")
-        .tempdir_in(parent)
-        .map_err(HostError::io("create", parent))?;
-    copy_tree(&run.output(), fresh.path())?;
-    let evidence = fresh.path().join("evidence");
-    copy_tree(&run.evidence(), &evidence)?;
-    for (name, from) in steps {
-        let to = evidence.join("steps").join(name);
-        copy_tree(&from.output(), &to)?;
-        copy_tree(&from.evidence(), &to.join("evidence"))?;
-    }
-    let fresh = fresh.keep();
-    use std::os::unix::fs::PermissionsExt;
-    let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
-    let old = out.exists().then(|| parent.join(format!(".holon-old-{id}")));
-    if let Some(old) = &old {
-        fs::rename(out, old).map_err(HostError::io("rename", out))?;
-    }
-    fs::rename(&fresh, out).map_err(HostError::io("create", out))?;
-    if let Some(old) = old {
-        fs::remove_dir_all(&old).map_err(HostError::io("remove", &old))?;
-    }
-    Ok(())
 }

@@ -21,9 +21,9 @@ pub fn overrule(audit: &Audit, folder: &RunFolder, word: ReleaseOverride) -> Res
         Some(whole) => {
             let whole = RunFolder::open(whole);
             release::keep_override(&whole, &word)?;
-            name_in_reports(&whole, &word)
+            name_in_reports(audit, &whole, &word)
         }
-        None => name_in_reports(folder, &word),
+        None => name_in_reports(audit, folder, &word),
     }
 }
 
@@ -64,8 +64,12 @@ pub fn note_release(
     Ok(())
 }
 
-/// Names it in the manifest, in summary.md and in orchestration.json, whose digests the manifest holds.
-fn name_in_reports(folder: &RunFolder, word: &ReleaseOverride) -> Result<(), FlowError> {
+/// What the audit log calls a manifest that a person's word was added to: `manifest_sha256` tells which one it is now.
+pub(crate) const AMENDED: &str = "manifest_amended";
+
+/// Names it in the manifest, in summary.md and in orchestration.json, whose digests the manifest holds. The end of the run
+/// told the digest of another manifest, so the audit log tells that of this one.
+fn name_in_reports(audit: &Audit, folder: &RunFolder, word: &ReleaseOverride) -> Result<(), FlowError> {
     let Some(mut manifest) = folder.manifest() else { return Ok(()) };
     manifest.metadata.overrides.push(word.clone());
     rewrite(folder, &mut manifest, "summary.md", |bytes| {
@@ -80,8 +84,10 @@ fn name_in_reports(folder: &RunFolder, word: &ReleaseOverride) -> Result<(), Flo
         text.push(b'\n');
         Some(text)
     })?;
-    let path = folder.output().join("manifest.json");
-    Ok(write_durable(&path, manifest.to_json().as_bytes())?)
+    let text = manifest.to_json();
+    let detail = json!({"run_id": manifest.run_id, "manifest_sha256": sha256(text.as_bytes())});
+    audit.append(&word.person, AMENDED, detail, true)?;
+    Ok(write_durable(&folder.output().join("manifest.json"), text.as_bytes())?)
 }
 
 /// Changes a valid artifact, and its row with it.

@@ -90,9 +90,11 @@ fn inv_17_a_second_word_is_kept_with_the_run_and_goes_no_further_than_it_says() 
         "mode_started",
         "mode_ended",
         "release_overridden",
+        "manifest_amended",
         "released",
         "release_refused",
         "release_overridden",
+        "manifest_amended",
         "released",
     ];
     assert_eq!(actions, expect);
@@ -101,6 +103,14 @@ fn inv_17_a_second_word_is_kept_with_the_run_and_goes_no_further_than_it_says() 
     let shown = env.holon(["runs", "show", "last"]).cwd(repo.path()).run();
     shown.assert_code(0).assert_stdout("override:").assert_stdout(REASON);
     env.holon(["audit", "verify"]).cwd(repo.path()).run().assert_code(0);
+    env.holon(["runs", "verify", "last"]).cwd(repo.path()).run().assert_code(0);
+    // What a person's word was added to is sealed again.
+    let path = folder.join("output/manifest.json");
+    let text = fs::read_to_string(&path).unwrap().replacen("\"duration_ms\":", "\"duration_ms\" :", 1);
+    fs::write(&path, text).unwrap();
+    env.leave_unverified("its manifest was changed");
+    let told = env.holon(["runs", "verify", "last"]).cwd(repo.path()).run();
+    told.assert_code(2).assert_stdout("none of the manifests that the audit log tells of");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use holon_core::spec::WantedArtifact;
 use holon_git::objects::TreeDiff;
 use holon_git::{Git, Touched};
 use holon_host::run::{apply, keep_entry};
-use holon_host::store::{RunFolder, RunRecord, write_durable};
+use holon_host::store::{RunFolder, RunRecord, copy_last_events, copy_out, write_durable};
 use holon_host::{Finished, HostError, Places, release};
 use serde_json::json;
 
@@ -24,7 +24,6 @@ use super::state::{Attempt, Ended, Node, State};
 use super::trunk::Trunk;
 use super::{artifacts, child, joining, merge, report, resume_hint};
 use crate::audit::Audit;
-use crate::deliver::copy_out;
 use crate::error::FlowError;
 use crate::journal::Journal;
 
@@ -108,9 +107,11 @@ pub(super) fn seal(
         Err(e) => manifest.metadata.warnings.push(format!("not in the audit log: {e}")),
     }
     let mut written = write_manifest(held.run(), &manifest);
+    let mut copied = record.out.clone();
     if let Some(out) = &record.out {
         let children = last_runs(&state, held.path());
-        if let Err(e) = copy_out(&state.id, held.run(), &children, out) {
+        if let Err(e) = copy_out(held.run(), &children, out) {
+            copied = None;
             let message = format!("the artifacts could not be copied to {}: {e}", out.display());
             let place = format!("they are in {}", held.run().output().display());
             manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
@@ -139,7 +140,10 @@ pub(super) fn seal(
         exit_code: manifest.exit_code,
         manifest_sha256: held.run().manifest_sha256(),
     });
-    Finished { folder: held.path().to_owned(), manifest, out: record.out.clone(), applied }
+    if let Some(out) = &copied {
+        copy_last_events(held.run(), out);
+    }
+    Finished { folder: held.path().to_owned(), manifest, out: copied, applied }
 }
 
 fn info(error: &FlowError) -> ErrorInfo {

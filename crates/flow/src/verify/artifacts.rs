@@ -103,7 +103,7 @@ fn one(run: &RunEvidence, row: &Artifact, claim: &str, found: &mut Discrepancies
 /// Whether its form is not the one that its name has in every run: the record of an orchestration is not the plan that a
 /// planner hands over under the same name, and what a flow was asked for was judged in its steps.
 fn has_a_form_of_its_own(run: &RunEvidence, row: &Artifact) -> bool {
-    run.whole.is_some() && (row.path == "orchestration.json" || run.spec.is_none())
+    run.is_whole() && (row.path == "orchestration.json" || run.spec.is_none())
 }
 
 /// What is wrong with a file. What nobody asked for has to have a form only where its name promises one.

@@ -56,7 +56,7 @@ fn nothing_changed(run: &RunEvidence, patch: Option<&[u8]>, found: &mut Discrepa
             "it says that nothing was changed, and there is a patch".to_owned()
         });
     } else if manifest.outcome != Outcome::Failure {
-        let by_a_child = run.whole.is_some() && manifest.outcome != Outcome::Success;
+        let by_a_child = run.is_whole() && manifest.outcome != Outcome::Success;
         found.expect(changed || by_a_child, Kind::Patch, "no_changes", || {
             "it does not say that nothing was changed, and there is no patch".to_owned()
         });
@@ -73,7 +73,7 @@ fn snapshot_is_sound(run: &RunEvidence, snapshot: &SnapshotInfo, found: &mut Dis
     );
     let writable = matches!(run.manifest.metadata.workspace_access.as_str(), "rw" | "scoped" | "scratch");
     found.expect(
-        !writable || run.whole.is_some() || snapshot.strategy != "read-only",
+        !writable || run.is_whole() || snapshot.strategy != "read-only",
         Kind::Snapshot,
         format!("{place}.strategy"),
         || "nobody could have written to a read-only view".to_owned(),
@@ -84,7 +84,7 @@ fn snapshot_is_sound(run: &RunEvidence, snapshot: &SnapshotInfo, found: &mut Dis
         format!("`{commit}` is no commit's id")
     });
     found.expect(
-        !is_id || run.base.commit_is_there != Some(false),
+        !is_id || run.base.commit_is_there != Some(false) || run.is_as_sealed(),
         Kind::Base,
         format!("{place}.base_commit"),
         || format!("the repository has no commit {commit}"),

@@ -12,7 +12,7 @@ use super::evidence::RunEvidence;
 const PLACE: &str = "metadata.verification";
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
-    if run.whole.is_some() || run.manifest.status == Status::Interrupted {
+    if run.is_whole() || run.manifest.status == Status::Interrupted {
         return;
     }
     let Some(known) = &run.manifest.metadata.verification else {

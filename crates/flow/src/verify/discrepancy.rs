@@ -151,7 +151,7 @@ impl Discrepancies {
     }
 
     /// One more, unless what is said is what `source` shows.
-    pub(super) fn same<T: PartialEq + fmt::Debug + ?Sized>(
+    pub(super) fn same<T: PartialEq + Serialize + ?Sized>(
         &mut self,
         kind: DiscrepancyKind,
         claim: impl Into<String>,
@@ -160,17 +160,58 @@ impl Discrepancies {
         source: &str,
     ) {
         self.expect(said == shown, kind, claim, || {
-            format!("the manifest says {}, {source} shows {}", short(said), short(shown))
+            let (said, shown) = apart(&in_words(said), &in_words(shown));
+            format!("the manifest says {said}, {source} shows {shown}")
         });
     }
 }
 
-/// A value in few words.
-fn short(value: &(impl fmt::Debug + ?Sized)) -> String {
+/// A value as the manifest has it.
+pub(super) fn in_words(value: &(impl Serialize + ?Sized)) -> String {
+    match serde_json::to_string(value) {
+        Ok(text) if text == "null" => "nothing".to_owned(),
+        Ok(text) => text,
+        Err(_) => "what cannot be written".to_owned(),
+    }
+}
+
+/// The parts of two long texts in which they differ.
+fn apart(one: &str, other: &str) -> (String, String) {
     const LONGEST: usize = 200;
-    let text = format!("{value:?}");
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    const BEFORE: usize = 40;
+    if one.chars().count().max(other.chars().count()) <= LONGEST {
+        return (one.to_owned(), other.to_owned());
+    }
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let from = same.saturating_sub(BEFORE);
+    let part = |text: &str| {
+        let shown: String = text.chars().skip(from).take(LONGEST).collect();
+        let before = if from > 0 { "…" } else { "" };
+        let after = if text.chars().count() > from + LONGEST { "…" } else { "" };
+        format!("{before}{shown}{after}")
+    };
+    (part(one), part(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_as_the_manifest_has_them() {
+        let mut found = Discrepancies::default();
+        let (said, shown) = (serde_json::json!("success"), serde_json::Value::Null);
+        found.same(DiscrepancyKind::Verdict, "outcome", &said, &shown, "the log");
+        assert_eq!(found.0[0].sentence, "the manifest says \"success\", the log shows nothing");
+    }
+
+    #[test]
+    fn of_long_values_the_difference_is_shown() {
+        let long = |end: &str| format!("{}{end}", "x".repeat(500));
+        let (one, other) = apart(&long("left"), &long("right"));
+        assert!(one.ends_with("xleft") && one.starts_with('…') && other.ends_with("xright"), "{one} {other}");
+        let (one, other) = apart(&long(""), "y");
+        assert!(one.ends_with('…') && other == "y", "{one} {other}");
+        assert_eq!(apart("a", "b"), ("a".to_owned(), "b".to_owned()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holon_core::event::Event;
+use holon_core::event::{Body, Event};
 use holon_core::manifest::{Manifest, ModelInfo};
 use holon_core::mode::Profile;
 use holon_core::spec::Spec;
@@ -124,6 +124,26 @@ impl RunEvidence {
     /// What was held by the release gate and let pass by people, as it is written.
     pub fn release_overrides(&self) -> &[Value] {
         self.written["metadata"]["overrides"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether it is a flow or an orchestration. Its state does not come along with a copy, so there its manifest says so.
+    pub fn is_whole(&self) -> bool {
+        self.whole.is_some() || (self.layout == Layout::Copy && self.manifest.metadata.flow.is_some())
+    }
+
+    /// The digest of the manifest that the end of the run was told with.
+    pub fn sealed_sha256(&self) -> Option<&str> {
+        let events = self.events.iter().flat_map(|log| log.events.iter().rev());
+        let mut ends = events.filter_map(|event| match &event.body {
+            Body::RunFinished { manifest_sha256, .. } => Some(manifest_sha256.as_deref()),
+            _ => None,
+        });
+        ends.next().flatten()
+    }
+
+    /// Whether the manifest is the one that was written when the run ended, as far as its own log knows.
+    pub fn is_as_sealed(&self) -> bool {
+        self.sealed_sha256() == Some(self.manifest_sha256.as_str())
     }
 }
 

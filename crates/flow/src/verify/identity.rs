@@ -1,6 +1,7 @@
 //! Which run it is: id, mode, agent and times, as the folder, the record and the first event know them.
 
 use holon_core::event::Body;
+use holon_core::ids::RunId;
 use holon_core::manifest::SCHEMA_VERSION;
 use jiff::Timestamp;
 
@@ -22,7 +23,8 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
         "what this version reads",
     );
     let id = manifest.run_id.as_str();
-    if run.layout == Layout::Store {
+    // A folder may be copied under any name, but not under that of another run.
+    if run.layout == Layout::Store && run.folder_name.parse::<RunId>().is_ok() {
         found.same(Kind::RunId, "run_id", id, run.folder_name.as_str(), "the name of its folder");
     }
     found.same(

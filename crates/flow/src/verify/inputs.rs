@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::change::delivered;
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::RunEvidence;
+use super::evidence::{Layout, RunEvidence};
 use super::patch_file::PatchSummary;
 
 /// What a person says who lets sensitive files be changed.
@@ -32,7 +32,7 @@ fn given(run: &RunEvidence, found: &mut Discrepancies) {
     if let (Some(said), Some(shown)) = (&metadata.prompts_sha256, &run.prompts_sha256) {
         found.same(Kind::Input, "metadata.prompts_sha256", said, shown, "the prompts that are kept");
     }
-    if run.whole.is_some() {
+    if run.is_whole() {
         return;
     }
     // Whoever marks a run that was killed knows only what was asked.
@@ -110,6 +110,10 @@ fn overrides(run: &RunEvidence, found: &mut Discrepancies) {
     if !run.written["metadata"]["part_of"].is_null() {
         return;
     }
+    // A copy that was made before somebody's word was given cannot know of it.
+    if run.layout == Layout::Copy && run.is_as_sealed() {
+        return;
+    }
     let own = run.manifest.run_id.as_str();
     // What was published cites the manifest's digest, so the word for it stands where it went.
     let published =
@@ -142,7 +146,7 @@ fn rights(run: &RunEvidence, found: &mut Discrepancies) {
             "the override is not among them".to_owned()
         });
     }
-    let Some(patch) = delivered(run).filter(|_| manifest.outcome == Outcome::Success && run.whole.is_none())
+    let Some(patch) = delivered(run).filter(|_| manifest.outcome == Outcome::Success && !run.is_whole())
     else {
         return;
     };
@@ -160,7 +164,7 @@ fn rights(run: &RunEvidence, found: &mut Discrepancies) {
 
 /// What the supervisor decided is recorded decision by decision; the sum of it is the manifest's.
 fn supervisor(run: &RunEvidence, found: &mut Discrepancies) {
-    if run.whole.is_some() || run.manifest.status == Status::Interrupted {
+    if run.is_whole() || run.manifest.status == Status::Interrupted {
         return;
     }
     let said = run.manifest.metadata.supervisor.as_ref();

@@ -59,6 +59,12 @@ pub fn unproven(run: &RunEvidence) -> Vec<String> {
             names.join(", ")
         ));
     }
+    if run.base.commit_is_there == Some(false) && run.is_as_sealed() {
+        told.push(
+            "the commit it was made from is not in the repository any more, so only what the run itself wrote vouches for it"
+                .to_owned(),
+        );
+    }
     if run.audit.is_none() && run.manifest.metadata.audit.is_some() {
         told.push("the audit log is not here, so its head was not looked for".to_owned());
     }

@@ -27,7 +27,7 @@ const PLACE: &str = "metadata.sandbox";
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     access(run, found);
-    if run.whole.is_some() {
+    if run.is_whole() {
         return;
     }
     let sandbox = &run.manifest.metadata.sandbox;
@@ -237,7 +237,7 @@ fn access(run: &RunEvidence, found: &mut Discrepancies) {
         );
     }
     // The whole of an orchestration plans without writing, and hands over what its tasks made.
-    let promises_nothing_leaves = matches!(access, "read-only" | "scratch") && run.whole.is_none();
+    let promises_nothing_leaves = matches!(access, "read-only" | "scratch") && !run.is_whole();
     found.expect(!promises_nothing_leaves || delivered(run).is_none(), Kind::Mode, "diff.patch", || {
         format!("a mode whose access is {access} delivers no patch")
     });

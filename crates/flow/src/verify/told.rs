@@ -6,8 +6,9 @@ use holon_core::event::{Body, Event};
 use holon_core::manifest::{Breach, Phase, Usage};
 use holon_core::outcome::Status;
 
-use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
+use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind, in_words};
 use super::evidence::{EventLog, RunEvidence};
+use crate::release::AMENDED;
 
 const LOG: &str = "evidence/events.jsonl";
 
@@ -21,7 +22,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     numbering(run, log, found);
     the_end(run, log, found);
     warnings(run, log, found);
-    if run.whole.is_some() {
+    if run.is_whole() {
         return;
     }
     phases(run, log, found);
@@ -71,17 +72,31 @@ fn the_end(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
     found.same(Kind::Verdict, "status", &manifest.status, &status, "the last event");
     found.same(Kind::Verdict, "outcome", &manifest.outcome, &outcome, "the last event");
     found.same(Kind::Verdict, "exit_code", &manifest.exit_code, &exit_code, "the last event");
-    // What a person's override adds is held against the audit log instead.
-    if let Some(sealed) = sealed.as_ref().filter(|_| run.release_overrides().is_empty()) {
+    if !run.release_overrides().is_empty() {
+        amended(run, found);
+    } else if let Some(sealed) = sealed {
         found.expect(*sealed == run.manifest_sha256, Kind::Seal, "manifest.json", || {
             "it is not the one that was sealed: the last event tells of another digest".to_owned()
         });
     }
 }
 
+/// A manifest with a person's override is one of those that the audit log tells of; earlier versions told of none.
+fn amended(run: &RunEvidence, found: &mut Discrepancies) {
+    let about = run.audit.iter().flat_map(|log| &log.about);
+    let digests: Vec<&str> = about
+        .filter(|entry| entry.note.action == AMENDED)
+        .filter_map(|entry| entry.note.detail["manifest_sha256"].as_str())
+        .collect();
+    let known = digests.is_empty() || digests.contains(&run.manifest_sha256.as_str());
+    found.expect(known, Kind::Seal, "manifest.json", || {
+        "it names an override, and is none of the manifests that the audit log tells of".to_owned()
+    });
+}
+
 /// Every warning was given.
 fn warnings(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
-    if run.whole.is_some() {
+    if run.is_whole() {
         return;
     }
     for (number, warning) in run.manifest.metadata.warnings.iter().enumerate() {
@@ -276,6 +291,6 @@ fn usage(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
     }
     let cost = |usage: &Usage| usage.cost_usd.map(|cost| (cost * 1e9).round());
     found.expect(cost(said) == cost(told), Kind::Usage, "metadata.usage.cost_usd", || {
-        format!("the manifest says {:?}, the event log {:?}", said.cost_usd, told.cost_usd)
+        format!("the manifest says {}, the event log {}", in_words(&said.cost_usd), in_words(&told.cost_usd))
     });
 }

@@ -34,7 +34,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     }
     if let Some((phase, _)) = manifest.phases.iter().find(|(_, timing)| !timing.ok) {
         found.expect(
-            outcome == Outcome::Failure || run.whole.is_some(),
+            outcome == Outcome::Failure || run.is_whole(),
             Kind::Phase,
             format!("phases.{phase}.ok"),
             || format!("a phase failed, and the outcome is {outcome}"),
@@ -68,7 +68,7 @@ fn reason(run: &RunEvidence, found: &mut Discrepancies) {
         "it gives no reason".to_owned()
     });
     // Of a flow or an orchestration it may be a child's reason; its state says which.
-    if run.whole.is_some() {
+    if run.is_whole() {
         return;
     }
     let told = |wanted: &dyn Fn(&Body) -> bool| {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use holon_core::manifest::Manifest;
 use holon_core::outcome::{Outcome, Status};
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
@@ -23,7 +24,8 @@ const ELSEWHERE: [&str; 10] = [
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     let Some(whole) = &run.whole else {
-        found.expect(run.manifest.metadata.flow.is_none(), Kind::Step, "metadata.flow", || {
+        let lists = run.manifest.metadata.flow.is_some() && !run.is_whole();
+        found.expect(!lists, Kind::Step, "metadata.flow", || {
             "steps are listed of a run that has none".to_owned()
         });
         return;
@@ -53,7 +55,9 @@ fn verdict(run: &RunEvidence, whole: &WholeEvidence, found: &mut Discrepancies) 
     }
     found.same(Kind::Step, "status", &said.status, &shown.status, "its state");
     found.same(Kind::Step, "outcome", &said.outcome, &shown.outcome, "its state");
-    found.same(Kind::Step, "error", &said.error, &shown.error, "its state");
+    // A hint may name where things are, and a state folder can be moved.
+    let error = |manifest: &Manifest| manifest.error.as_ref().map(|e| (e.kind.clone(), e.message.clone()));
+    found.same(Kind::Step, "error", &error(said), &error(shown), "its state");
 }
 
 /// Every field that differs.

@@ -194,6 +194,22 @@ pub(crate) fn orchestration() -> Made {
     })
 }
 
+/// A flow and an orchestration that were copied out, and where to.
+pub(crate) fn copied_wholes() -> Vec<(PathBuf, Made)> {
+    let flow = made("a flow", 0, |env, repo| {
+        let out = env.work().join("out");
+        let more = ["--gate", "auto", "--check", "true", "--out", out.to_str().unwrap()];
+        ask(env, repo, "plan-then-execute", &more)
+    });
+    let orchestration = made("an orchestration", 2, |env, repo| {
+        let agent = env.agent("agent.sh", AGENT);
+        let call = env.holon(["Make it better", "--out"]).arg(env.work().join("out"));
+        call.arg("--agent").arg(agent).cwd(repo.path()).timeout(Duration::from_secs(120)).run()
+    });
+    let out = |made: Made| (made.env.work().join("out"), made);
+    [flow, orchestration].map(out).into()
+}
+
 /// One of each kind.
 pub(crate) fn all() -> Vec<fn() -> Made> {
     vec![

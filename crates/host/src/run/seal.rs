@@ -1,7 +1,6 @@
 //! Seal: the manifest, the artifacts' digests, the copy for the user. This phase cannot fail the run silently.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use holon_core::digest::sha256;
@@ -17,9 +16,7 @@ use super::verdict::Verdict;
 use super::{Finished, Run};
 use crate::error::HostError;
 use crate::release;
-use crate::store::{copy_tree, write_atomic, write_durable};
-
-const EVENTS: &str = "events.jsonl";
+use crate::store::{copy_last_events, copy_out, write_durable};
 
 impl Run<'_> {
     /// Writes the manifest whatever happened before, copies the artifacts out, and ends the run.
@@ -38,7 +35,9 @@ impl Run<'_> {
         let mut out = self.plan.out.clone();
         self.conclude(&verdict, began);
         let mut written = self.write_manifest();
-        if let Some((dir, e)) = out.as_ref().and_then(|dir| Some((dir.clone(), self.copy_out(dir).err()?))) {
+        if let Some((dir, e)) =
+            out.as_ref().and_then(|dir| Some((dir.clone(), copy_out(&self.folder, &[], dir).err()?)))
+        {
             out = None;
             let message = format!("the artifacts could not be copied to {}: {e}", dir.display());
             let place = format!("they are in {}", self.folder.output().display());
@@ -69,7 +68,7 @@ impl Run<'_> {
             manifest_sha256: self.folder.manifest_sha256(),
         });
         if let Some(out) = &out {
-            self.copy_last_events(out);
+            copy_last_events(&self.folder, out);
         }
         Finished { folder: self.folder.path().to_owned(), manifest: self.manifest, out, applied }
     }
@@ -121,42 +120,6 @@ impl Run<'_> {
             valid: bytes.is_some(),
             problems,
         });
-    }
-
-    /// Replaces `--out` in one step: a full new folder takes the place of the old one.
-    fn copy_out(&self, out: &Path) -> Result<(), HostError> {
-        let parent = out.parent().unwrap_or(Path::new("."));
-        let fresh = tempfile::Builder::new()
-            .prefix(".holon-out-")
-            .tempdir_in(parent)
-            .map_err(HostError::io("create", parent))?;
-        copy_tree(&self.folder.output(), fresh.path())?;
-        // An agent may leave evidence of its own, which has other names.
-        copy_tree(&self.folder.evidence(), &fresh.path().join("evidence"))?;
-        let fresh = fresh.keep();
-        use std::os::unix::fs::PermissionsExt;
-        let _ = fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755));
-        let old: Option<PathBuf> =
-            out.exists().then(|| parent.join(format!(".holon-old-{}", self.record.id)));
-        if let Some(old) = &old {
-            fs::rename(out, old).map_err(HostError::io("rename", out))?;
-        }
-        fs::rename(&fresh, out).map_err(HostError::io("create", out))?;
-        if let Some(old) = old {
-            fs::remove_dir_all(&old).map_err(HostError::io("remove", &old))?;
-        }
-        Ok(())
-    }
-
-    /// The end of the run was told after the copy was made.
-    fn copy_last_events(&self, out: &Path) {
-        let (from, to) = (self.folder.evidence().join(EVENTS), out.join("evidence").join(EVENTS));
-        if to.is_file()
-            && let Ok(events) = fs::read(from)
-        {
-            // What is there already lacks two lines; the store has them all.
-            let _ = write_atomic(&to, &events);
-        }
     }
 
     fn apply_if_asked(&mut self) -> Option<Result<Applied, HostError>> {

@@ -13,7 +13,9 @@
 mod files;
 mod folder;
 mod index;
+mod out;
 
 pub use files::{copy_tree, write_atomic, write_durable};
 pub use folder::{RunFolder, RunRecord};
 pub use index::{GcReport, Store, Summary};
+pub use out::{copy_last_events, copy_out};
