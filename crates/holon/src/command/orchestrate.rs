@@ -9,8 +9,8 @@ use crate::terminal::Style;
 /// What a goal alone stands for.
 const GOAL: [&str; 5] = ["run", "--mode", "orchestrate", "--goal-alone", "--goal"];
 
-/// A goal in place of a command becomes the run it stands for. Only words with a space between them are a goal: a single
-/// one is far more often a command that was mistyped.
+/// A goal in place of a command becomes the run it stands for. Words with a space between them are a goal, and what is
+/// written in a script that puts none there; a single word is far more often a command that was mistyped.
 pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |arg: &OsString| arg.to_string_lossy().starts_with('-');
     let is_word = |at: &usize| !is_flag(&args[*at]) && args[at - 1] != "--log-format";
@@ -32,7 +32,22 @@ pub(crate) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn is_goal(arg: &OsString) -> bool {
-    arg.to_str().is_some_and(|text| text.trim().contains(char::is_whitespace))
+    arg.to_str().is_some_and(|text| text.trim().contains(|c: char| c.is_whitespace() || needs_no_spaces(c)))
+}
+
+/// Whether a letter is of a script that is written without spaces between words: Thai, Lao, Burmese, Khmer, Chinese,
+/// Japanese; and Korean, in which a single word can be a sentence.
+fn needs_no_spaces(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{e00}'..='\u{eff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{2e80}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 /// Asks the person at the terminal what is wanted; nothing typed means nothing wanted.
@@ -68,6 +83,14 @@ mod tests {
             &["holon", "Mend the parser", "--json"],
             &["holon", "run", "--mode", "orchestrate", "--goal-alone", "--goal", "Mend the parser", "--json"],
         );
+        for goal in ["日付の解析を直す", "修复日期解析器", "แก้ไขตัวแยกวันที่", "고쳐주세요"]
+        {
+            check(
+                &["holon", goal],
+                &["holon", "run", "--mode", "orchestrate", "--goal-alone", "--goal", goal],
+            );
+        }
+        check(&["holon", "réparer"], &["holon", "réparer"]);
         check(
             &["holon", "--no-color", "a b"],
             &["holon", "--no-color", "run", "--mode", "orchestrate", "--goal-alone", "--goal", "a b"],

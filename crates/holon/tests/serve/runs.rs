@@ -202,6 +202,12 @@ fn what_a_client_may_not_choose() {
         assert_eq!(answer.status, status, "{body}");
     };
     check(json!({"workspace": "/etc", "goal": "x"}), 403);
+    check(json!({"workspace": "/no/such/folder", "goal": "x"}), 403);
+    // Below a folder it works on the server tells that there is nothing; elsewhere that is nobody's business.
+    check(json!({"workspace": repo.join("../elsewhere"), "goal": "x"}), 403);
+    check(json!({"workspace": repo.join("no-such-folder"), "goal": "x"}), 422);
+    let missing = stage.post("/api/threads", json!({"workspace": repo.join("no-such-folder")}));
+    assert!(missing.text().contains("there is no folder"), "{}", missing.text());
     check(json!({"workspace": repo, "goal": "x", "agent": "/bin/sh"}), 422);
     check(json!({"workspace": repo, "goal": "x", "mode": "no-such-mode"}), 422);
     check(json!({"workspace": repo, "goal": " "}), 422);

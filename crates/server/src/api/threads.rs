@@ -1,6 +1,6 @@
 //! Threads: made, listed, shown, taken away.
 
-use std::path::{Path as FsPath, PathBuf};
+use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
 
 use axum::Json;
@@ -78,8 +78,15 @@ pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
     if !path.is_absolute() || given.contains('\0') {
         return Err(Problem::invalid("`workspace` must be an absolute path"));
     }
-    // Whether a folder exists elsewhere is nobody's business.
-    let path = path.canonicalize().map_err(|_| Problem::outside())?;
+    let path = path.canonicalize().map_err(|_| {
+        // Whether a folder exists elsewhere is nobody's business.
+        let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        match plain && app.is_below_a_root(path) {
+            true => Problem::invalid(format!("there is no folder {given}"))
+                .with_hint("make it first, or choose another one"),
+            false => Problem::outside(),
+        }
+    })?;
     if !app.is_below_a_root(&path) || path.to_str().is_none() {
         return Err(Problem::outside());
     }
