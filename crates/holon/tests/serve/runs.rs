@@ -206,8 +206,8 @@ fn what_a_client_may_not_choose() {
     // Below a folder it works on the server tells that there is nothing; elsewhere that is nobody's business.
     check(json!({"workspace": repo.join("../elsewhere"), "goal": "x"}), 403);
     check(json!({"workspace": repo.join("no-such-folder"), "goal": "x"}), 422);
-    let missing = stage.post("/api/threads", json!({"workspace": repo.join("no-such-folder")}));
-    assert!(missing.text().contains("there is no folder"), "{}", missing.text());
+    let missing = stage.post("/api/threads", json!({"workspace": repo.join("no-such-folder")})).text();
+    assert!(missing.contains("there is no folder"), "{missing}");
     check(json!({"workspace": repo, "goal": "x", "agent": "/bin/sh"}), 422);
     check(json!({"workspace": repo, "goal": "x", "mode": "no-such-mode"}), 422);
     check(json!({"workspace": repo, "goal": " "}), 422);
