@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measure a release build.
+//! `cargo xtask bench`: measure what is shipped.
 
 use crate::{Failure, process, project};
 
@@ -6,7 +6,8 @@ use crate::{Failure, process, project};
 pub(crate) fn run(args: &[&str]) -> Result<(), Failure> {
     process::show(project::cargo().args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "holon",
         "--package",
@@ -16,10 +17,10 @@ pub(crate) fn run(args: &[&str]) -> Result<(), Failure> {
     let results = target.join("bench");
     std::fs::create_dir_all(&results)
         .map_err(|error| format!("cannot make {}: {error}", results.display()))?;
-    let release = target.join("release");
-    let mut bench = std::process::Command::new(release.join("holon-bench"));
+    let built = target.join("dist");
+    let mut bench = std::process::Command::new(built.join("holon-bench"));
     bench.current_dir(project::root()).args(args);
-    process::show(bench.env("HOLON_BIN", release.join("holon")).env("HOLON_BENCH_DIR", &results))?;
+    process::show(bench.env("HOLON_BIN", built.join("holon")).env("HOLON_BENCH_DIR", &results))?;
     println!("results: {}", results.display());
     Ok(())
 }
