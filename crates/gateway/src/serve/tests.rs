@@ -101,7 +101,8 @@ fn conversation(wire: Wire) -> impl Strategy<Value = Vec<Message>> {
 }
 
 pub(super) fn request(wire: Wire) -> impl Strategy<Value = Request> {
-    let tools = prop::collection::vec(("[a-z]{1,4}", words()), 0..3);
+    // No two of them have the same name.
+    let tools = prop::collection::btree_map("[a-z]{1,4}", words(), 0..3);
     let choice = prop::sample::select(vec![
         ToolChoice::Auto,
         ToolChoice::None,
