@@ -1,7 +1,6 @@
 //! What a flow hands over: the artifacts of its steps, its own manifest, and the copy for the user.
 
 use std::fs;
-use std::path::Path;
 
 use holon_core::artifact::findings::Findings;
 use holon_core::digest::sha256;

@@ -36,7 +36,9 @@ pub(super) fn around(pid: u32) -> Option<Held> {
     held.private_root = held.mount_ns && read_only(&mounts, "/");
     held.masked_proc = held.pid_ns && proc_is_masked(&mounts);
     from_status(&status, &mut held);
-    Some(held)
+    // Whoever ends lets go of one after the other: what was seen of it then is not what stood around it.
+    let gone = fs::read_link(folder.join("ns/mnt")).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    (!gone).then_some(held)
 }
 
 fn from_status(status: &str, held: &mut Held) {
@@ -144,5 +146,17 @@ mod tests {
         let held = around(std::process::id());
         assert!(held.is_some_and(|held| !held.mount_ns && !held.private_root && !held.masked_proc));
         assert_eq!(around(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_process_that_ended_has_no_walls_to_tell_of() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let ended = || fs::read_to_string(&status).unwrap().contains("State:\tZ");
+        while !ended() {
+            std::thread::yield_now();
+        }
+        assert_eq!(around(child.id()), None);
+        child.wait().unwrap();
     }
 }
