@@ -78,7 +78,8 @@ fn only_folders_below_the_roots_can_be_worked_on() {
     check("/etc", 403);
     check(&format!("{repo}/.."), 403);
     check(&format!("{repo}/out"), 403);
-    check(&format!("{repo}/none"), 403);
+    check(&format!("{repo}/out/none"), 403);
+    check(&format!("{repo}/none"), 422);
     check("relative", 422);
     check(&format!("{repo}/a.txt"), 422);
 }

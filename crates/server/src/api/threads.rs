@@ -79,9 +79,10 @@ pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
         return Err(Problem::invalid("`workspace` must be an absolute path"));
     }
     let path = path.canonicalize().map_err(|_| {
-        // Whether a folder exists elsewhere is nobody's business.
+        // Whether a folder exists elsewhere is nobody's business, also when a link leads there.
+        let above = path.ancestors().find_map(|above| above.canonicalize().ok());
         let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-        match plain && app.is_below_a_root(path) {
+        match plain && above.is_some_and(|above| app.is_below_a_root(&above)) {
             true => Problem::invalid(format!("there is no folder {given}"))
                 .with_hint("make it first, or choose another one"),
             false => Problem::outside(),
