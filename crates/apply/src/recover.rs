@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::Error;
 use crate::journal::{ApplyStore, Journal, Purpose, SLOTS, Stage, Step, boot, lock_file};
 use crate::outcome::Conflict;
-use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover};
+use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover, there};
 use crate::tree::{Spot, Tree};
 
 /// What was done about an apply that a dead process left.
@@ -177,8 +177,10 @@ impl Transaction<'_> {
         let mut conflicts = Vec::new();
         for (number, step) in self.journal.steps.iter().enumerate() {
             let failed = || Error::io("keep the old version of", &step.path);
-            if let Some(spot) = self.not_ours(number, step).map_err(failed())? {
-                self.bring_home(number, step, &spot).map_err(failed())?;
+            match self.not_ours(number, step).map_err(failed())? {
+                Some(spot) => self.bring_home(number, step, &spot).map_err(failed())?,
+                // What is left beside the file is ours, and nobody's any more.
+                None => self.unstage(number, step),
             }
             let home = self.slots.final_spot(number).map_err(failed())?;
             let stat = home.stat().map_err(failed())?;
@@ -201,7 +203,7 @@ impl Transaction<'_> {
         if let Some(old) = self.old_spot(number, step)? {
             return Ok(Some(old));
         }
-        let slot = self.slots.spot(number, &step.slot)?;
+        let Some(slot) = there(self.slots.spot(number, &step.slot))? else { return Ok(None) };
         let ours = slot.stat()?.is_none() || is(&slot, step.after.as_ref())?;
         Ok((!ours).then_some(slot))
     }

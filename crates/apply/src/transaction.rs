@@ -309,11 +309,12 @@ impl<'t> Transaction<'t> {
 
     /// Where the old file of a step is, if it was taken out.
     pub(crate) fn old_spot(&self, number: usize, step: &Step) -> io::Result<Option<Spot>> {
-        let second = self.slots.second(number, &step.slot)?;
+        // Beside a file that went away the folder may be gone, and with it all that waited there.
+        let Some(second) = there(self.slots.second(number, &step.slot))? else { return Ok(None) };
         if second.stat()?.is_some() {
             return Ok(Some(second));
         }
-        let slot = self.slots.spot(number, &step.slot)?;
+        let Some(slot) = there(self.slots.spot(number, &step.slot))? else { return Ok(None) };
         let stat = slot.stat()?;
         let is_new = |stat: &rustix::fs::Stat| step.inode == Some((stat.st_dev, stat.st_ino));
         Ok(stat.filter(|stat| !is_new(stat)).map(|_| slot))
@@ -332,8 +333,6 @@ impl<'t> Transaction<'t> {
     /// Everything is swapped: keeps what came out where an undo finds it.
     pub(crate) fn finish(mut self, store: &ApplyStore) -> Result<PathBuf, Error> {
         self.enter(Stage::Finishing)?;
-        let gone = self.journal.steps.iter().filter(|step| step.after.is_none());
-        self.slots.tree.remove_emptied(&gone.map(|step| step.path.as_path()).collect::<Vec<_>>());
         for (number, step) in self.journal.steps.iter().enumerate().filter(|(_, step)| step.before.is_some())
         {
             let failed = || Error::io("keep the old version of", &step.path);
@@ -344,6 +343,9 @@ impl<'t> Transaction<'t> {
             let Some(old) = self.old_spot(number, step).map_err(failed())? else { continue };
             self.bring_home(number, step, &old).map_err(failed())?;
         }
+        // Only now: what waited beside a file that went away has left its folder, too.
+        let gone = self.journal.steps.iter().filter(|step| step.after.is_none());
+        self.slots.tree.remove_emptied(&gone.map(|step| step.path.as_path()).collect::<Vec<_>>());
         let done = store.done().join(self.dir.file_name().unwrap_or_default());
         fs::rename(&self.dir, &done).map_err(Error::io("finish", &self.dir))?;
         Ok(done)
@@ -381,19 +383,33 @@ impl<'t> Transaction<'t> {
         old.remove()
     }
 
+    /// Removes what waits beside the file of a step; what is in the store goes with the store.
+    pub(crate) fn unstage(&self, number: usize, step: &Step) {
+        if step.slot == SlotPlace::Store {
+            return;
+        }
+        for spot in [self.slots.spot(number, &step.slot), self.slots.second(number, &step.slot)] {
+            let _ = spot.and_then(|spot| spot.remove());
+        }
+    }
+
     /// Removes what was staged; only for an apply of which nothing was swapped, or all was taken back.
     pub(crate) fn discard(&self) {
-        for (number, step) in
-            self.journal.steps.iter().enumerate().filter(|(_, s)| s.slot != SlotPlace::Store)
-        {
-            for spot in [self.slots.spot(number, &step.slot), self.slots.second(number, &step.slot)] {
-                let _ = spot.and_then(|spot| spot.remove());
-            }
+        for (number, step) in self.journal.steps.iter().enumerate() {
+            self.unstage(number, step);
         }
         // The journal last: without it nobody would know of the rest.
         let _ = fs::remove_dir_all(self.dir.join(SLOTS));
         let _ = fs::remove_file(self.dir.join(JOURNAL));
         let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// A slot; `None` when the folder it would be in is not there any more.
+pub(crate) fn there(slot: io::Result<Spot>) -> io::Result<Option<Spot>> {
+    match slot {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        slot => slot.map(Some),
     }
 }
 

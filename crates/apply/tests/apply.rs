@@ -15,6 +15,8 @@ use holon_git::{Digest, FileMode, Git};
 
 struct Scene {
     temp: tempfile::TempDir,
+    /// Where the record is kept, if that is another file system than the workspace's.
+    apart: Option<tempfile::TempDir>,
     contents: HashMap<String, Vec<u8>>,
     changes: ChangeSet,
 }
@@ -23,7 +25,7 @@ impl Scene {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         fs::create_dir(temp.path().join("w")).unwrap();
-        Self { temp, contents: HashMap::new(), changes: ChangeSet::default() }
+        Self { temp, apart: None, contents: HashMap::new(), changes: ChangeSet::default() }
     }
 
     fn workspace(&self) -> PathBuf {
@@ -35,7 +37,11 @@ impl Scene {
     }
 
     fn store(&self) -> ApplyStore {
-        ApplyStore::new(self.temp.path().join("applies"))
+        ApplyStore::new(self.applies())
+    }
+
+    fn applies(&self) -> PathBuf {
+        self.apart.as_ref().unwrap_or(&self.temp).path().join("applies")
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -336,6 +342,29 @@ fn an_edit_made_after_a_kill_is_left_and_what_it_replaced_is_named() {
     assert_eq!(scene.read("b").unwrap(), "b\n");
     assert_eq!(conflicts[0].path, Path::new("a"));
     assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), "a\n");
+}
+
+/// The only file of a folder goes: across file systems it waits beside where it was, and the folder goes after it.
+#[test]
+fn what_is_cut_off_at_its_very_end_is_finished_also_across_file_systems() {
+    for apart in [false, true] {
+        let mut scene =
+            Scene::new().change("deep/only", Some("x\n"), None).change("a", Some("a\n"), Some("A\n"));
+        scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
+        scene.write("deep/only", "x\n");
+        scene.write("a", "a\n");
+        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+        let after = tree(&scene.workspace());
+        assert!(!scene.at("deep").exists(), "no empty folder stays");
+        // As if it had died right before it was over.
+        let done = fs::read_dir(scene.applies().join("done")).unwrap().next().unwrap().unwrap();
+        fs::rename(done.path(), scene.applies().join("open").join(done.file_name())).unwrap();
+        let recovered = recover(&scene.store(), &|_| None);
+        assert_eq!(recovered[0].recovery, Recovery::Finished, "apart: {apart}");
+        assert_eq!(tree(&scene.workspace()), after);
+        assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+        assert_eq!(scene.read("deep/only").as_deref(), Some("x\n"));
+    }
 }
 
 /// A change of so many files, all of them there.
