@@ -316,6 +316,17 @@ mod tests {
         assert_eq!(lines[2], "breaks: 1 passed, 1 failed");
     }
 
+    /// Told within seconds, not when all long tests are over.
+    #[test]
+    fn every_break_can_be_applied() {
+        for one in listed().unwrap() {
+            let patch = project::root().join(LIST).with_file_name(&one.patch);
+            let mut git = Command::new("git");
+            git.current_dir(project::root()).args(["apply", "--check"]).arg(patch);
+            process::capture(&mut git).unwrap();
+        }
+    }
+
     #[test]
     fn an_unknown_key_in_the_list_is_an_error() {
         assert!(parse("[[break]]\nid = \"INV-01\"\nfilter = \"x\"\n").is_err());
