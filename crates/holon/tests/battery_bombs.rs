@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holon_testkit::{
     Identity, Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state, wait_until,
@@ -27,8 +27,10 @@ processes = 64
 disk_mb = 64
 files = 3000
 "#;
-/// What a run may take from the moment its limit is reached, on a busy machine.
+/// What an agent may go on for from the moment its limit is reached, on a busy machine.
 const SLACK: Duration = Duration::from_secs(30);
+/// How long a command may take in all. Removing what an agent piled up waits for the disk, which others use, too.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a bomb must end.
 enum End {
@@ -416,7 +418,7 @@ impl<'a> Ground<'a> {
             .arg("4000")
             .arg(self.env.binary())
             .env("XDG_STATE_HOME", &self.state);
-        let output = command.args(args).cwd(self.repo.path()).timeout(Duration::from_secs(30)).run();
+        let output = command.args(args).cwd(self.repo.path()).timeout(PATIENCE).run();
         assert!(!output.timed_out, "it hangs\n{output}");
         let peak =
             output.stderr.lines().rev().find_map(|line| line.strip_prefix("PEAK ")?.parse::<u64>().ok());
@@ -431,7 +433,7 @@ impl<'a> Ground<'a> {
             .args(flags)
             .env("XDG_STATE_HOME", &self.state)
             .cwd(self.repo.path())
-            .timeout(Duration::from_secs(75))
+            .timeout(PATIENCE)
             .spawn()
     }
 
@@ -453,10 +455,10 @@ impl<'a> Ground<'a> {
     fn explode(&self, bomb: &Bomb) {
         let before = tree_state(self.repo.path());
         let agent = self.agent(bomb.name, bomb.script);
-        let began = Instant::now();
         let (output, manifest) = self.run(bomb.name, &agent, bomb.flags);
         let allowed = Duration::from_secs(bomb.seconds) + SLACK;
-        assert!(began.elapsed() < allowed, "it took {:?}\n{}", began.elapsed(), brief(&output));
+        let agents = manifest["phases"]["execute"]["duration_ms"].as_u64().map(Duration::from_millis);
+        assert!(agents.is_some_and(|time| time < allowed), "it took {agents:?}\n{}", brief(&output));
         let kind = manifest["error"]["kind"].as_str().unwrap_or_default();
         let noticed = output.code == 0 && kind.is_empty();
         let stopped = |kinds: &[&str]| output.code == 1 && kinds.contains(&kind);
@@ -541,7 +543,7 @@ fn assert_no_groups(runs: &[PathBuf], name: &str) {
         }
         found
     };
-    let gone = wait_until(Duration::from_secs(20), || left().is_empty());
+    let gone = wait_until(Duration::from_secs(60), || left().is_empty());
     assert!(gone, "{name}: control groups are left: {:?}", left());
 }
 

@@ -340,7 +340,7 @@ fn spring(world: &World<'_>, trap: &Trap, script: &str) {
             "60s",
         ]);
         command = command.arg("--out").arg(out).arg("--agent").arg(agent).env("XDG_STATE_HOME", &state);
-        command.cwd(world.repo.path()).timeout(Duration::from_secs(90)).run()
+        command.cwd(world.repo.path()).timeout(Duration::from_secs(300)).run()
     };
     let output = run(trap.mode, &agent, &out);
     assert!(!output.timed_out, "the host hung\n{output}");

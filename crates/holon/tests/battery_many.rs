@@ -14,7 +14,7 @@ const AGENT: &str =
 
 fn once(env: &TestEnv, repo: &Workspace, agent: &Path) {
     let call = env.holon(["run", "--quiet", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
-    call.timeout(Duration::from_secs(60)).run().assert_code(0);
+    call.run().assert_code(0);
 }
 
 fn cgroups() -> usize {
@@ -49,7 +49,7 @@ fn a_thousand_runs_in_a_row_leak_nothing() {
         }
         env.assert_nothing_left();
         assert!(
-            holon_testkit::wait_until(Duration::from_secs(10), || (mounts().len(), cgroups()) == before),
+            holon_testkit::wait_until(Duration::from_secs(60), || (mounts().len(), cgroups()) == before),
             "mounts or control groups leaked"
         );
         assert_eq!(layers_left(env), 0, "snapshots are removed");
@@ -61,7 +61,7 @@ fn a_thousand_runs_in_a_row_leak_nothing() {
             call.run().assert_code(0);
             env.runs().len() == 3
         };
-        assert!(holon_testkit::wait_until(Duration::from_secs(20), collected), "old runs are collected");
+        assert!(holon_testkit::wait_until(Duration::from_secs(120), collected), "old runs are collected");
         eprintln!("500 runs as {}: no mount, process, control group or layer left", env.identity().name());
     });
 }

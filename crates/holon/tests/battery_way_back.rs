@@ -280,7 +280,7 @@ impl Place<'_> {
     fn cut_off(&mut self, args: &[&str]) {
         let at_work = (self.dice.roll(2) == 0).then(|| AtWork::begin(&self.person));
         let alone = at_work.is_none().then(|| files(&self.dir));
-        let call = self.env.holon(args).cwd(&self.dir).timeout(Duration::from_secs(60));
+        let call = self.env.holon(args).cwd(&self.dir);
         let running = call.spawn();
         let moment = Duration::from_micros(self.dice.roll(60_000) as u64);
         thread::park_timeout(moment);
@@ -315,7 +315,7 @@ impl Place<'_> {
     /// One command to its end while the person works.
     fn whole(&mut self, args: &[&str]) -> Output {
         let at_work = (self.dice.roll(2) == 0).then(|| AtWork::begin(&self.person));
-        let output = self.env.holon(args).cwd(&self.dir).timeout(Duration::from_secs(60)).run();
+        let output = self.env.holon(args).cwd(&self.dir).run();
         drop(at_work);
         assert_kept(&self.person.lock().unwrap(), &words(&output), &format!("{args:?}"));
         output

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use holon_testkit::{
     Output, TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
@@ -323,7 +322,7 @@ fn inv_08_no_headless_run_waits_for_a_person() {
         let agent = env.agent("asks.sh", script);
         let call =
             env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--out").arg(env.work().join("out"));
-        let output = call.cwd(repo.path()).timeout(Duration::from_secs(60)).run();
+        let output = call.cwd(repo.path()).run();
         output.assert_code(0);
         assert_eq!(fs::read_to_string(env.work().join("out/summary.md")).unwrap(), "got:\n");
     });

@@ -16,7 +16,7 @@ use crate::wait::wait_until;
 use crate::{Output, TestEnv};
 
 /// How long a command may take unless the test says otherwise.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A command that is being put together; nothing of the caller's environment but PATH reaches it.
 pub struct Invocation {

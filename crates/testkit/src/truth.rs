@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::TestEnv;
 
 /// A loaded machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What `holon runs verify` finds false in the finished runs of an environment; nothing when all is true.
 pub(crate) fn false_claims(env: &TestEnv) -> Option<String> {

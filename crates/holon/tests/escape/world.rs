@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// The interpreter behind the walls and in the open; a missing one is a failure, not a reason to skip.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 /// Variables a person may have that must stay outside; the names are also in `class_env.py`.
 const PLANTED: &[(&str, &str)] = &[
     ("BASH_ENV", "/nonexistent/bash-env"),

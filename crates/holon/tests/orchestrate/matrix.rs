@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use holon_model::Wire;
 use holon_testkit::model::{ModelServer, Piece, Scripted};
@@ -31,7 +30,7 @@ fn logged(env: &TestEnv, mode: &str) -> (Value, Value) {
 fn run(env: &TestEnv, repo: &Workspace, mode: &str) -> holon_testkit::Output {
     let agent = env.agent("agent.sh", AGENT);
     let call = env.holon(["run", "--mode", mode, "--goal", "Look at it", "--quiet", "--agent"]).arg(agent);
-    call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+    call.cwd(repo.path()).run()
 }
 
 /// Runs a mode and checks what it handed over, what it decided and what it was allowed.
@@ -205,7 +204,7 @@ fn matrix_legacy_names_route_to_modes_with_a_warning() {
         let repo = repo(&env, "{}", &[]);
         let agent = env.agent("agent.sh", AGENT);
         let call = env.holon(["run", "--mode", former, "--goal", "Look at it", "--agent"]).arg(agent);
-        let call = call.cwd(repo.path()).timeout(Duration::from_secs(60));
+        let call = call.cwd(repo.path());
         let output = call.run();
         let told = format!("warning: the mode `{former}` is `{name}` now");
         output.assert_code(0).assert_stderr(&told);

@@ -101,7 +101,7 @@ fn made(name: &'static str, code: i32, call: impl FnOnce(&TestEnv, &Workspace) -
 fn ask(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> Output {
     let agent = env.agent("agent.sh", AGENT);
     let call = env.holon(["run", "--mode", mode, "--goal", "Change a", "--agent"]).arg(agent).args(more);
-    call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+    call.cwd(repo.path()).run()
 }
 
 /// A change with checks, context and files nobody asked for, copied out.
@@ -140,7 +140,7 @@ fn misshapen() -> Made {
     made("a plan without its sections", 1, |env, repo| {
         let agent = env.agent("bad.sh", "#!/bin/sh\necho '# Nothing' > /holon/output/plan.md\n");
         let call = env.holon(["run", "--mode", "plan", "--goal", "Plan", "--agent"]).arg(agent);
-        call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+        call.cwd(repo.path()).run()
     })
 }
 
@@ -150,7 +150,7 @@ fn secret() -> Made {
         let script = "#!/bin/sh\nprintf 'key = \"ghp_%s\"\\n' 0123456789abcdefghijABCDEFGHIJ012345 > key.py\necho '# Done' > /holon/output/summary.md\n";
         let agent = env.agent("leaks.sh", script);
         let call = env.holon(["run", "--mode", "execute", "--goal", "Leak", "--agent"]).arg(agent);
-        call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+        call.cwd(repo.path()).run()
     })
 }
 
@@ -161,7 +161,7 @@ fn timeout() -> Made {
         let call = env
             .holon(["run", "--mode", "execute", "--goal", "Sleep", "--timeout", "1s", "--agent"])
             .arg(agent);
-        call.cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+        call.cwd(repo.path()).run()
     })
 }
 
@@ -170,7 +170,7 @@ fn native() -> Made {
     made("the native agent", 0, |env, repo| {
         let cassette = env.write("work/cassette.yaml", CASSETTE);
         let call = env.holon(["run", "--mode", "execute", "--goal", "Make a file", "--replay"]).arg(cassette);
-        call.args(["--check", "test -f made.txt"]).cwd(repo.path()).timeout(Duration::from_secs(60)).run()
+        call.args(["--check", "test -f made.txt"]).cwd(repo.path()).run()
     })
 }
 
