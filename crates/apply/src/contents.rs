@@ -9,6 +9,8 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 const MAGIC: &[u8] = b"holon contents 1\n";
+/// How much is read at once to find what is kept: many small contents, or the line between two large ones.
+const READ_AHEAD: usize = 1 << 16;
 
 /// Writes contents, each once.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ pub struct ContentFile {
 impl ContentFile {
     /// Opens what a [`ContentWriter`] made.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut from = BufReader::new(File::open(path)?);
+        let mut from = BufReader::with_capacity(READ_AHEAD, File::open(path)?);
         let damaged =
             || io::Error::new(io::ErrorKind::InvalidData, "it is not a file of contents, or it is damaged");
         let mut magic = vec![0; MAGIC.len()];

@@ -24,6 +24,8 @@ pub(crate) struct Swap {
     pub(crate) merged: Option<Vec<u8>>,
     /// The permissions it shall have, where they are known.
     pub(crate) permissions: Option<u32>,
+    /// Whether the file that is there has attributes, which the new one shall have, too.
+    pub(crate) attributes: bool,
 }
 
 /// What to do.
@@ -71,8 +73,10 @@ impl Planner<'_> {
             };
             part.iter().map(look).collect()
         })?;
-        for (entry, now) in changes.entries.iter().zip(now) {
+        for (entry, (now, attributes)) in changes.entries.iter().zip(now) {
+            let known = plan.swaps.len();
             self.one(entry, now, changes, &mut plan)?;
+            plan.swaps[known..].iter_mut().for_each(|swap| swap.attributes = attributes);
         }
         Ok(plan)
     }
@@ -163,7 +167,9 @@ impl Planner<'_> {
                     let before = Some(here.clone());
                     let after = Some(after);
                     let path = entry.path.clone();
-                    plan.swaps.push(Swap { path, before, after, merged: Some(content), permissions: None });
+                    let merged = Some(content);
+                    let swap = Swap { path, before, after, merged, permissions: None, attributes: false };
+                    plan.swaps.push(swap);
                 }
             }
             Merged::Clash(reason, marked) => plan.conflict(&entry.path, reason, Some(change), marked),
@@ -216,6 +222,7 @@ impl Swap {
             after: entry.result.clone(),
             merged: None,
             permissions: entry.permissions,
+            attributes: false,
         }
     }
 }

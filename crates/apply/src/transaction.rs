@@ -97,32 +97,21 @@ impl<'t> Transaction<'t> {
 
     fn write_all(&mut self, plan: &Plan, contents: Lookup<'_>) -> Result<(), Stopped> {
         let order: Vec<&Swap> = in_order(&plan.swaps).collect();
-        let mut beside = false;
-        let mut folders = Folders::of(self.slots.tree);
+        let found = in_parts(&order, |_, part| self.look(part))?;
         let mut old = Vec::with_capacity(order.len());
-        let mut place: Option<(Option<&Path>, SlotPlace, usize)> = None;
-        for swap in &order {
-            let at = |e| Stopped::Unwritten(swap.path.clone(), e);
-            let above = swap.path.parent();
-            let (_, slot, made) = match place.take().filter(|(of, ..)| *of == above) {
-                Some(known) => known,
-                None => self.slots.place(&swap.path).map(|(slot, made)| (above, slot, made)).map_err(at)?,
-            };
-            beside |= slot != SlotPlace::Store;
-            let stat = folders.find(&swap.path).and_then(|spot| spot.map_or(Ok(None), |s| s.stat()));
-            let stat = stat.map_err(at)?;
+        for (swap, (slot, made, stat)) in order.iter().zip(found) {
             self.journal.steps.push(Step {
                 path: swap.path.clone(),
                 before: swap.before.clone(),
                 after: swap.after.clone(),
                 permissions: stat.as_ref().map(|stat| stat.st_mode & 0o7777),
-                slot: slot.clone(),
+                slot,
                 inode: None,
                 made,
             });
             old.push(stat);
-            place = Some((above, slot, made));
         }
+        let beside = self.journal.steps.iter().any(|step| step.slot != SlotPlace::Store);
         let failed = |e| Stopped::Unwritten(PathBuf::new(), e);
         if beside {
             // So that whoever comes after a crash knows the names of what was being written there.
@@ -156,6 +145,25 @@ impl<'t> Transaction<'t> {
         }
         self.journal.stage = Stage::Swapping;
         self.journal.save(&self.dir).map_err(failed)
+    }
+
+    /// Where the new file of each swap waits, how many folders above it are missing, and what stands at its path.
+    fn look(&self, swaps: &[&Swap]) -> Result<Vec<(SlotPlace, usize, Option<Stat>)>, Stopped> {
+        let mut folders = Folders::of(self.slots.tree);
+        let mut found: Vec<(SlotPlace, usize, Option<Stat>)> = Vec::with_capacity(swaps.len());
+        let mut above = None;
+        for swap in swaps {
+            let at = |e| Stopped::Unwritten(swap.path.clone(), e);
+            let (slot, made) = match found.last().filter(|_| above == Some(swap.path.parent())) {
+                Some((slot, made, _)) => (slot.clone(), *made),
+                None => self.slots.place(&swap.path).map_err(at)?,
+            };
+            let spot = folders.find(&swap.path).map_err(at)?;
+            let stat = spot.map_or(Ok(None), |spot| spot.stat()).map_err(at)?;
+            found.push((slot, made, stat));
+            above = Some(swap.path.parent());
+        }
+        Ok(found)
     }
 
     /// Merged contents are nowhere else, and whoever undoes this needs them.
@@ -199,7 +207,13 @@ impl<'t> Transaction<'t> {
                 symlinkat(std::ffi::OsStr::from_bytes(content), &slot.dir, &slot.name)?;
                 None
             }
-            _ => Some(new_file(&slot, spot, after.mode, content)?),
+            _ => {
+                let file = new_file(&slot, spot, after.mode, content)?;
+                if let Some(old) = spot.filter(|_| swap.attributes).and_then(|old| old.open().ok()) {
+                    copy_attributes(&old, &file);
+                }
+                Some(file)
+            }
         };
         let stat = match &file {
             Some(file) => rustix::fs::fstat(file)?,
@@ -464,7 +478,7 @@ fn name(file: &File, spot: &Spot) -> io::Result<()> {
     Ok(linkat(rustix::fs::CWD, here, &spot.dir, &spot.name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A new file with the attributes of the one it replaces, as far as there is one.
+/// A new file with its content, made near the one it replaces.
 fn new_file(slot: &Spot, old: Option<&Spot>, mode: FileMode, content: &[u8]) -> io::Result<File> {
     let exec = mode == FileMode::Executable;
     let mode = if exec { 0o777 } else { 0o666 };
@@ -476,9 +490,6 @@ fn new_file(slot: &Spot, old: Option<&Spot>, mode: FileMode, content: &[u8]) -> 
     if is_near && name(&file, slot).is_err() {
         file = create(slot, mode)?;
         file.write_all(content)?;
-    }
-    if let Some(old) = old.and_then(|old| old.open().ok()) {
-        copy_attributes(&old, &file);
     }
     Ok(file)
 }
@@ -542,8 +553,8 @@ enum Kept {
 /// Looks at what came out. In this order: with no writer left, what is read is what stays.
 fn kept_as(spot: &Spot, digest: &Digest, has_writer: HasWriter<'_>) -> io::Result<Kept> {
     let found = match spot.open_with_mode() {
-        Ok((file, _)) if has_writer(&file) == Some(true) => return Ok(Kept::Written),
-        Ok((mut file, mode)) => Digest::of_reader(mode, &mut file)?.0 == *digest,
+        Ok((file, ..)) if has_writer(&file) == Some(true) => return Ok(Kept::Written),
+        Ok((mut file, mode, size)) => Digest::of_file(mode, &mut file, size)? == *digest,
         // A link, or nothing that can be opened.
         Err(_) => is(spot, Some(digest))?,
     };
@@ -564,7 +575,7 @@ pub(crate) fn is_settled(
 
 /// Whether what stands at a spot is this.
 pub(crate) fn is(spot: &Spot, digest: Option<&Digest>) -> io::Result<bool> {
-    Ok(match (spot.standing()?, digest) {
+    Ok(match (spot.standing()?.0, digest) {
         (Standing::Entry(found), Some(digest)) => found == *digest,
         (Standing::Nothing, None) => true,
         _ => false,

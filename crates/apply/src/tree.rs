@@ -160,11 +160,11 @@ impl<'t> Folders<'t> {
         Self { tree, last: None }
     }
 
-    /// What stands at a path now.
-    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<Standing> {
+    /// What stands at a path now, and whether a file there has attributes that its successor shall have.
+    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<(Standing, bool)> {
         match self.find(path)? {
             Some(spot) => spot.standing(),
-            None => Ok(Standing::Nothing),
+            None => Ok((Standing::Nothing, false)),
         }
     }
 
@@ -197,35 +197,41 @@ impl Spot {
         }
     }
 
-    /// What stands there, read.
-    pub(crate) fn standing(&self) -> io::Result<Standing> {
-        let Some(stat) = self.stat()? else { return Ok(Standing::Nothing) };
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Ok(Standing::Folder),
-            FileType::Symlink => Ok(Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?))),
+    /// What stands there, read, and whether it is a file with attributes.
+    pub(crate) fn standing(&self) -> io::Result<(Standing, bool)> {
+        let Some(stat) = self.stat()? else { return Ok((Standing::Nothing, false)) };
+        let standing = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Standing::Folder,
+            FileType::Symlink => Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?)),
             FileType::RegularFile => match self.open_with_mode() {
-                Ok((mut file, mode)) => Ok(Standing::Entry(Digest::of_reader(mode, &mut file)?.0)),
+                Ok((mut file, mode, size)) => {
+                    // What cannot be told is looked at later.
+                    let attributes = !matches!(rustix::fs::flistxattr_query(&file), Ok(0));
+                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size)?), attributes));
+                }
                 // It became something else this moment: whoever expects a content will not find it.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Standing::Nothing),
-                Err(e) => Err(e),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Standing::Nothing,
+                Err(e) => return Err(e),
             },
-            _ => Ok(Standing::Other),
-        }
+            _ => Standing::Other,
+        };
+        Ok((standing, false))
     }
 
     /// Opens the file there, which is never waited for.
     pub(crate) fn open(&self) -> io::Result<File> {
-        self.open_with_mode().map(|(file, _)| file)
+        self.open_with_mode().map(|(file, ..)| file)
     }
 
-    /// Opens the file there, and tells whether it can be run.
-    pub(crate) fn open_with_mode(&self) -> io::Result<(File, FileMode)> {
+    /// Opens the file there, and tells whether it can be run and how long it is.
+    pub(crate) fn open_with_mode(&self) -> io::Result<(File, FileMode, u64)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = File::from(openat(&self.dir, &self.name, flags, Mode::empty())?);
-        let mode = rustix::fs::fstat(&file)?.st_mode;
-        match FileType::from_raw_mode(mode) {
-            FileType::RegularFile if mode & 0o100 != 0 => Ok((file, FileMode::Executable)),
-            FileType::RegularFile => Ok((file, FileMode::Regular)),
+        let stat = rustix::fs::fstat(&file)?;
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile if stat.st_mode & 0o100 != 0 => Ok((file, FileMode::Executable, size)),
+            FileType::RegularFile => Ok((file, FileMode::Regular, size)),
             _ => Err(io::Error::other("not a regular file")),
         }
     }
@@ -313,7 +319,7 @@ mod tests {
         std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
         let tree = Tree::open(dir.path()).unwrap();
         let mut folders = Folders::of(&tree);
-        let mut standing = |path: &str| folders.standing(Path::new(path)).unwrap();
+        let mut standing = |path: &str| folders.standing(Path::new(path)).unwrap().0;
         let seen = standing("real/file");
         assert_eq!(seen, Standing::Entry(Digest::of_bytes(FileMode::Regular, b"x")));
         assert_eq!(standing("link/file"), Standing::Nothing);

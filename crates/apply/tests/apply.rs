@@ -139,6 +139,33 @@ fn tree(dir: &Path) -> Vec<(PathBuf, String, u32)> {
 }
 
 #[test]
+fn a_new_file_has_the_attributes_of_the_one_it_replaces() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    // Few files and many take different ways.
+    for count in [1, 200] {
+        let mut scene = Scene::new();
+        for number in 0..count {
+            let path = format!("folder/file{number}");
+            scene.write(&path, "old\n");
+            scene = scene.change(&path, Some("old\n"), Some("new\n"));
+        }
+        let (with, without) = (format!("folder/file{}", count - 1), "folder/file0");
+        if setxattr(scene.at(&with), "user.origin", b"here", XattrFlags::empty()).is_err() {
+            // The temporary folder's file system knows no such attributes.
+            return;
+        }
+        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+        assert_eq!(scene.read(&with).as_deref(), Some("new\n"));
+        let mut value = [0; 16];
+        assert_eq!(getxattr(scene.at(&with), "user.origin", &mut value[..]), Ok(4));
+        assert_eq!(&value[..4], b"here");
+        if count > 1 {
+            assert!(getxattr(scene.at(without), "user.origin", &mut value[..]).is_err());
+        }
+    }
+}
+
+#[test]
 fn files_are_changed_added_and_removed_and_all_comes_back() {
     let scene = Scene::new()
         .change("a", Some("a\n"), Some("A\n"))

@@ -86,6 +86,13 @@ impl Digest {
         }
     }
 
+    /// The digest of a regular file that was `size` long when it was opened. A read that gives less than it could is its
+    /// end, so that a small file is read once.
+    pub fn of_file(mode: FileMode, file: &mut File, size: u64) -> io::Result<Self> {
+        let mut whole = UntilShort { file, size, read: 0, over: false };
+        Self::of_reader(mode, &mut whole).map(|(digest, _)| digest)
+    }
+
     /// What is at `path` now, links not followed; a directory counts as nothing there.
     pub fn of_path(path: &Path) -> io::Result<Option<Self>> {
         let meta = match fs::symlink_metadata(path) {
@@ -108,9 +115,31 @@ impl Digest {
     }
 }
 
+/// Reads a regular file without asking once more for what follows its end.
+struct UntilShort<'f> {
+    file: &'f mut File,
+    size: u64,
+    read: u64,
+    over: bool,
+}
+
+impl Read for UntilShort<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.over {
+            return Ok(0);
+        }
+        let count = self.file.read(buffer)?;
+        self.read += count as u64;
+        self.over = count < buffer.len() && self.read >= self.size;
+        Ok(count)
+    }
+}
+
 /// Lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }
 
 /// Stores any path: text when it can be, bytes when it must.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use holon_apply::{
     ApplyRequest, ApplyStore, ChangeSet, Conflict, ConflictReason, ContentFile, ContentWriter,
@@ -71,8 +72,16 @@ pub(super) fn touched(folder: &RunFolder) -> Result<Vec<Touched>, HostError> {
 
 /// Applies the patch of a finished run to the workspace it was made for.
 pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
-    let Delivered { mut record, manifest, patch } = delivered(folder, ReleaseTarget::Apply)?;
-    let touched = touched(folder)?;
+    // Reading what the run recorded and kept takes as long as its patch, so it is done meanwhile.
+    let (delivered, touched, kept) = thread::scope(|scope| {
+        let touched = scope.spawn(|| touched(folder));
+        let kept = scope.spawn(|| kept(folder));
+        let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
+        let delivered = delivered(folder, ReleaseTarget::Apply);
+        (delivered, touched.join().map_err(ended), kept.join().map_err(ended))
+    });
+    let Delivered { mut record, manifest, patch } = delivered?;
+    let (touched, kept) = (touched??, kept?);
     let files = match manifest.metadata.changes.files {
         0 => touched.len() as u64,
         counted => counted,
@@ -85,7 +94,7 @@ pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> 
         return Ok(done(Applying::Refused { conflicts }));
     }
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-    let contents = match kept(folder)? {
+    let contents = match kept? {
         Some(contents) => contents,
         // A run of an earlier version kept nothing beside its patch.
         None => match from_patch(&record.workspace, &patch, &touched, temp.path())? {
