@@ -101,9 +101,11 @@ fn one(run: &RunEvidence, row: &Artifact, claim: &str, found: &mut Discrepancies
 }
 
 /// Whether its form is not the one that its name has in every run: the record of an orchestration is not the plan that a
-/// planner hands over under the same name, and what a flow was asked for was judged in its steps.
+/// planner hands over under the same name, what a flow was asked for was judged in its steps, and a form that the spec
+/// gave is not in a copy.
 fn has_a_form_of_its_own(run: &RunEvidence, row: &Artifact) -> bool {
-    run.is_whole() && (row.path == "orchestration.json" || run.spec.is_none())
+    let judged_elsewhere = run.is_whole() && (row.path == "orchestration.json" || run.spec.is_none());
+    judged_elsewhere || (run.layout == Layout::Copy && run.spec.is_none() && !row.valid)
 }
 
 /// What is wrong with a file. What nobody asked for has to have a form only where its name promises one.

@@ -84,7 +84,7 @@ fn snapshot_is_sound(run: &RunEvidence, snapshot: &SnapshotInfo, found: &mut Dis
         format!("`{commit}` is no commit's id")
     });
     found.expect(
-        !is_id || run.base.commit_is_there != Some(false) || run.is_as_sealed(),
+        !is_id || run.base.commit_is_there != Some(false) || run.is_as_told(),
         Kind::Base,
         format!("{place}.base_commit"),
         || format!("the repository has no commit {commit}"),

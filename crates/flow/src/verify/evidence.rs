@@ -11,6 +11,8 @@ use holon_host::store::RunRecord;
 use holon_store::AuditEntry;
 use serde_json::Value;
 
+use crate::release::AMENDED;
+
 /// A run's folder in the store, or the copy somebody was given with `--out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
@@ -144,6 +146,19 @@ impl RunEvidence {
     /// Whether the manifest is the one that was written when the run ended, as far as its own log knows.
     pub fn is_as_sealed(&self) -> bool {
         self.sealed_sha256() == Some(self.manifest_sha256.as_str())
+    }
+
+    /// The digests of manifests that were written anew for a person's override, as the audit log tells them.
+    pub fn amended(&self) -> impl Iterator<Item = &str> {
+        let about = self.audit.iter().flat_map(|log| &log.about);
+        about
+            .filter(|entry| entry.note.action == AMENDED)
+            .filter_map(|entry| entry.note.detail["manifest_sha256"].as_str())
+    }
+
+    /// Whether the manifest is one that holon itself wrote, as far as the run's own log and the audit log know.
+    pub fn is_as_told(&self) -> bool {
+        self.is_as_sealed() || self.amended().any(|digest| digest == self.manifest_sha256)
     }
 }
 

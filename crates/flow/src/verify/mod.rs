@@ -59,7 +59,7 @@ pub fn unproven(run: &RunEvidence) -> Vec<String> {
             names.join(", ")
         ));
     }
-    if run.base.commit_is_there == Some(false) && run.is_as_sealed() {
+    if run.base.commit_is_there == Some(false) && run.is_as_told() {
         told.push(
             "the commit it was made from is not in the repository any more, so only what the run itself wrote vouches for it"
                 .to_owned(),

@@ -8,7 +8,6 @@ use holon_core::outcome::Status;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind, in_words};
 use super::evidence::{EventLog, RunEvidence};
-use crate::release::AMENDED;
 
 const LOG: &str = "evidence/events.jsonl";
 
@@ -72,26 +71,17 @@ fn the_end(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
     found.same(Kind::Verdict, "status", &manifest.status, &status, "the last event");
     found.same(Kind::Verdict, "outcome", &manifest.outcome, &outcome, "the last event");
     found.same(Kind::Verdict, "exit_code", &manifest.exit_code, &exit_code, "the last event");
-    if !run.release_overrides().is_empty() {
-        amended(run, found);
-    } else if let Some(sealed) = sealed {
-        found.expect(*sealed == run.manifest_sha256, Kind::Seal, "manifest.json", || {
+    if run.release_overrides().is_empty() {
+        found.expect(sealed.is_none() || run.is_as_sealed(), Kind::Seal, "manifest.json", || {
             "it is not the one that was sealed: the last event tells of another digest".to_owned()
         });
+    } else {
+        // Earlier versions told nobody of the manifests that a person's override made.
+        let known = run.amended().next().is_none() || run.is_as_told();
+        found.expect(known, Kind::Seal, "manifest.json", || {
+            "it names an override, and is none of the manifests that the audit log tells of".to_owned()
+        });
     }
-}
-
-/// A manifest with a person's override is one of those that the audit log tells of; earlier versions told of none.
-fn amended(run: &RunEvidence, found: &mut Discrepancies) {
-    let about = run.audit.iter().flat_map(|log| &log.about);
-    let digests: Vec<&str> = about
-        .filter(|entry| entry.note.action == AMENDED)
-        .filter_map(|entry| entry.note.detail["manifest_sha256"].as_str())
-        .collect();
-    let known = digests.is_empty() || digests.contains(&run.manifest_sha256.as_str());
-    found.expect(known, Kind::Seal, "manifest.json", || {
-        "it names an override, and is none of the manifests that the audit log tells of".to_owned()
-    });
 }
 
 /// Every warning was given.

@@ -4,6 +4,7 @@
 
 mod attest;
 mod command;
+mod controls;
 mod kinds;
 mod leaves;
 mod lies;

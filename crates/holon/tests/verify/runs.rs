@@ -90,7 +90,7 @@ fn repo(env: &TestEnv) -> Workspace {
         .file("a.txt", "one\ntwo\nthree\nnot committed\n")
 }
 
-fn made(name: &'static str, code: i32, call: impl FnOnce(&TestEnv, &Workspace) -> Output) -> Made {
+pub(crate) fn made(name: &'static str, code: i32, call: impl FnOnce(&TestEnv, &Workspace) -> Output) -> Made {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     call(&env, &repo).assert_code(code);
