@@ -8,3 +8,4 @@ mod kinds;
 mod leaves;
 mod lies;
 mod runs;
+mod sealed;
