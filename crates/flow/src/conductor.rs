@@ -26,6 +26,7 @@ use crate::folder::{FlowFolder, load, steps_state};
 use crate::gate::{GateMode, Gatekeeper};
 use crate::journal::Journal;
 use crate::live::Live;
+use crate::sealed;
 use crate::state::{Gate, Progress, State};
 use crate::step::{Asked, Extra, profile};
 
@@ -201,6 +202,8 @@ impl Conductor<'_> {
         let audit_head = Audit::of(&self.places.state).written_down();
         let apply = asked.request.apply.then_some(&self.places);
         let finished = seal(definition, state, folder, &record, apply, journal, failure, audit_head);
+        let over = RunFolder::open(finished.folder.clone());
+        sealed::seal_and_tell(dispatcher.audit(), "flow", &over, &finished.manifest);
         dispatcher.end_whole(&finished, None);
         Ok(finished)
     }

@@ -22,8 +22,10 @@ use holon_host::{HostError, Places};
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 
+use crate::audit::Audit;
 use crate::error::FlowError;
 use crate::orchestrate::find_child;
+use crate::sealed;
 use crate::state::State;
 
 /// A flow's folder, held by this process.
@@ -64,6 +66,7 @@ impl FlowFolder {
             ));
         }
         let mut record = run.record()?;
+        sealed::open_again(&Audit::of(&places.state), &run, record.id.as_str())?;
         if let (Some(runs), Some(name)) = (run.path().parent(), run.path().file_name()) {
             // Where unfinished runs leave a mark; without it nobody would find this one after a kill.
             let marker = runs.with_file_name("active").join(name);

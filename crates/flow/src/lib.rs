@@ -21,6 +21,7 @@ mod live;
 pub mod orchestrate;
 pub mod planner;
 pub mod release;
+pub mod sealed;
 pub mod state;
 mod step;
 mod summary;

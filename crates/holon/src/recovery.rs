@@ -1,17 +1,26 @@
-//! What a holon that was killed while it changed files left, put right by the next one.
+//! What a holon that was killed while it changed files or wrote a person's word down left, put right by the next one.
 
 use holon_apply::{Purpose, Recovered, Recovery};
+use holon_flow::audit::Audit;
 use holon_host::Places;
 use holon_sandbox::writers::has_writer;
 
 use crate::show::applied;
 use crate::terminal::{Terminal, visible};
 
-/// Finishes or takes back every apply that no living process works on, and says which.
+/// Finishes or takes back every apply that no living process works on, finishes an override, and says which.
 pub(crate) fn recover(places: &Places, terminal: &Terminal) {
     for recovered in holon_apply::recover(&places.applies(), &has_writer) {
         holon_host::run::note_recovered(places, &recovered);
         terminal.say(&told(&recovered));
+    }
+    match holon_flow::release::finish_override(&Audit::of(&places.state)) {
+        Ok(None) => {}
+        Ok(Some(run)) => terminal.say(&format!(
+            "an override of run {} was cut off while it was written down: its reports name it now",
+            visible(&run)
+        )),
+        Err(e) => terminal.say(&format!("warning: an override that was cut off cannot be finished: {e}")),
     }
 }
 

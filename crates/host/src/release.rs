@@ -70,9 +70,12 @@ pub fn overrides(folder: &RunFolder) -> Result<Vec<ReleaseOverride>, HostError> 
     serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))
 }
 
-/// Keeps one more. It must be in the audit log already: from here on it counts.
+/// Keeps one more, once. It must be in the audit log already: from here on it counts.
 pub fn keep_override(folder: &RunFolder, word: &ReleaseOverride) -> Result<(), HostError> {
     let mut all = overrides(folder)?;
+    if word.audit.is_some() && all.iter().any(|known| known.audit == word.audit) {
+        return Ok(());
+    }
     all.push(word.clone());
     let text = serde_json::to_vec_pretty(&all).unwrap_or_default();
     write_durable(&folder.path().join(OVERRIDES), &text)

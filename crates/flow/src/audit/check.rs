@@ -8,6 +8,7 @@ use holon_core::manifest::AuditHead;
 use holon_host::HostError;
 use holon_store::AuditEntry;
 use holon_store::chain::{Checker, Head, Verified};
+use rustix::fs::FlockOperation;
 use serde::Serialize;
 
 use super::lines::{self, LONGEST};
@@ -48,7 +49,12 @@ pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Resu
         .flat_map(|(seq, hashes)| hashes.iter().map(|hash| Head { seq: *seq, hash: hash.clone() }));
     let mut checker = Checker::new(flat);
     let file = match File::open(audit.path()) {
-        Ok(file) => Some(file),
+        Ok(file) => {
+            // Whoever writes an entry this moment has half of it there.
+            rustix::fs::flock(&file, FlockOperation::LockShared)
+                .map_err(|e| HostError::io("lock", audit.path())(e.into()))?;
+            Some(file)
+        }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
         Err(e) => return Err(HostError::io("read", audit.path())(e).into()),
     };

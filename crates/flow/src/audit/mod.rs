@@ -48,6 +48,11 @@ impl Audit {
         &self.log
     }
 
+    /// The state folder it is in.
+    pub fn state(&self) -> &Path {
+        self.log.parent().unwrap_or(Path::new("/"))
+    }
+
     /// Where its head is written down besides.
     pub fn head_path(&self) -> &Path {
         &self.head
@@ -61,8 +66,7 @@ impl Audit {
         detail: Value,
         durable: bool,
     ) -> Result<AuditHead, FlowError> {
-        let folder = self.log.parent().unwrap_or(Path::new("/"));
-        private_folder(folder)?;
+        private_folder(self.state())?;
         let opened = File::options().read(true).append(true).create(true).mode(0o600).open(&self.log);
         let mut file = opened.map_err(HostError::io("open", &self.log))?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive)

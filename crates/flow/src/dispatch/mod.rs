@@ -24,6 +24,7 @@ use serde_json::json;
 
 use crate::audit::Audit;
 use crate::error::FlowError;
+use crate::sealed::{self, SEALED_SHA256};
 use log::RequestLog;
 use watched::{About, Tracing, Watched};
 
@@ -229,6 +230,9 @@ impl Dispatcher {
         });
         if let Some(applied) = &finished.applied {
             detail["applied"] = applied.is_ok().into();
+        }
+        if let Some(digest) = sealed::seal(&RunFolder::open(finished.folder.clone()), manifest) {
+            detail[SEALED_SHA256] = digest.into();
         }
         self.audit.append("dispatcher", "mode_ended", detail, false)?;
         Ok(())

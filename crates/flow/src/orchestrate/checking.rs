@@ -23,6 +23,7 @@ use super::planner::{Event, apply};
 use super::state::{AttemptEnd, Purpose, State};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
+use crate::sealed;
 
 /// What whoever mends is told, among what the host made.
 pub(super) const FAILED_CHECKS: &str = "failed-checks.md";
@@ -73,6 +74,8 @@ impl Drive<'_, '_> {
             last.run = Some(finished.manifest.run_id.clone());
             last.folder = relative(self.held.path(), &finished.folder);
         }
+        let run = RunFolder::open(finished.folder.clone());
+        sealed::seal_and_tell(self.dispatcher.audit(), "orchestrate", &run, &finished.manifest);
         let end = self.checked(&finished, &commands)?;
         self.tell_end(state, node, &end);
         if let Decision::Block { reason } = &end.decision {

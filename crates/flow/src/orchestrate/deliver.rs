@@ -26,6 +26,7 @@ use super::{artifacts, child, joining, merge, report, resume_hint};
 use crate::audit::Audit;
 use crate::error::FlowError;
 use crate::journal::Journal;
+use crate::sealed;
 
 /// Files of tasks that the whole hands over; those of later tasks win.
 const REPORTS: [&str; 4] = ["plan.md", "plan.json", "review.json", "debug.json"];
@@ -143,6 +144,7 @@ pub(super) fn seal(
     if let Some(out) = &copied {
         copy_last_events(held.run(), out);
     }
+    sealed::seal_and_tell(audit, "orchestrate", held.run(), &manifest);
     Finished { folder: held.path().to_owned(), manifest, out: copied, applied }
 }
 

@@ -12,6 +12,7 @@ use holon_store::AuditEntry;
 use serde_json::Value;
 
 use crate::release::AMENDED;
+use crate::sealed::{Found, Sealed};
 
 /// A run's folder in the store, or the copy somebody was given with `--out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,23 @@ pub struct RunEvidence {
     pub whole: Option<WholeEvidence>,
     /// What the supervisor's recorded decisions add up to.
     pub supervisor: Option<Value>,
+    /// The list of its files that the audit log tells of, and the files; `None` when it tells of none.
+    pub seal: Option<SealEvidence>,
+    /// `overrides.json`: what people let pass, as it is written; `null` when it cannot be read.
+    pub overrides: Option<Value>,
+}
+
+/// The seal of a run, and the files that it is about.
+#[derive(Debug, Clone)]
+pub struct SealEvidence {
+    /// Digest of the list that the audit log tells of.
+    pub told: String,
+    /// The list that is there, by its digest; without content when it cannot be understood.
+    pub list: Option<(String, Option<Sealed>)>,
+    /// Digest of what `run.json` says was asked.
+    pub asked_sha256: Option<String>,
+    /// The files that are there.
+    pub there: Found,
 }
 
 /// One thing in a folder.
@@ -120,6 +138,8 @@ pub struct AuditEvidence {
     pub about: Vec<AuditEntry>,
     /// Every word of a person against the release gate.
     pub overrides: Vec<AuditEntry>,
+    /// What is wrong with the log itself, in a sentence.
+    pub broken: Option<String>,
 }
 
 impl RunEvidence {

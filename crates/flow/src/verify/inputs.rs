@@ -106,6 +106,9 @@ fn overrides(run: &RunEvidence, found: &mut Discrepancies) {
             "the audit log knows of no such decision".to_owned()
         });
     }
+    if run.layout == Layout::Store {
+        kept(run, &|word| log.overrides.iter().any(|entry| is(word, entry)), found);
+    }
     // What is said about a part is told by its whole.
     if !run.written["metadata"]["part_of"].is_null() {
         return;
@@ -124,6 +127,25 @@ fn overrides(run: &RunEvidence, found: &mut Discrepancies) {
             format!("the audit log tells of an override (entry {}), the manifest does not", entry.seq)
         });
     }
+}
+
+/// What the release gate is asked with: every word was given, and each that the manifest names is there.
+fn kept(run: &RunEvidence, was_given: &dyn Fn(&Value) -> bool, found: &mut Discrepancies) {
+    const FILE: &str = "overrides.json";
+    let kept = run.overrides.as_ref().and_then(Value::as_array);
+    found.expect(kept.is_some() || run.overrides.is_none(), Kind::Decision, FILE, || {
+        "it cannot be read".to_owned()
+    });
+    let words = kept.map(Vec::as_slice).unwrap_or_default();
+    found.expect(words.iter().all(was_given), Kind::Decision, FILE, || {
+        "the audit log does not know of every decision in it".to_owned()
+    });
+    found.expect(
+        run.release_overrides().iter().all(|word| words.contains(word)),
+        Kind::Decision,
+        FILE,
+        || "a decision that the manifest names is not in it".to_owned(),
+    );
 }
 
 /// Rights that were taken, beside what they were needed for.

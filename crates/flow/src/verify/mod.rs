@@ -15,6 +15,7 @@ mod inputs;
 mod patch_file;
 mod read;
 mod sandbox;
+mod seal;
 mod told;
 mod verdict;
 mod whole;
@@ -23,7 +24,7 @@ pub use again::children;
 pub use discrepancy::{Discrepancy, DiscrepancyKind};
 pub use evidence::{
     AppliedAgain, AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout,
-    RunEvidence, WholeEvidence,
+    RunEvidence, SealEvidence, WholeEvidence,
 };
 pub use read::gather;
 
@@ -42,6 +43,7 @@ pub fn verify_manifest(run: &RunEvidence) -> Vec<Discrepancy> {
         checks::check,
         inputs::check,
         whole::check,
+        seal::check,
     ] {
         check(run, &mut found);
     }
@@ -67,6 +69,11 @@ pub fn unproven(run: &RunEvidence) -> Vec<String> {
     }
     if run.audit.is_none() && run.manifest.metadata.audit.is_some() {
         told.push("the audit log is not here, so its head was not looked for".to_owned());
+    }
+    if run.layout == Layout::Store && run.seal.is_none() {
+        told.push(
+            "the audit log holds no seal of its files, so only what the manifest says about them was compared".to_owned(),
+        );
     }
     if run.layout == Layout::Copy {
         told.push(

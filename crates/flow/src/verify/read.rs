@@ -19,10 +19,12 @@ use serde_json::Value;
 
 use super::base::{self, Made};
 use super::evidence::{
-    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, RunEvidence,
+    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, RunEvidence, SealEvidence,
 };
-use crate::audit::{self, Audit};
+use crate::audit::{self, Audit, Verdict};
 use crate::error::FlowError;
+use crate::release::OVERRIDDEN;
+use crate::sealed::{self, Found, SEALED};
 
 /// Files up to this size are looked into; larger ones are only digested.
 const LOOKED_INTO: u64 = 64 << 20;
@@ -55,6 +57,7 @@ pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> 
     let spec = plain(&input.join("spec.yaml")).ok().and_then(|text| {
         spec::parse(&String::from_utf8_lossy(&text), "spec.yaml").ok().map(|(spec, _)| spec)
     });
+    let audit = audit_log(places, &manifest);
     let mut found = RunEvidence {
         layout,
         manifest_sha256: holon_core::digest::sha256(&text),
@@ -67,7 +70,9 @@ pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> 
         context: (layout == Layout::Store && input.is_dir()).then(|| context(&input.join("context"))),
         profile: profile(places, &manifest, &run),
         asked: json::<Value>(&folder.join("asked.json")).map(|asked| before(&asked)),
-        audit: audit_log(places, &manifest),
+        seal: audit.as_ref().filter(|_| layout == Layout::Store).and_then(|log| seal(folder, log)),
+        overrides: overrides(&folder.join("overrides.json")),
+        audit,
         base: BaseEvidence::default(),
         whole: super::again::whole(places, &run)?,
         supervisor: Recording::read(&evidence.join("events.jsonl"))
@@ -125,15 +130,38 @@ fn audit_log(places: &Places, manifest: &Manifest) -> Option<AuditEvidence> {
     let id = Value::from(manifest.run_id.as_str());
     let wanted = manifest.metadata.audit.as_ref().map(|head| head.length);
     Some(AuditEvidence {
+        broken: broken(&log),
         length: entries.len() as u64,
         head: entries.iter().find(|entry| Some(entry.seq) == wanted).cloned(),
-        overrides: entries
-            .iter()
-            .filter(|entry| entry.note.action == "release_overridden")
-            .cloned()
-            .collect(),
+        overrides: entries.iter().filter(|entry| entry.note.action == OVERRIDDEN).cloned().collect(),
         about: entries.into_iter().filter(|entry| entry.note.detail.get("run_id") == Some(&id)).collect(),
     })
+}
+
+/// What is wrong with the chain of the log, in a sentence.
+fn broken(log: &Audit) -> Option<String> {
+    match audit::verify(log, []) {
+        Ok(Verdict::Whole { .. }) => None,
+        Ok(Verdict::Broken { at, problem }) => Some(format!("entry {at} of the audit log: {problem}")),
+        Err(e) => Some(format!("the audit log cannot be read: {e}")),
+    }
+}
+
+/// The list that the audit log tells of and the files that are there.
+fn seal(folder: &Path, log: &AuditEvidence) -> Option<SealEvidence> {
+    let told = sealed::told(log.about.iter())?.to_owned();
+    let text = plain(&folder.join(SEALED)).ok();
+    Some(SealEvidence {
+        told,
+        list: text.map(|text| (sha256(&text), serde_json::from_slice(&text).ok())),
+        asked_sha256: sealed::asked_sha256(folder),
+        there: Found::in_folder(folder),
+    })
+}
+
+/// What is kept of people's words; something that is there and cannot be read is `null`.
+fn overrides(path: &Path) -> Option<Value> {
+    path.symlink_metadata().is_ok().then(|| json(path).unwrap_or_default())
 }
 
 /// Events line by line. The last line of a run that was killed may be cut off.

@@ -19,7 +19,7 @@ const WIDEST: usize = 100;
 /// What needs no name to be understood.
 const FIRST: [&str; 6] = ["mode", "decision", "outcome", "run_id", "because", "reason"];
 /// What only programs follow.
-const IDS: [&str; 2] = ["task_id", "request_id"];
+const IDS: [&str; 3] = ["task_id", "request_id", "sealed_sha256"];
 
 /// Look at the audit log and check that it is whole
 #[derive(Debug, clap::Subcommand)]
@@ -85,7 +85,7 @@ fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The details in words: what a person looks for first, then the rest with its names; ids of requests are for programs.
+/// The details in words: what a person looks for first, then the rest with its names; ids and digests are for programs.
 fn about(detail: &Value) -> String {
     let Some(fields) = detail.as_object() else { return one_line(&detail.to_string(), WIDEST) };
     let told = |name: &str| fields.get(name).map(word).filter(|text| !text.is_empty());
@@ -191,7 +191,7 @@ mod tests {
             "2026-x · a \"b\" c · uid 0",
         );
         check(
-            json!({"mode": "review", "outcome": "success", "asked_by": "orchestrate"}),
+            json!({"mode": "review", "outcome": "success", "asked_by": "orchestrate", "sealed_sha256": "ab"}),
             "review · success · asked by orchestrate",
         );
         check(

@@ -9,3 +9,4 @@ mod kinds;
 mod leaves;
 mod lies;
 mod runs;
+mod sealed;

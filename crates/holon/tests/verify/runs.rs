@@ -122,7 +122,7 @@ pub(crate) fn change() -> Made {
 }
 
 /// A check that fails.
-fn failed_check() -> Made {
+pub(crate) fn failed_check() -> Made {
     made("a failed check", 1, |env, repo| ask(env, repo, "execute", &["--check", "echo no; exit 3"]))
 }
 
@@ -131,8 +131,22 @@ fn experiments() -> Made {
     made("experiments", 0, |env, repo| ask(env, repo, "debug", &[]))
 }
 
-fn plan() -> Made {
+pub(crate) fn plan() -> Made {
     made("a plan", 0, |env, repo| ask(env, repo, "plan", &[]))
+}
+
+pub(crate) fn review() -> Made {
+    made("a review", 0, |env, repo| ask(env, repo, "review", &[]))
+}
+
+/// An agent that asks instead of going on.
+pub(crate) fn question() -> Made {
+    made("a question", 2, |env, repo| {
+        let script = "#!/bin/sh\necho '# Which of both files is meant?' > /holon/output/summary.md\nexit 2\n";
+        let agent = env.agent("asks.sh", script);
+        let call = env.holon(["run", "--mode", "execute", "--goal", "Change it", "--agent"]).arg(agent);
+        call.cwd(repo.path()).run()
+    })
 }
 
 /// An agent that leaves a plan without its sections, twice.
@@ -145,7 +159,7 @@ fn misshapen() -> Made {
 }
 
 /// A patch that is kept back, and a limit that is reached.
-fn secret() -> Made {
+pub(crate) fn secret() -> Made {
     made("a patch with a credential", 2, |env, repo| {
         let script = "#!/bin/sh\nprintf 'key = \"ghp_%s\"\\n' 0123456789abcdefghijABCDEFGHIJ012345 > key.py\necho '# Done' > /holon/output/summary.md\n";
         let agent = env.agent("leaks.sh", script);
@@ -166,7 +180,7 @@ fn timeout() -> Made {
 }
 
 /// The native agent, with its model on a cassette.
-fn native() -> Made {
+pub(crate) fn native() -> Made {
     made("the native agent", 0, |env, repo| {
         let cassette = env.write("work/cassette.yaml", CASSETTE);
         let call = env.holon(["run", "--mode", "execute", "--goal", "Make a file", "--replay"]).arg(cassette);
@@ -175,7 +189,7 @@ fn native() -> Made {
 }
 
 /// A flow, with a gate that a rule decides.
-fn flow() -> Made {
+pub(crate) fn flow() -> Made {
     made("a flow", 0, |env, repo| ask(env, repo, "plan-then-execute", &["--gate", "auto", "--check", "true"]))
 }
 
@@ -217,6 +231,8 @@ pub(crate) fn all() -> Vec<fn() -> Made> {
         failed_check,
         experiments,
         plan,
+        review,
+        question,
         misshapen,
         secret,
         timeout,

@@ -7,6 +7,7 @@
 //!     input/        what the agent saw as /holon/input
 //!     output/       the checked artifacts and the manifest; only the host writes here
 //!     evidence/     events, logs, check outputs
+//!     sealed.json   every final file with its digest, written when the run is over
 //!     layers/       the snapshot, the private home and what the agent leaves in /holon/output; removed at the end
 //! ```
 

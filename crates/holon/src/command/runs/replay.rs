@@ -7,6 +7,7 @@ use holon_host::store::RunFolder;
 
 use super::Which;
 use crate::Done;
+use crate::command::overrule::audit;
 use crate::command::run;
 use crate::command::run::Level;
 use crate::failure::Failure;
@@ -55,6 +56,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let replayed = host.replay(&folder, &mut progress, &cancel);
     drop(progress);
     let replayed = replayed?;
+    let made = RunFolder::open(replayed.finished.folder.clone());
+    holon_flow::sealed::seal_and_tell(&audit(session)?, "replay", &made, &replayed.finished.manifest);
     let id = replayed.finished.manifest.run_id.as_str();
     if replayed.differences.is_empty() {
         session.terminal.print(format!("the same but for times and ids; the new run is {id}\n"))?;

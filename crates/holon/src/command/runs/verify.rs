@@ -22,11 +22,12 @@ const FALSE: u8 = 2;
 /// Compute everything a run's manifest claims once more, and say what is false
 ///
 /// Digests, sizes and forms of the artifacts; the patch, what it touches and whether it leads from the base to the result;
-/// outcome, exit code and reason; what was enforced; checks, events, tokens, prompts, decisions and the head of the audit
-/// log. The steps of a flow and the tasks of an orchestration are looked at, too.
+/// outcome, exit code and reason; what was enforced; checks, events, tokens, prompts, decisions and the audit log; every
+/// stored file, as it was sealed when the run ended. The steps of a flow and the tasks of an orchestration are looked at,
+/// too.
 ///
-/// It finds what does not fit together. Whoever can write to all of a run's folder can make it fit: what proves who wrote
-/// it is a signature.
+/// It finds what does not fit together. Whoever can write to all of a run's folder and to the audit log can make it fit:
+/// what proves who wrote it is a signature.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes:\n  0  everything that can be looked at is true\n  2  something is false\n  1  it cannot be read\n\nExamples:\n  holon runs verify last\n  holon runs verify ./out               the folder that --out wrote\n  holon runs verify change.patch        which run made it, and is that run sound?\n  holon runs verify --all --json"
