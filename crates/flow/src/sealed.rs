@@ -25,6 +25,8 @@ use crate::error::FlowError;
 pub const SEALED: &str = "sealed.json";
 /// Where an entry of the audit log tells the digest of the list.
 pub(crate) const SEALED_SHA256: &str = "sealed_sha256";
+/// Where it tells the digest of the manifest, for copies of which the list is not at hand.
+pub(crate) const MANIFEST_SHA256: &str = "manifest_sha256";
 /// What the audit log calls a seal that has no other entry to be told in.
 const SEALED_ACTION: &str = "run_sealed";
 /// What the audit log calls it when a sealed run is gone on with in its own folder: the seal counts no more.
@@ -191,7 +193,9 @@ pub(crate) fn seal(folder: &RunFolder, manifest: &Manifest) -> Option<String> {
 /// without a seal, which `verify` says.
 pub fn seal_and_tell(audit: &Audit, actor: &str, folder: &RunFolder, manifest: &Manifest) {
     if let Some(digest) = seal(folder, manifest) {
-        let detail = json!({ "run_id": manifest.run_id, (SEALED_SHA256): digest });
+        let detail = json!({
+            "run_id": manifest.run_id, (SEALED_SHA256): digest, (MANIFEST_SHA256): folder.manifest_sha256(),
+        });
         let _ = audit.append(actor, SEALED_ACTION, detail, false);
     }
 }

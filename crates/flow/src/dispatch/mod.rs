@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::audit::Audit;
 use crate::error::FlowError;
-use crate::sealed::{self, SEALED_SHA256};
+use crate::sealed::{self, MANIFEST_SHA256, SEALED_SHA256};
 use log::RequestLog;
 use watched::{About, Tracing, Watched};
 
@@ -231,8 +231,10 @@ impl Dispatcher {
         if let Some(applied) = &finished.applied {
             detail["applied"] = applied.is_ok().into();
         }
-        if let Some(digest) = sealed::seal(&RunFolder::open(finished.folder.clone()), manifest) {
+        let folder = RunFolder::open(finished.folder.clone());
+        if let Some(digest) = sealed::seal(&folder, manifest) {
             detail[SEALED_SHA256] = digest.into();
+            detail[MANIFEST_SHA256] = folder.manifest_sha256().into();
         }
         self.audit.append("dispatcher", "mode_ended", detail, false)?;
         Ok(())

@@ -12,7 +12,7 @@ use holon_store::AuditEntry;
 use serde_json::Value;
 
 use crate::release::AMENDED;
-use crate::sealed::{Found, Sealed};
+use crate::sealed::{Found, MANIFEST_SHA256, Sealed};
 
 /// A run's folder in the store, or the copy somebody was given with `--out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct RunEvidence {
     pub supervisor: Option<Value>,
     /// The list of its files that the audit log tells of, and the files; `None` when it tells of none.
     pub seal: Option<SealEvidence>,
+    /// What a copy was made of, when it is in the store and as it was sealed.
+    pub original: Option<OriginalEvidence>,
     /// `overrides.json`: what people let pass, as it is written; `null` when it cannot be read.
     pub overrides: Option<Value>,
 }
@@ -81,6 +83,17 @@ pub struct SealEvidence {
     pub asked_sha256: Option<String>,
     /// The files that are there.
     pub there: Found,
+}
+
+/// The run in the store that a copy was made of, as it was sealed.
+#[derive(Debug, Clone)]
+pub struct OriginalEvidence {
+    /// Its files.
+    pub list: Sealed,
+    /// The runs inside it, by their ids.
+    pub parts: BTreeMap<String, Sealed>,
+    /// Whether the run went on after the copy was made, so that they need not be alike.
+    pub went_on: bool,
 }
 
 /// One thing in a folder.
@@ -170,10 +183,13 @@ impl RunEvidence {
 
     /// The digests of manifests that were written anew for a person's override, as the audit log tells them.
     pub fn amended(&self) -> impl Iterator<Item = &str> {
+        self.told_manifests().filter(|(entry, _)| entry.note.action == AMENDED).map(|(_, digest)| digest)
+    }
+
+    /// The digests of all manifests of this run that the audit log tells of.
+    pub fn told_manifests(&self) -> impl Iterator<Item = (&AuditEntry, &str)> {
         let about = self.audit.iter().flat_map(|log| &log.about);
-        about
-            .filter(|entry| entry.note.action == AMENDED)
-            .filter_map(|entry| entry.note.detail["manifest_sha256"].as_str())
+        about.filter_map(|entry| Some((entry, entry.note.detail.get(MANIFEST_SHA256)?.as_str()?)))
     }
 
     /// Whether the manifest is one that holon itself wrote, as far as the run's own log and the audit log know.

@@ -8,6 +8,7 @@ mod artifacts;
 mod base;
 mod change;
 mod checks;
+mod copied;
 mod discrepancy;
 mod evidence;
 mod identity;
@@ -44,6 +45,7 @@ pub fn verify_manifest(run: &RunEvidence) -> Vec<Discrepancy> {
         inputs::check,
         whole::check,
         seal::check,
+        copied::check,
     ] {
         check(run, &mut found);
     }
@@ -73,6 +75,12 @@ pub fn unproven(run: &RunEvidence) -> Vec<String> {
     if run.layout == Layout::Store && run.seal.is_none() {
         told.push(
             "the audit log holds no seal of its files, so only what the manifest says about them was compared".to_owned(),
+        );
+    }
+    if run.layout == Layout::Copy && run.original.is_none() {
+        told.push(
+            "the run it was copied from is not in this store as it was sealed, so its evidence was not compared with it"
+                .to_owned(),
         );
     }
     if run.layout == Layout::Copy {

@@ -19,18 +19,25 @@ use serde_json::Value;
 
 use super::base::{self, Made};
 use super::evidence::{
-    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, RunEvidence, SealEvidence,
+    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, OriginalEvidence,
+    RunEvidence, SealEvidence,
 };
 use crate::audit::{self, Audit, Verdict};
 use crate::error::FlowError;
 use crate::release::OVERRIDDEN;
-use crate::sealed::{self, Found, SEALED};
+use crate::sealed::{self, Found, SEALED, Sealed};
 
 /// Files up to this size are looked into; larger ones are only digested.
 const LOOKED_INTO: u64 = 64 << 20;
 
 /// Everything a run left in `folder`, which is its folder in a store or a copy that was made of it.
 pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> {
+    // Whoever names the output folder of a run in the store means the run.
+    let folder =
+        match folder.parent().filter(|above| folder.ends_with("output") && above.join("run.json").exists()) {
+            Some(above) => above,
+            None => folder,
+        };
     let layout = if folder.join("run.json").exists() { Layout::Store } else { Layout::Copy };
     let (output, evidence) = match layout {
         Layout::Store => (folder.join("output"), folder.join("evidence")),
@@ -70,6 +77,10 @@ pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> 
         context: (layout == Layout::Store && input.is_dir()).then(|| context(&input.join("context"))),
         profile: profile(places, &manifest, &run),
         asked: json::<Value>(&folder.join("asked.json")).map(|asked| before(&asked)),
+        original: audit.as_ref().filter(|_| layout == Layout::Copy).and_then(|log| {
+            let events = plain(&evidence.join("events.jsonl")).unwrap_or_default();
+            original(places, manifest.run_id.as_str(), log, &events)
+        }),
         seal: audit.as_ref().filter(|_| layout == Layout::Store).and_then(|log| seal(folder, log)),
         overrides: overrides(&folder.join("overrides.json")),
         audit,
@@ -157,6 +168,25 @@ fn seal(folder: &Path, log: &AuditEvidence) -> Option<SealEvidence> {
         asked_sha256: sealed::asked_sha256(folder),
         there: Found::in_folder(folder),
     })
+}
+
+/// The run of the store that a copy was made of, if what is there is what was sealed. `events` are those of the copy.
+fn original(places: &Places, id: &str, log: &AuditEvidence, events: &[u8]) -> Option<OriginalEvidence> {
+    const EVENTS: &str = "evidence/events.jsonl";
+    let told = sealed::told(log.about.iter())?;
+    let workspaces = fs::read_dir(&places.state).ok()?.flatten();
+    let folder = workspaces.map(|entry| entry.path().join("runs").join(id)).find(|run| run.is_dir())?;
+    let list = |path: &Path, digest: &str| -> Option<Sealed> {
+        let text = plain(path).ok().filter(|text| sha256(text) == digest)?;
+        serde_json::from_slice(&text).ok()
+    };
+    let whole = list(&folder.join(SEALED), told)?;
+    let of_parts = whole.files.iter().filter(|file| file.path.starts_with("steps/"));
+    let parts = of_parts.filter_map(|file| list(&folder.join(&file.path), &file.sha256));
+    let parts = parts.map(|part| (part.run_id.clone(), part)).collect();
+    let in_store = plain(&folder.join(EVENTS)).ok()?;
+    let went_on = in_store.len() > events.len() && in_store.starts_with(events);
+    Some(OriginalEvidence { list: whole, parts, went_on })
 }
 
 /// What is kept of people's words; something that is there and cannot be read is `null`.

@@ -1,8 +1,12 @@
 //! Honest runs with a history: what people did with them later makes no lie of what they say.
 
-use holon_testkit::{Output, run_git};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::runs::{Made, evidence, made, orchestration, verify};
+use holon_flow::verify::unproven;
+use holon_testkit::{Output, TestEnv, run_git};
+
+use crate::runs::{BIN, Made, change, copied_wholes, evidence, made, orchestration, verify};
 
 const REASON: &str = "a person looked at every line of it";
 
@@ -71,4 +75,69 @@ fn a_copy_of_a_run_that_missed_its_specs_own_form_is_sound() {
     });
     assert_eq!(made.verify(), []);
     assert_eq!(verify(&made.env, &made.env.work().join("out")).unwrap(), []);
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut todo) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(dir) = todo.pop() {
+        for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => todo.push(entry.path()),
+                false => files.push(entry.path()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_copy_is_held_against_the_run_in_the_store() {
+    for (out, made) in copied_wholes() {
+        let is_noticed = || verify(&made.env, &out).map_or(true, |found| !found.is_empty());
+        assert!(!is_noticed(), "{}", made.name);
+        for path in files(&out) {
+            let sound = fs::read(&path).unwrap();
+            fs::write(&path, [&sound[..], b"\n"].concat()).unwrap();
+            assert!(is_noticed(), "{}: {} changed", made.name, path.display());
+            fs::remove_file(&path).unwrap();
+            assert!(is_noticed(), "{}: {} removed", made.name, path.display());
+            fs::write(&path, sound).unwrap();
+        }
+        let planted = out.join("evidence/planted.log");
+        fs::write(&planted, "all tests pass\n").unwrap();
+        assert!(is_noticed(), "{}: a file added", made.name);
+        fs::remove_file(planted).unwrap();
+        assert!(!is_noticed(), "{}", made.name);
+    }
+}
+
+#[test]
+fn a_copy_whose_own_log_was_mended_is_found_out_by_the_audit_log() {
+    let made = change();
+    let out = made.env.work().join("out");
+    assert_eq!(verify(&made.env, &out).unwrap(), []);
+    let (manifest, events) = (out.join("manifest.json"), out.join("evidence/events.jsonl"));
+    let (before, log) = (fs::read_to_string(&manifest).unwrap(), fs::read_to_string(&events).unwrap());
+    let after = before.replacen("\"prompts_sha256\": \"", "\"prompts_sha256\": \"0", 1);
+    assert_ne!(before, after);
+    fs::write(&manifest, &after).unwrap();
+    let digest = holon_core::digest::sha256;
+    fs::write(&events, log.replace(&digest(before.as_bytes()), &digest(after.as_bytes()))).unwrap();
+    // The run may be gone from the store: the audit log remembers.
+    fs::remove_dir_all(&made.folder).unwrap();
+    let found = verify(&made.env, &out).unwrap();
+    assert!(found.iter().any(|lie| lie.to_string().contains("audit log tells of")), "{found:?}");
+    // Somebody else's audit log knows nothing of it, and accuses nobody.
+    let elsewhere = TestEnv::new(BIN);
+    assert_eq!(verify(&elsewhere, &out).unwrap(), []);
+    let unproven = unproven(&evidence(&elsewhere, &out).unwrap());
+    assert!(unproven.iter().any(|told| told.contains("not compared")), "{unproven:?}");
+}
+
+#[test]
+fn the_output_folder_of_a_run_stands_for_the_run() {
+    let made = change();
+    assert_eq!(verify(&made.env, &made.folder.join("output")).unwrap(), []);
 }

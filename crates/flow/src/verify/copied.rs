@@ -1,0 +1,92 @@
+//! A copy of a run beside what the audit log and the store know of the run it was made of.
+
+use std::collections::BTreeMap;
+
+use holon_core::manifest::Manifest;
+use holon_core::outcome::Status;
+
+use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
+use super::evidence::{KeptFile, Layout, RunEvidence};
+use crate::sealed::{Sealed, SealedKind};
+
+const MANIFEST: &str = "manifest.json";
+/// Where the runs inside a flow or an orchestration are in a copy.
+const STEPS: &str = "evidence/steps/";
+/// Reports that name a person's override, and so change when one is given.
+const REPORTS: [&str; 3] = [MANIFEST, "summary.md", "orchestration.json"];
+
+pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
+    if run.layout != Layout::Copy || run.manifest.status == Status::Interrupted {
+        return;
+    }
+    let mut told = run.told_manifests().map(|(_, digest)| digest).peekable();
+    // Whoever mended the copy's own log as well is found out by the audit log. Earlier versions told it nothing.
+    let known = told.peek().is_none() || told.any(|digest| digest == run.manifest_sha256);
+    found.expect(known || !run.is_as_sealed(), Kind::Seal, MANIFEST, || {
+        "it is none of the manifests that the audit log tells of".to_owned()
+    });
+    let Some(original) = run.original.as_ref().filter(|original| !original.went_on) else { return };
+    let mut files: BTreeMap<&str, &KeptFile> =
+        run.output.iter().map(|(name, file)| (&**name, file)).collect();
+    let amended = sealed_at(&original.list, "output/manifest.json") != Some(&run.manifest_sha256);
+    compare("", &original.list, &mut files, amended, found);
+    for name in steps(&files) {
+        let below = format!("{STEPS}{name}/");
+        let manifest =
+            files.get(format!("{below}{MANIFEST}").as_str()).and_then(|file| file.content.as_deref());
+        let part = manifest
+            .and_then(|text| serde_json::from_slice::<Manifest>(text).ok())
+            .and_then(|manifest| original.parts.get(manifest.run_id.as_str()));
+        match part {
+            Some(part) => compare(&below, part, &mut files, false, found),
+            // A part of an earlier version, or one that could not be sealed.
+            None if original.parts.is_empty() => return,
+            None => found.add(Kind::Seal, format!("{below}{MANIFEST}"), "the run has no such part"),
+        }
+    }
+    for name in files.keys().filter(|name| name.starts_with("evidence/") && !name.starts_with(STEPS)) {
+        found.add(Kind::Seal, *name, "the run in the store has no such file");
+    }
+}
+
+/// Holds the files of a run against those of its copy, which lie `below`, and takes them from `files`.
+fn compare(
+    below: &str,
+    original: &Sealed,
+    files: &mut BTreeMap<&str, &KeptFile>,
+    amended: bool,
+    found: &mut Discrepancies,
+) {
+    for sealed in original.files.iter().filter(|sealed| sealed.kind == SealedKind::File) {
+        let name = match sealed.path.strip_prefix("output/") {
+            Some(name) => name,
+            None if sealed.path.starts_with("evidence/") => &sealed.path,
+            None => continue,
+        };
+        // Those of the copy are held against its own manifest, which the audit log vouches for.
+        if (below.is_empty() && name == MANIFEST) || (amended && REPORTS.contains(&name)) {
+            continue;
+        }
+        let name = format!("{below}{name}");
+        match files.remove(name.as_str()) {
+            None => found.add(Kind::Seal, name, "the run in the store has this file, and the copy does not"),
+            Some(file) => {
+                found.expect(file.sha256.as_deref() == Some(&sealed.sha256), Kind::Seal, name, || {
+                    "it is not what the run in the store has under this name".to_owned()
+                })
+            }
+        }
+    }
+}
+
+fn sealed_at<'s>(list: &'s Sealed, path: &str) -> Option<&'s String> {
+    list.files.iter().find(|file| file.path == path).map(|file| &file.sha256)
+}
+
+/// The names of the parts that are in a copy.
+fn steps(files: &BTreeMap<&str, &KeptFile>) -> Vec<String> {
+    let names = files.keys().filter_map(|name| Some(name.strip_prefix(STEPS)?.split_once('/')?.0.to_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.dedup();
+    names
+}
