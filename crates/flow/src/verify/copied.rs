@@ -1,8 +1,9 @@
 //! A copy of a run beside what the audit log and the store know of the run it was made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use holon_core::manifest::Manifest;
+use holon_core::ids::RunId;
+use holon_core::manifest::{Manifest, StepProgress};
 use holon_core::outcome::Status;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
@@ -30,6 +31,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
         run.output.iter().map(|(name, file)| (&**name, file)).collect();
     let amended = sealed_at(&original.list, "output/manifest.json") != Some(&run.manifest_sha256);
     compare("", &original.list, &mut files, amended, found);
+    let mut copied = BTreeSet::new();
     for name in steps(&files) {
         let below = format!("{STEPS}{name}/");
         let manifest =
@@ -38,11 +40,24 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
             .and_then(|text| serde_json::from_slice::<Manifest>(text).ok())
             .and_then(|manifest| original.parts.get(manifest.run_id.as_str()));
         match part {
-            Some(part) => compare(&below, part, &mut files, false, found),
+            Some(part) => {
+                copied.insert(part.run_id.as_str());
+                compare(&below, part, &mut files, false, found);
+            }
             // A part of an earlier version, or one that could not be sealed.
             None if original.parts.is_empty() => return,
             None => found.add(Kind::Seal, format!("{below}{MANIFEST}"), "the run has no such part"),
         }
+    }
+    let done = run.manifest.metadata.flow.iter().flat_map(|flow| &flow.steps);
+    for step in done.filter(|step| step.state == StepProgress::Done) {
+        let id = step.run_id.as_ref().map(RunId::as_str).filter(|id| original.parts.contains_key(*id));
+        found.expect(
+            id.is_none_or(|id| copied.contains(id)),
+            Kind::Seal,
+            format!("{STEPS}{}", step.name),
+            || "the run has this part, and the copy does not".to_owned(),
+        );
     }
     for name in files.keys().filter(|name| name.starts_with("evidence/") && !name.starts_with(STEPS)) {
         found.add(Kind::Seal, *name, "the run in the store has no such file");

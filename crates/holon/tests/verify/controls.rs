@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_flow::verify::unproven;
 use holon_testkit::{Output, TestEnv, run_git};
 
-use crate::runs::{BIN, Made, change, copied_wholes, evidence, made, orchestration, verify};
+use crate::runs::{BIN, Made, change, copied_wholes, evidence, flow, made, orchestration, verify};
 
 const REASON: &str = "a person looked at every line of it";
 
@@ -105,6 +105,10 @@ fn a_copy_is_held_against_the_run_in_the_store() {
             assert!(is_noticed(), "{}: {} removed", made.name, path.display());
             fs::write(&path, sound).unwrap();
         }
+        let step = fs::read_dir(out.join("evidence/steps")).unwrap().next().unwrap().unwrap().path();
+        fs::rename(&step, made.env.work().join("step")).unwrap();
+        assert!(is_noticed(), "{}: {} is gone", made.name, step.display());
+        fs::rename(made.env.work().join("step"), &step).unwrap();
         let planted = out.join("evidence/planted.log");
         fs::write(&planted, "all tests pass\n").unwrap();
         assert!(is_noticed(), "{}: a file added", made.name);
@@ -140,4 +144,21 @@ fn a_copy_whose_own_log_was_mended_is_found_out_by_the_audit_log() {
 fn the_output_folder_of_a_run_stands_for_the_run() {
     let made = change();
     assert_eq!(verify(&made.env, &made.folder.join("output")).unwrap(), []);
+}
+
+#[test]
+fn a_part_without_its_record_is_told() {
+    let made = flow();
+    made.env.leave_unverified("the record of a step is removed");
+    let steps = made.folder.join("steps");
+    let record = files(&steps).into_iter().find(|path| path.ends_with("run.json")).unwrap();
+    let text = fs::read_to_string(&record).unwrap();
+    for lie in [String::new(), text.replacen("\"goal\": \"", "\"goal\": \"Not that. ", 1)] {
+        fs::write(&record, lie).unwrap();
+        assert_ne!(holon(&made, &["runs", "verify", &id(&made)]).code, 0);
+    }
+    fs::remove_file(&record).unwrap();
+    assert_ne!(holon(&made, &["runs", "verify", &id(&made)]).code, 0);
+    fs::write(&record, text).unwrap();
+    holon(&made, &["runs", "verify", &id(&made)]).assert_code(0);
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holon_core::digest::sha256;
+use holon_flow::sealed::SEALED;
 use holon_flow::verify::{self, Discrepancy};
 use holon_host::Places;
 use holon_host::store::{RunFolder, Store};
@@ -146,8 +147,9 @@ fn look(places: &Places, folder: &Path, looked: &mut Vec<Looked>) -> Result<(), 
     });
     if evidence.record.is_some() {
         for child in verify::children(places, &RunFolder::open(folder.to_owned()))? {
-            // One that was under way when its process died and was begun anew never got a manifest.
-            if RunFolder::open(child.clone()).record().is_ok_and(|record| record.finished) {
+            // One that was under way when its process died and was begun anew never got a manifest; one that was sealed did.
+            let finished = RunFolder::open(child.clone()).record().is_ok_and(|record| record.finished);
+            if finished || child.join(SEALED).exists() {
                 look(places, &child, looked)?;
             }
         }
