@@ -27,7 +27,7 @@ pub use evidence::{
     AppliedAgain, AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout,
     RunEvidence, SealEvidence, WholeEvidence,
 };
-pub use read::gather;
+pub use read::{AuditLog, gather, gather_with};
 
 use discrepancy::Discrepancies;
 

@@ -14,6 +14,7 @@ use holon_git::{Digest, FileMode};
 use holon_host::recording::Recording;
 use holon_host::store::RunFolder;
 use holon_host::{HostError, Places};
+use holon_store::AuditEntry;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -30,8 +31,32 @@ use crate::sealed::{self, Found, SEALED, Sealed};
 /// Files up to this size are looked into; larger ones are only digested.
 const LOOKED_INTO: u64 = 64 << 20;
 
+/// The audit log of a state folder, read once for all runs that are verified.
+#[derive(Debug, Clone)]
+pub struct AuditLog {
+    entries: Vec<AuditEntry>,
+    /// What is wrong with its chain, in a sentence.
+    broken: Option<String>,
+}
+
+impl AuditLog {
+    /// The log; `None` when it is not there or cannot be read.
+    pub fn of(places: &Places) -> Option<Self> {
+        let log = Audit::of(&places.state);
+        if !log.path().exists() {
+            return None;
+        }
+        Some(Self { entries: audit::entries(&log).ok()?, broken: broken(&log) })
+    }
+}
+
 /// Everything a run left in `folder`, which is its folder in a store or a copy that was made of it.
 pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> {
+    gather_with(places, AuditLog::of(places).as_ref(), folder)
+}
+
+/// The same with an audit log that was read before.
+pub fn gather_with(places: &Places, log: Option<&AuditLog>, folder: &Path) -> Result<RunEvidence, FlowError> {
     // Whoever names the output folder of a run in the store means the run.
     let folder =
         match folder.parent().filter(|above| folder.ends_with("output") && above.join("run.json").exists()) {
@@ -64,7 +89,7 @@ pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> 
     let spec = plain(&input.join("spec.yaml")).ok().and_then(|text| {
         spec::parse(&String::from_utf8_lossy(&text), "spec.yaml").ok().map(|(spec, _)| spec)
     });
-    let audit = audit_log(places, &manifest);
+    let audit = log.map(|log| audit_log(log, &manifest));
     let mut found = RunEvidence {
         layout,
         manifest_sha256: holon_core::digest::sha256(&text),
@@ -132,21 +157,18 @@ fn before(asked: &Value) -> AskedBefore {
     }
 }
 
-fn audit_log(places: &Places, manifest: &Manifest) -> Option<AuditEvidence> {
-    let log = Audit::of(&places.state);
-    if !log.path().exists() {
-        return None;
-    }
-    let entries = audit::entries(&log).ok()?;
+fn audit_log(log: &AuditLog, manifest: &Manifest) -> AuditEvidence {
     let id = Value::from(manifest.run_id.as_str());
     let wanted = manifest.metadata.audit.as_ref().map(|head| head.length);
-    Some(AuditEvidence {
-        broken: broken(&log),
-        length: entries.len() as u64,
-        head: entries.iter().find(|entry| Some(entry.seq) == wanted).cloned(),
-        overrides: entries.iter().filter(|entry| entry.note.action == OVERRIDDEN).cloned().collect(),
-        about: entries.into_iter().filter(|entry| entry.note.detail.get("run_id") == Some(&id)).collect(),
-    })
+    let those =
+        |fits: &dyn Fn(&AuditEntry) -> bool| log.entries.iter().filter(|e| fits(e)).cloned().collect();
+    AuditEvidence {
+        broken: log.broken.clone(),
+        length: log.entries.len() as u64,
+        head: log.entries.iter().find(|entry| Some(entry.seq) == wanted).cloned(),
+        overrides: those(&|entry| entry.note.action == OVERRIDDEN),
+        about: those(&|entry| entry.note.detail.get("run_id") == Some(&id)),
+    }
 }
 
 /// What is wrong with the chain of the log, in a sentence.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use holon_core::digest::sha256;
 use holon_flow::sealed::SEALED;
-use holon_flow::verify::{self, Discrepancy};
+use holon_flow::verify::{self, AuditLog, Discrepancy};
 use holon_host::Places;
 use holon_host::store::{RunFolder, Store};
 use serde_json::{Value, json};
@@ -71,9 +71,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     for name in &args.what {
         folders.push(place_of(name, &args.whose, session, &places)?);
     }
+    let log = AuditLog::of(&places);
     let mut looked = Vec::new();
     for folder in folders {
-        look(&places, &folder, &mut looked)?;
+        look(&places, log.as_ref(), &folder, &mut looked)?;
     }
     let sound = looked.iter().all(|looked| looked.false_claims.is_empty());
     let text: String = looked
@@ -137,8 +138,13 @@ fn made_by(patch: &Path, store: &Store) -> Result<PathBuf, Failure> {
 }
 
 /// Looks at a run and at those inside it.
-fn look(places: &Places, folder: &Path, looked: &mut Vec<Looked>) -> Result<(), Failure> {
-    let evidence = verify::gather(places, folder)?;
+fn look(
+    places: &Places,
+    log: Option<&AuditLog>,
+    folder: &Path,
+    looked: &mut Vec<Looked>,
+) -> Result<(), Failure> {
+    let evidence = verify::gather_with(places, log, folder)?;
     looked.push(Looked {
         run: evidence.manifest.run_id.to_string(),
         folder: folder.to_owned(),
@@ -150,7 +156,7 @@ fn look(places: &Places, folder: &Path, looked: &mut Vec<Looked>) -> Result<(), 
             // One that was under way when its process died and was begun anew never got a manifest; one that was sealed did.
             let finished = RunFolder::open(child.clone()).record().is_ok_and(|record| record.finished);
             if finished || child.join(SEALED).exists() {
-                look(places, &child, looked)?;
+                look(places, log, &child, looked)?;
             }
         }
     }
