@@ -1,6 +1,5 @@
 //! How real agents fail, and that the exit code and the manifest say so.
 
-
 use holon_model::Stop;
 use holon_model::cassette::{Step, Turn};
 use holon_testkit::TestEnv;
