@@ -7,4 +7,5 @@ mod command;
 mod kinds;
 mod leaves;
 mod lies;
+mod rerun;
 mod runs;
