@@ -145,6 +145,18 @@ impl Report {
             (of(CaseState::Passed), of(CaseState::Failed), of(CaseState::Skipped));
     }
 
+    /// Takes in what another report of the same run says.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.add(other.passed, other.failed, other.skipped);
+        self.diagnostics = self.diagnostics.saturating_add(other.diagnostics);
+        for (name, state) in &other.cases {
+            self.case(name, *state);
+        }
+        for name in &other.failing {
+            self.fail(name);
+        }
+    }
+
     fn add(&mut self, passed: u32, failed: u32, skipped: u32) {
         self.passed = self.passed.saturating_add(passed);
         self.failed = self.failed.saturating_add(failed);
