@@ -103,7 +103,19 @@ pub fn with_case_files<'t>(printed: Report, files: impl IntoIterator<Item = &'t 
     if !tells_more {
         return printed;
     }
-    Report { diagnostics: printed.diagnostics, ..written }
+    // The same case under another form of its name is one case; any other that was printed as failed stays.
+    let known: Vec<String> = written.failing.iter().map(|name| dotted(name)).collect();
+    for name in printed.failing.iter().filter(|name| !known.contains(&dotted(name))) {
+        written.fail(name);
+    }
+    let failed = written.failed.max(u32::try_from(written.failing.len()).unwrap_or(u32::MAX));
+    Report { diagnostics: printed.diagnostics, failed, ..written }
+}
+
+/// `tests/test_a.py::Group::case` as JUnit XML names it: `tests.test_a.Group.case`.
+fn dotted(name: &str) -> String {
+    let (place, parameters) = name.split_at(name.find('[').unwrap_or(name.len()));
+    place.replace(".py::", ".").replace("::", ".").replace('/', ".") + parameters
 }
 
 #[cfg(test)]
@@ -171,6 +183,11 @@ mod tests {
         let more = read(Runner::Maven, "[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0\n");
         assert_eq!(with_case_files(more.clone(), [one]), more, "fewer cases than were counted");
         assert_eq!(with_case_files(fails.clone(), ["<html>", "no xml"]), fails);
+        // A case that failed before does not stand for another one that fails now.
+        let other = "<testsuite><testcase classname='t' name='x'/><testcase classname='t' name='b'><failure/></testcase></testsuite>";
+        assert_eq!(with_case_files(fails.clone(), [other]).failing, ["t.b", "t.py::a"]);
+        let same = other.replace("'b'", "'a'");
+        assert_eq!(with_case_files(fails, [same.as_str()]).failing, ["t.a"]);
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod ctest;
 mod dotnet;
 mod go;
 mod gradle;
+mod headings;
 mod jest;
 mod junit;
 mod maven;
@@ -124,7 +125,7 @@ impl Report {
         }
     }
 
-    fn fail(&mut self, name: &str) {
+    pub(crate) fn fail(&mut self, name: &str) {
         self.case(name, CaseState::Failed);
     }
 

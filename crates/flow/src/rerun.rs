@@ -192,7 +192,8 @@ impl Rerun {
             if digest(&house.base())? == *wanted {
                 continue;
             }
-            if wanted.is_none() || digest(&self.workspace)? != *wanted {
+            let beyond = leads_through_link(&house.base(), path) || leads_through_link(&self.workspace, path);
+            if beyond || wanted.is_none() || digest(&self.workspace)? != *wanted {
                 lost.push(path.clone());
                 continue;
             }
@@ -207,7 +208,9 @@ impl Rerun {
         let mut taken = Vec::new();
         for name in INSTALLED {
             let (from, to) = (self.workspace.join(name), house.result().join(name));
-            if from.is_dir() && fs::symlink_metadata(&to).is_err() {
+            // A link would bring along what is not the workspace's.
+            let own = fs::symlink_metadata(&from).is_ok_and(|meta| meta.is_dir());
+            if own && fs::symlink_metadata(&to).is_err() {
                 copy_tree(&from, &to)?;
                 taken.push(name.to_owned());
             }
@@ -223,6 +226,12 @@ fn is_inside(path: &str) -> bool {
         && Path::new(path).components().all(|part| matches!(part, Normal(name) if name != ".git"))
 }
 
+/// Whether a folder on the way to a path is a link, so that the path lies elsewhere.
+fn leads_through_link(root: &Path, path: &str) -> bool {
+    let above = Path::new(path).ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above.into_iter().any(|above| root.join(above).is_symlink())
+}
+
 /// Copies a file or a link over whatever file is there.
 fn put(from: &Path, to: &Path) -> Result<(), HostError> {
     if let Some(parent) = to.parent() {
@@ -236,4 +245,26 @@ fn put(from: &Path, to: &Path) -> Result<(), HostError> {
         return symlink(target, to).map_err(HostError::io("create", to));
     }
     fs::copy(from, to).map(drop).map_err(HostError::io("copy", from))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn paths_of_a_statement_lead_nowhere_else() {
+        for path in ["a", "a/b.txt", "a b"] {
+            assert!(is_inside(path), "{path}");
+        }
+        for path in ["", "/etc/passwd", "../x", "a/../../x", ".git/hooks/x", "a/.git/config"] {
+            assert!(!is_inside(path), "{path}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("real")).unwrap();
+        symlink("/etc", folder.path().join("link")).unwrap();
+        assert!(leads_through_link(folder.path(), "link/x") && leads_through_link(folder.path(), "link/y/x"));
+        // A link itself is what a change may touch.
+        assert!(!leads_through_link(folder.path(), "link") && !leads_through_link(folder.path(), "real/x"));
+    }
 }
