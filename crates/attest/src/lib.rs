@@ -10,6 +10,7 @@ mod error;
 mod judge;
 mod key;
 mod policy;
+mod rerun;
 mod ssh;
 mod statement;
 
@@ -18,5 +19,6 @@ pub use error::AttestError;
 pub use judge::{Presented, Violation, ViolationKind, judge};
 pub use key::{PublicKey, SigningKey};
 pub use policy::{Policy, Signer, builtin_policies};
+pub use rerun::{RerunCheck, compare};
 pub use ssh::NAMESPACE;
-pub use statement::{PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};
+pub use statement::{Check, PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use holon_core::digest::sha256;
 use holon_core::manifest::{
-    CheckOrigin, CheckRun, DecidedBy, Dirty, EthicsOverride, GateDecision, Manifest, Verified,
+    CaseCounts, CheckOrigin, CheckRun, CheckVerdict, DecidedBy, Dirty, EthicsOverride, GateDecision,
+    Manifest, OtherRun, Verified,
 };
 use holon_core::outcome::{Outcome, Status};
 use holon_core::sandbox::{Enforced, Level};
@@ -169,6 +170,36 @@ pub struct Check {
     /// Its exit code; absent when it was ended.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exit_code: Option<i32>,
+    /// What it means; absent in statements of versions that did not compare.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verdict: Option<CheckVerdict>,
+    /// Its cases, where the runner is understood.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cases: Option<CaseCounts>,
+    /// The same check on the tree before the change, when that had to be known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub baseline: Option<Elsewhere>,
+    /// The same check with its definitions from before the change, when the change touches some.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub as_it_was: Option<Elsewhere>,
+}
+
+/// A check on another tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Elsewhere {
+    /// Its exit code; absent when it was ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exit_code: Option<i32>,
+    /// Its cases, where the runner is understood.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cases: Option<CaseCounts>,
+}
+
+impl From<&OtherRun> for Elsewhere {
+    fn from(run: &OtherRun) -> Self {
+        Self { exit_code: run.exit_code, cases: run.cases }
+    }
 }
 
 /// One step of a flow.
@@ -241,6 +272,10 @@ fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Pre
         command: check.command.clone(),
         origin: check.origin,
         exit_code: check.exit_code,
+        verdict: check.verdict,
+        cases: check.cases,
+        baseline: check.baseline.as_ref().map(Elsewhere::from),
+        as_it_was: check.as_it_was.as_ref().map(Elsewhere::from),
     };
     Predicate {
         run: manifest.run_id.to_string(),

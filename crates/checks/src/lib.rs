@@ -3,13 +3,16 @@
 
 pub mod as_it_was;
 pub mod compare;
+pub mod coverage;
 pub mod definition;
 pub mod goal;
 mod peek;
 mod reach;
+pub mod report_files;
 mod restore;
 pub mod runner;
 
 pub use as_it_was::{AsItWas, ChangedFile, Placement, Put, as_it_was};
 pub use compare::{CheckEvidence, NeededRun, Ran};
 pub use reach::CheckDefinitions;
+pub use report_files::ReportPlaces;

@@ -7,6 +7,7 @@ mod ctest;
 mod dotnet;
 mod go;
 mod gradle;
+mod headings;
 mod jest;
 mod junit;
 mod maven;
@@ -124,7 +125,7 @@ impl Report {
         }
     }
 
-    fn fail(&mut self, name: &str) {
+    pub(crate) fn fail(&mut self, name: &str) {
         self.case(name, CaseState::Failed);
     }
 
@@ -143,6 +144,18 @@ impl Report {
         };
         (self.passed, self.failed, self.skipped) =
             (of(CaseState::Passed), of(CaseState::Failed), of(CaseState::Skipped));
+    }
+
+    /// Takes in what another report of the same run says.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.add(other.passed, other.failed, other.skipped);
+        self.diagnostics = self.diagnostics.saturating_add(other.diagnostics);
+        for (name, state) in &other.cases {
+            self.case(name, *state);
+        }
+        for name in &other.failing {
+            self.fail(name);
+        }
     }
 
     fn add(&mut self, passed: u32, failed: u32, skipped: u32) {

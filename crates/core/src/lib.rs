@@ -4,6 +4,7 @@ pub mod access;
 pub mod artifact;
 pub mod claims;
 pub mod config;
+pub mod coverage;
 pub mod digest;
 pub mod duration;
 pub mod event;

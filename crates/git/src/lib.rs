@@ -10,6 +10,7 @@ pub mod commit;
 pub mod config;
 mod convert;
 mod error;
+pub mod export;
 pub mod index;
 pub mod merge;
 pub mod objects;

@@ -311,3 +311,80 @@ fn the_action_runs_and_tells_outcome_and_digest() {
     assert!(told.contains("exit-code=64\n") && told.contains("outcome=failure\n"), "{told}");
     assert!(!told.contains("manifest-sha256") && summary.is_empty(), "{told}{summary}");
 }
+
+/// Three changes as pull requests, each decided by the same policy file in the action that publishes.
+#[test]
+fn a_policy_file_decides_three_pull_requests_in_the_action_that_publishes() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
+    let hub = holon_testkit::github::GitHub::start();
+    hub.bot("holon[bot]", "app-token-0123456789", &[]);
+    let hosted = hub.repository("octo/hello");
+    hosted.commit("main", None, &[("a.txt", Some("one\n"))], "first");
+    let clone = env.folder("hello");
+    holon_testkit::run_git(
+        clone.path(),
+        ["clone", "--quiet", "--no-hardlinks", hosted.dir().to_str().unwrap(), "."],
+    );
+    let key = env.work().join("key");
+    let made = env.program("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).run();
+    made.assert_code(0);
+    let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
+    let policy = format!(
+        "description = \"Checked changes only\"\nverified = true\nchecks = [\"grep -q two a.txt\"]\n\
+         [[signer]]\nname = \"ci\"\nkey = \"{}\"\n",
+        public.trim()
+    );
+    let policy = env.write("work/team.toml", policy);
+    let agent = env.agent("agent", AGENT);
+    let (_, action) = actions().remove(1);
+    let steps = action["runs"]["steps"].as_array().unwrap().clone();
+    let step = steps.iter().find(|step| step["name"] == "Publish").unwrap();
+    let script = env.write("work/publish.sh", step["run"].as_str().unwrap());
+    let path = format!("{}:{}", env.binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+
+    // Signed and checked; signed without the check that is asked for; checked, and nobody signed it.
+    for (task, check, signed, conclusion, said) in [
+        ("checked", Some("grep -q two a.txt"), true, "success", "Signed by: ci"),
+        ("unchecked", None, true, "action_required", "grep -q two a.txt"),
+        ("unsigned", Some("grep -q two a.txt"), false, "action_required", "no signed statement"),
+    ] {
+        let out = env.work().join(task);
+        let run = ["run", "--goal", "x", "--quiet", "--no-auto-checks", "--out", out.to_str().unwrap()];
+        let mut run = env.holon(run).arg("--agent").arg(&agent).cwd(clone.path());
+        if let Some(check) = check {
+            run = run.args(["--check", check]);
+        }
+        run.run().assert_code(0);
+        if signed {
+            env.holon(["attest"]).arg(&out).arg("--key").arg(&key).cwd(clone.path()).run().assert_code(0);
+        }
+        let digest = holon_core::digest::sha256(&std::fs::read(out.join("manifest.json")).unwrap());
+        let more = format!("--task\n{task}\n--only\npull");
+        let mut call = env.program("bash").args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(&script);
+        for (name, value) in [
+            ("GITHUB_TOKEN", "app-token-0123456789"),
+            ("GITHUB_API_URL", &hub.address()),
+            ("TARGET", "octo/hello"),
+            ("FROM", out.to_str().unwrap()),
+            ("DIGEST", &digest),
+            ("POLICY", policy.to_str().unwrap()),
+            ("SIGNERS", ""),
+            ("MORE", &more),
+            ("PATH", &path),
+        ] {
+            call = call.env(name, value);
+        }
+        call.cwd(clone.path()).run().assert_code(0).assert_stdout("policy: published");
+        let head = hosted.tip(&format!("holon/{task}"));
+        let checks = hosted.checks();
+        let check = checks.iter().find(|check| check["head_sha"].as_str() == head.as_deref()).unwrap();
+        assert_eq!(
+            (&check["name"], &check["conclusion"]),
+            (&"holon/policy".into(), &conclusion.into()),
+            "{check:#}"
+        );
+        let summary = check["output"]["summary"].as_str().unwrap();
+        assert!(summary.contains(said) && summary.contains("Policy: team.toml"), "{task}: {summary}");
+    }
+    assert_eq!((hosted.pulls().len(), hosted.checks().len()), (3, 3));
+}

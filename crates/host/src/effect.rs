@@ -172,6 +172,7 @@ pub const SETTINGS: &[Setting] = &[
         row(Some("checks"), Some("check"), Some("constraints.checks"), Always),
         "a client cannot choose the commands that the server runs",
     ),
+    row(Some("check_reports"), Some("check-report"), Some("constraints.check_reports"), Always),
     row(Some("auto_checks"), Some("no-auto-checks"), None, Always),
     row(Some("tests_may_change"), Some("tests-may-change"), Some("constraints.tests_may_change"), Always),
     row(Some("allow_sensitive"), Some("allow-sensitive"), None, Always),

@@ -72,6 +72,8 @@ pub struct RunRequest {
     pub max_output_mb: Option<u64>,
     /// `--check`
     pub checks: Vec<String>,
+    /// `--check-report`
+    pub check_reports: Vec<String>,
     /// Whether checks that fit the repository's shape are run when none were asked for; off with `--no-auto-checks`.
     pub auto_checks: bool,
     /// `--tests-may-change`
@@ -122,6 +124,7 @@ impl Default for RunRequest {
             idle_timeout: None,
             max_output_mb: None,
             checks: Vec::new(),
+            check_reports: Vec::new(),
             auto_checks: true,
             tests_may_change: false,
             allow_sensitive: false,

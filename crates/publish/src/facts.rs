@@ -2,6 +2,7 @@
 
 use holon_core::digest::sha256;
 use holon_core::ids::TaskId;
+use holon_core::manifest::Verification;
 
 use crate::folder::{Output, Ready};
 use crate::marker::Marker;
@@ -9,6 +10,8 @@ use crate::text::{Cleaner, code};
 
 /// The longest sentence about an override.
 const LONGEST_OVERRIDE: usize = 600;
+/// Most files with lines that no test ran.
+const NOT_RUN: usize = 10;
 
 /// A run, as its publications name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,21 @@ pub struct Facts {
     pub made: String,
     /// Who let pass what was held, a sentence each.
     pub overrides: Vec<String>,
+    /// Changed lines that no test ran, a file each.
+    pub not_run: Vec<String>,
+}
+
+/// Changed lines that no test ran, and how many files more have some.
+fn not_run(known: Option<&Verification>, clean: &Cleaner) -> Vec<String> {
+    let files = known.and_then(|known| known.coverage.as_ref()).map(|found| found.not_run.as_slice());
+    let files = files.unwrap_or_default();
+    let mut told: Vec<String> =
+        files.iter().take(NOT_RUN).map(|file| clean.line(&file.to_string(), LONGEST_OVERRIDE)).collect();
+    let more = files.len().saturating_sub(told.len());
+    if more > 0 {
+        told.push(format!("and {more} more files"));
+    }
+    told
 }
 
 impl Facts {
@@ -52,6 +70,7 @@ impl Facts {
             task,
             draft: ready == Ready::Draft,
             made,
+            not_run: not_run(metadata.verification.as_ref(), clean),
             overrides: output.overrides().iter().map(|word| clean.line(word, LONGEST_OVERRIDE)).collect(),
         }
     }

@@ -4,40 +4,59 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Report, plain};
+use super::{CaseState, Report, plain};
 
 pub(super) fn read(output: &str) -> Report {
     if output.lines().any(|line| line.starts_with("{\"") && line.contains("\"Action\":")) {
         return json(output);
     }
     let mut report = Report::default();
-    let mut built = false;
+    // Cases come before the name of their package, and two packages may call theirs alike.
+    let mut cases: Vec<(String, CaseState)> = Vec::new();
+    let mut fine: u32 = 0;
     for line in output.lines().map(plain) {
         let trimmed = line.trim_start();
-        let case = |rest: &str| rest.split_whitespace().next().unwrap_or("").to_owned();
-        if let Some(rest) = trimmed.strip_prefix("--- FAIL: ") {
-            report.fail(&case(rest));
-        } else if let Some(rest) = trimmed.strip_prefix("--- PASS: ") {
-            report.pass(&case(rest));
-            report.passed = report.passed.saturating_add(1);
-        } else if let Some(rest) = trimmed.strip_prefix("--- SKIP: ") {
-            report.skip(&case(rest));
-            report.skipped = report.skipped.saturating_add(1);
+        let first = |rest: &str| rest.split_whitespace().next().unwrap_or("").to_owned();
+        let states = [
+            ("--- FAIL: ", CaseState::Failed),
+            ("--- PASS: ", CaseState::Passed),
+            ("--- SKIP: ", CaseState::Skipped),
+        ];
+        let told = states.iter().find_map(|(mark, state)| Some((first(trimmed.strip_prefix(mark)?), *state)));
+        if let Some(told) = told {
+            cases.push(told);
         } else if let Some(rest) = line.strip_prefix("FAIL\t") {
-            if rest.contains("[build failed]") || rest.contains("[setup failed]") {
-                report.fail(&case(rest));
+            let failed = cases.iter().any(|(_, state)| *state == CaseState::Failed);
+            take(&mut report, &mut cases, &first(rest));
+            // One that fails without a failing case did not build, or ended in the middle.
+            if !failed {
+                report.fail(&first(rest));
+                report.add(0, 1, 0);
             }
         } else if let Some(rest) = line.strip_prefix("ok  \t") {
             // Without -v a passing package is all that is told.
-            built |= !rest.is_empty();
-            report.passed = report.passed.max(1);
+            fine = fine.saturating_add(u32::from(cases.is_empty()));
+            take(&mut report, &mut cases, &first(rest));
         }
     }
-    report.failed = u32::try_from(report.failing.len()).unwrap_or(u32::MAX);
-    if !report.is_counted() && built {
-        report.passed = 1;
+    take(&mut report, &mut cases, "");
+    if report.passed == 0 {
+        report.passed = fine.min(1);
     }
     report
+}
+
+/// Counts the cases of a package.
+fn take(report: &mut Report, cases: &mut Vec<(String, CaseState)>, package: &str) {
+    for (case, state) in cases.drain(..) {
+        let name = if package.is_empty() { case } else { format!("{package}.{case}") };
+        report.case(&name, state);
+        match state {
+            CaseState::Passed => report.add(1, 0, 0),
+            CaseState::Failed => report.add(0, 1, 0),
+            CaseState::Skipped => report.add(0, 0, 1),
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -16,6 +16,12 @@ pub(super) fn read(output: &str) -> Report {
             let left_out = count("pendings").saturating_add(count("omissions"));
             report.skipped = count("skips").saturating_add(left_out);
             report.passed = all.saturating_sub(report.failed).saturating_sub(report.skipped);
+        } else if let Some((case, mark)) = verbose(text) {
+            match mark {
+                "." => report.pass(case),
+                "S" => report.skip(case),
+                _ => report.fail(case),
+            }
         } else if text.ends_with(") Failure:") || text.ends_with(") Error:") {
             names_next = true;
         } else if names_next {
@@ -27,4 +33,11 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     if summed { report } else { Report::default() }
+}
+
+/// `CalcTest#test_adds = 0.00 s = .`
+fn verbose(line: &str) -> Option<(&str, &str)> {
+    let (rest, mark) = line.rsplit_once(" s = ").filter(|(_, mark)| [".", "F", "E", "S"].contains(mark))?;
+    let (case, time) = rest.rsplit_once(" = ")?;
+    (case.contains('#') && time.parse::<f64>().is_ok()).then_some((case, mark))
 }

@@ -1,10 +1,12 @@
 //! mocha, in its spec form.
 
-use super::{Report, count_before, plain};
+use super::headings::{Headings, indent};
+use super::{Report, count_before, plain, untimed};
 
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
     let mut summed = false;
+    let mut suites = Headings::default();
     let mut heading: Option<String> = None;
     for line in output.lines().map(plain) {
         let trimmed = line.trim();
@@ -17,9 +19,16 @@ pub(super) fn read(output: &str) -> Report {
             report.failed = failed;
         } else if let Some(pending) = first("pending").filter(|_| summed) {
             report.skipped = pending;
-        } else if let Some(case) = trimmed.strip_prefix("✔ ").or_else(|| trimmed.strip_prefix("✓ ")) {
-            report.pass(super::untimed(case));
-        } else if summed && heading.is_none() && numbered(trimmed).is_some() {
+        } else if !summed {
+            let whole = |case: &str| suites.whole(indent(&line), " ", untimed(case));
+            if let Some(case) = trimmed.strip_prefix("✔ ").or_else(|| trimmed.strip_prefix("✓ ")) {
+                report.pass(&whole(case));
+            } else if let Some(case) = trimmed.strip_prefix("- ") {
+                report.skip(&whole(case));
+            } else if numbered(trimmed).is_none() && line.starts_with("  ") && !trimmed.is_empty() {
+                suites.open(indent(&line), trimmed);
+            }
+        } else if heading.is_none() && numbered(trimmed).is_some() {
             heading = numbered(trimmed).map(str::to_owned);
         } else if let Some(so_far) = heading.take() {
             // `1) suite` and below it `case:`; the message follows after an empty line.

@@ -14,9 +14,11 @@ pub(super) fn read(output: &str) -> Report {
                 count_before(line, more).or_else(|| count_before(line, one)).unwrap_or(0)
             };
             summed = true;
-            report.failed = count("failure", "failures");
+            let failures = count("failure", "failures");
             report.skipped = count("pending", "pending");
-            report.passed = all.saturating_sub(report.failed).saturating_sub(report.skipped);
+            report.passed = all.saturating_sub(failures).saturating_sub(report.skipped);
+            // Files that cannot be loaded: `1 error occurred outside of examples`.
+            report.failed = failures.saturating_add(count("error", "errors"));
         } else if let Some((_, case)) = line.strip_prefix("rspec ").and_then(|rest| rest.split_once(" # ")) {
             report.fail(case);
         }

@@ -1,9 +1,22 @@
-//! The Test Anything Protocol.
+//! The Test Anything Protocol, with its subtests.
 
 use super::{Report, plain};
 
+/// One result that waits for the parent whose subtest it is.
+struct Waiting {
+    indent: usize,
+    name: String,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Passed,
+    Failed,
+    Skipped,
+}
+
 pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
     let is_tap = output
         .lines()
         .take(400)
@@ -12,37 +25,104 @@ pub(super) fn read(output: &str) -> Report {
     if !is_tap {
         return prove(output);
     }
-    // Subtests are indented and summed up by their parent.
-    for line in output.lines().map(plain).filter(|line| !line.starts_with([' ', '\t'])) {
-        let (ok, rest) = match (line.strip_prefix("ok"), line.strip_prefix("not ok")) {
-            (Some(rest), _) => (true, rest),
-            (_, Some(rest)) => (false, rest),
-            _ => continue,
-        };
-        if !rest.is_empty() && !rest.starts_with(' ') {
-            continue;
-        }
-        let (description, directive) = rest.split_once('#').unwrap_or((rest, ""));
-        let directive = directive.trim_start().to_ascii_uppercase();
-        let todo = directive.starts_with("TODO");
-        if directive.starts_with("SKIP") {
-            report.skip(name(description));
-            report.skipped = report.skipped.saturating_add(1);
-        } else if ok || todo {
-            report.pass(name(description));
-            report.passed = report.passed.saturating_add(1);
+    let mut report = Report::default();
+    let mut waiting: Vec<Waiting> = Vec::new();
+    // Notes in YAML may hold anything, also what looks like a result.
+    let mut notes: Option<usize> = None;
+    for line in output.lines().map(plain) {
+        let text = line.trim_start_matches([' ', '\t']);
+        let indent = line.len() - text.len();
+        if let Some(begun) = notes {
+            let over = text.trim_end() == "..." || (indent < begun && !text.is_empty());
+            notes = notes.filter(|_| !over);
+            if over && text.trim_end() != "..." {
+                settle(text, indent, &mut waiting);
+            }
+        } else if indent > 0 && text.trim_end() == "---" {
+            notes = Some(indent);
         } else {
-            report.failed = report.failed.saturating_add(1);
-            report.fail(name(description));
+            settle(text, indent, &mut waiting);
+        }
+        // A result that is not indented has taken everything in.
+        if waiting.last().is_some_and(|one| one.indent == 0) {
+            count(&mut report, waiting.drain(..));
         }
     }
+    // What was cut off before its parent came belongs to nobody that is known.
     report
+}
+
+/// Reads a result, and takes its subtests in.
+fn settle(text: &str, indent: usize, waiting: &mut Vec<Waiting>) {
+    let (ok, rest) = match (text.strip_prefix("ok"), text.strip_prefix("not ok")) {
+        (Some(rest), _) => (true, rest),
+        (_, Some(rest)) => (false, rest),
+        _ => return,
+    };
+    if !rest.is_empty() && !rest.starts_with(' ') {
+        return;
+    }
+    let (description, directive) = directive(rest);
+    let state = match directive {
+        Some("SKIP") => State::Skipped,
+        Some(_) => State::Passed,
+        None if ok => State::Passed,
+        None => State::Failed,
+    };
+    let own = name(description).to_owned();
+    let first = waiting.iter().rposition(|one| one.indent <= indent).map_or(0, |at| at + 1);
+    let inner = waiting.split_off(first);
+    if inner.is_empty() || state == State::Skipped {
+        waiting.push(Waiting { indent, name: own, state });
+        return;
+    }
+    let one_failed = inner.iter().any(|one| one.state == State::Failed);
+    for one in inner {
+        // A parent that passes vouches for all there is in it.
+        let vouched = state == State::Passed && one.state == State::Failed;
+        let of_one = if vouched { State::Passed } else { one.state };
+        waiting.push(Waiting { indent, name: format!("{own} > {}", one.name), state: of_one });
+    }
+    if state == State::Failed && !one_failed {
+        waiting.push(Waiting { indent, name: own, state });
+    }
+}
+
+fn count(report: &mut Report, results: impl Iterator<Item = Waiting>) {
+    for one in results {
+        match one.state {
+            State::Passed => {
+                report.pass(&one.name);
+                report.add(1, 0, 0);
+            }
+            State::Failed => {
+                report.fail(&one.name);
+                report.add(0, 1, 0);
+            }
+            State::Skipped => {
+                report.skip(&one.name);
+                report.add(0, 0, 1);
+            }
+        }
+    }
+}
+
+/// A description and its directive; a `#` before anything else is part of the name.
+fn directive(rest: &str) -> (&str, Option<&'static str>) {
+    for (at, _) in rest.rmatch_indices('#') {
+        let word = rest[at + 1..].trim_start().to_ascii_uppercase();
+        let known = ["SKIP", "TODO"].into_iter().find(|known| word.starts_with(known));
+        if known.is_some() {
+            return (&rest[..at], known);
+        }
+    }
+    (rest, None)
 }
 
 /// What `prove` sums up where it does not show the results themselves.
 fn prove(output: &str) -> Report {
     let mut report = Report::default();
-    let mut failed: u32 = 0;
+    let (mut failed, mut skipped): (u32, u32) = (0, 0);
     for line in output.lines().map(plain) {
         let line = line.trim();
         // `Failed 1/3 subtests`
@@ -50,10 +130,17 @@ fn prove(output: &str) -> Report {
         if let Some((count, _)) = of_file.and_then(|rest| rest.split_once('/')) {
             failed = failed.saturating_add(count.parse().unwrap_or(0));
         }
+        // `(less 1 skipped subtest: 2 okay)`
+        if let Some((count, _)) =
+            line.strip_prefix("(less ").and_then(|rest| rest.split_once(" skipped subtest"))
+        {
+            skipped = skipped.saturating_add(count.parse().unwrap_or(0));
+        }
         if let Some((_, rest)) = line.strip_prefix("Files=").and_then(|rest| rest.split_once("Tests=")) {
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-            report.passed = digits.parse::<u32>().unwrap_or(0).saturating_sub(failed);
-            report.failed = failed;
+            let all = digits.parse::<u32>().unwrap_or(0);
+            report.passed = all.saturating_sub(failed).saturating_sub(skipped);
+            (report.failed, report.skipped) = (failed, skipped);
         }
     }
     report

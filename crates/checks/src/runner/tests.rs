@@ -50,7 +50,7 @@ fn go() {
         Runner::Go,
         sample!("go.txt"),
         [2, 3, 1, 0],
-        &["TestParse", "TestParse/empty", "example.com/demo/broken"],
+        &["example.com/demo.TestParse", "example.com/demo.TestParse/empty", "example.com/demo/broken"],
     );
     check(
         Runner::Go,

@@ -15,7 +15,8 @@ pub(super) fn read(output: &str) -> Report {
         } else if let Some((case, state)) = line.rsplit_once(" ... ") {
             match state {
                 "ok" => report.pass(case),
-                _ if state.starts_with("skipped") => report.skip(case),
+                _ if state.starts_with("skipped") || state == "expected failure" => report.skip(case),
+                "unexpected success" => report.fail(case),
                 _ => {}
             }
         } else if ran.is_some() && is_verdict(line) {
@@ -24,9 +25,12 @@ pub(super) fn read(output: &str) -> Report {
     }
     // Without both lines it was something else that printed.
     let (Some(ran), false) = (ran, verdict.is_empty()) else { return Report::default() };
+    let expected = count_after(&verdict, "expected failures=").unwrap_or(0);
+    let verdict = verdict.replace("expected failures=", "");
     let count = |label: &str| count_after(&verdict, label).unwrap_or(0);
-    report.failed = count("failures=").saturating_add(count("errors="));
-    report.skipped = count("skipped=");
+    let surprises = count("unexpected successes=");
+    report.failed = count("failures=").saturating_add(count("errors=")).saturating_add(surprises);
+    report.skipped = count("skipped=").saturating_add(expected);
     report.passed = ran.saturating_sub(report.failed).saturating_sub(report.skipped);
     report
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::coverage::ChangeCoverage;
 use crate::weakened::Weakening;
 
 /// What the host checked, and what it was only told.
@@ -23,6 +24,9 @@ pub struct Verification {
     /// Files of the change that define what a check does; the check ran with these as they were, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<ChangedDefinition>,
+    /// How much of the change tests ran, where a check's runner wrote that down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<ChangeCoverage>,
     /// Whether somebody said before the run that tests may change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tests_may_change: bool,

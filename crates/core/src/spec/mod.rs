@@ -208,6 +208,9 @@ pub struct Constraints {
     /// Commands the host runs on the result; each must succeed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Patterns for files in which the checks' runners write down what they did, relative to the workspace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub check_reports: Vec<String>,
     /// Tests and what else defines checks are meant to change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tests_may_change: bool,

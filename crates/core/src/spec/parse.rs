@@ -228,6 +228,7 @@ const KEYS: &[Key] = &[
             Key("network", ANY),
             Key("supervisor", ANY),
             Key("checks", ANY),
+            Key("check_reports", ANY),
             Key("tests_may_change", ANY),
         ],
     ),

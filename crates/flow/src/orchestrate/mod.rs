@@ -48,6 +48,7 @@ use trunk::Trunk;
 pub(crate) use deliver::manifest_again;
 pub(crate) use folder::find_child;
 pub use folder::load;
+pub(crate) use trunk::{copy_tree, make_removable};
 
 /// Carries orchestrations out.
 pub struct Orchestrator<'a> {

@@ -153,7 +153,7 @@ fn replace(from: &Path, to: &Path) -> Result<(), HostError> {
 }
 
 /// Folders nobody may write to cannot be emptied.
-fn make_removable(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_removable(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
@@ -165,6 +165,11 @@ fn make_removable(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Copies a folder with all there is in it to a place where nothing is.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), HostError> {
+    copy(from, to, None)
 }
 
 /// Copies files, links and folders with their modes and owners; sockets, pipes and devices stay behind.

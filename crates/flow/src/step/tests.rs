@@ -103,6 +103,7 @@ fn sample(key: &str) -> serde_json::Value {
         "metadata.labels" | "context.env" => json!({"A": "b"}),
         "context.files" => json!(["/base/a.md"]),
         "constraints.checks" => json!(["make"]),
+        "constraints.check_reports" => json!(["reports/*.xml"]),
         "output.artifacts" => json!([{"path": "report.md", "required": true}]),
         "constraints.timeout" => json!("5m"),
         "constraints.max_steps" => json!(3),

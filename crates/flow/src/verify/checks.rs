@@ -1,5 +1,6 @@
 //! The host's own checks: what they said, what the agent claimed, and what was concluded.
 
+use holon_core::coverage::{self, LinesRan};
 use holon_core::event::Body;
 use holon_core::manifest::{CheckOrigin, Verification, Verified};
 use holon_core::outcome::{Outcome, Status};
@@ -33,6 +34,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     }
     each(run, known, found);
     words(run, known, found);
+    covered(run, known, found);
     asked(run, known, found);
 }
 
@@ -87,6 +89,22 @@ fn words(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
         &known.weakened,
         &weakened::weakened(patch),
         "the patch",
+    );
+}
+
+/// How much of the patch tests ran, by what is kept of the reports.
+fn covered(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
+    let kept = run.evidence.get(coverage::EVIDENCE).and_then(|file| file.content.as_deref());
+    let lines: Option<LinesRan> = kept.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let withheld = run.evidence.get("withheld.patch").and_then(|file| file.content.as_deref());
+    let patch = delivered(run).or(withheld).unwrap_or_default();
+    let counted = lines.and_then(|lines| coverage::of_change(patch, &lines));
+    found.same(
+        Kind::Check,
+        format!("{PLACE}.coverage"),
+        &known.coverage,
+        &counted,
+        "the patch and the kept reports",
     );
 }
 

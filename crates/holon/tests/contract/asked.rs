@@ -95,6 +95,7 @@ impl Stage {
             "max-rounds" => "3".to_owned(),
             "max-cost" => "0.5".to_owned(),
             "check" => "make test".to_owned(),
+            "check-report" => "reports/*.xml".to_owned(),
             "allow-writes" => return (flags(&[(flag, None)]), flags(&[("mode", Some("debug"))])),
             _ => return (flags(&[(flag, None)]), Flags::new()),
         };
@@ -194,6 +195,7 @@ fn value_of(key: &str) -> Value {
         "context.files" => json!(["a.txt"]),
         "context.workspace" => json!("sub"),
         "constraints.checks" => json!(["make test"]),
+        "constraints.check_reports" => json!(["reports/*.xml"]),
         "output.artifacts" => json!([{"path": "report.json"}]),
         "constraints.timeout" => json!("5m"),
         "constraints.max_steps" => json!(3),

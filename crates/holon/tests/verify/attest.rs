@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::runs::change;
 
-fn ssh_key(env: &TestEnv, name: &str) -> PathBuf {
+pub(crate) fn ssh_key(env: &TestEnv, name: &str) -> PathBuf {
     let path = env.work().join(name);
     let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&path).status();
     assert!(made.unwrap().success());

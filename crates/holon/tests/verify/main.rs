@@ -8,5 +8,6 @@ mod controls;
 mod kinds;
 mod leaves;
 mod lies;
+mod rerun;
 mod runs;
 mod sealed;

@@ -19,7 +19,7 @@ use super::{Host, Run};
 use crate::store::write_atomic;
 
 /// The form of what is kept; another one is another key.
-const VERSION: &str = "holon baseline 1";
+const VERSION: &str = "holon baseline 2";
 /// Most files whose content is looked at because they differ from what is committed.
 const DIRTY: usize = 2_000;
 /// Installed dependencies, which git does not know: when these were last changed says which they are.
@@ -95,11 +95,12 @@ impl Run<'_> {
             .collect();
         let exposed = &stage.exposed;
         let around = format!(
-            "{:?} {:?} {:?} {:?} {}",
+            "{:?} {:?} {:?} {:?} {:?} {}",
             exposed.path,
             exposed.env,
             self.plan.spec.context.env,
             self.plan.profile.network,
+            self.plan.check_reports,
             stage.backend.name()
         );
         let all = [VERSION, &workspace.to_string_lossy(), &tree, &installed.join("\n"), command, &around]

@@ -17,6 +17,7 @@ use holon_sandbox::expose::Exposed;
 use holon_sandbox::snapshot::{Laid, Snapshot, Strategy, StrategyChoice};
 
 use super::Run;
+use super::check_reports::SeenReports;
 use super::snapshot::{Stage, give};
 use crate::error::HostError;
 
@@ -49,6 +50,8 @@ pub(super) struct CheckTree {
     snapshot: Snapshot,
     exposed: Exposed,
     home: PathBuf,
+    /// Reports that are in it already.
+    pub(super) seen: SeenReports,
 }
 
 impl CheckTree {
@@ -329,6 +332,6 @@ impl Run<'_> {
         let snapshot = self.snapshot_in(&layers, stage.backend.as_ref(), &stage.identity, choice)?;
         change.lay(&snapshot, kind)?;
         let exposed = self.expose_in(&layers, &snapshot, &stage.identity, stage.backend.overlays())?;
-        Ok(CheckTree { snapshot, exposed, home })
+        Ok(CheckTree { snapshot, exposed, home, seen: SeenReports::new() })
     }
 }

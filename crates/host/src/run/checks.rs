@@ -7,15 +7,20 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use holon_checks::coverage::CoverageReports;
+use holon_checks::report_files::with_case_files;
 use holon_checks::runner::{self, Runner};
-use holon_checks::{CheckEvidence, NeededRun, Ran};
+use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces};
 use holon_core::claims;
+use holon_core::coverage::{ChangeCoverage, EVIDENCE as COVERAGE, of_change};
 use holon_core::event::Body;
 use holon_core::manifest::{CheckOrigin, CheckRun, OtherRun, Verification, Verified};
+use holon_core::patch::named_paths;
 use holon_core::weakened::weakened;
 use holon_sandbox::walls::{Ending, Streams};
 
 use super::baseline::KeptBaseline;
+use super::check_reports::fresh_reports;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind};
 use super::collect::Found;
 use super::output::not_started;
@@ -24,6 +29,7 @@ use super::verdict::Verdict;
 use super::{Plan, Run};
 use crate::error::HostError;
 use crate::shape;
+use crate::store::write_atomic;
 
 /// Longest time for a check that was asked for.
 const ASKED_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -55,11 +61,13 @@ pub(super) struct Checking<'a> {
     made: usize,
     /// When all of them must be over.
     end: Option<Instant>,
+    /// Lines that ran on the result.
+    coverage: CoverageReports,
 }
 
 impl<'a> Checking<'a> {
     pub(super) fn new(change: CheckedChange<'a>, end: Option<Instant>) -> Self {
-        Self { change, trees: BTreeMap::new(), made: 0, end }
+        Self { change, trees: BTreeMap::new(), made: 0, end, coverage: CoverageReports::default() }
     }
 }
 
@@ -105,12 +113,33 @@ impl Run<'_> {
         }
         let mut checking = Checking::new(change, None);
         known.checks = self.each_check(stage, all, &mut checking)?;
+        known.coverage = self.coverage_of(&checking, &found.patch.bytes)?;
         self.judge_checks(&checking.change, &mut known, verdict);
         if known.state == Verified::Unverified {
             self.warn("the summary claims a verification that no check of the host supports");
         }
         self.manifest.metadata.verification = Some(known);
         Ok(())
+    }
+
+    /// How much of the change tests ran; what the reports say about its files is kept beside the checks' logs.
+    fn coverage_of(
+        &mut self,
+        checking: &Checking<'_>,
+        patch: &[u8],
+    ) -> Result<Option<ChangeCoverage>, HostError> {
+        let paths = named_paths(patch);
+        let known = checking.coverage.about(paths.iter().map(String::as_str));
+        let Some(found) = of_change(patch, &known) else { return Ok(None) };
+        let text = serde_json::to_vec(&known).unwrap_or_default();
+        write_atomic(&self.folder.evidence().join(COVERAGE), &text)?;
+        if !found.not_run.is_empty() {
+            let names: Vec<String> = found.not_run.iter().take(5).map(ToString::to_string).collect();
+            let more = found.not_run.len().saturating_sub(names.len());
+            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+            self.warn(format!("changed lines that no test ran: {}{more}", names.join("; ")));
+        }
+        Ok(Some(found))
     }
 
     /// Runs checks one after the other, each for its own time and none beyond the end of all.
@@ -253,6 +282,7 @@ impl Run<'_> {
         let log = check.log(suffix);
         let ending = tree.on(stage, |stage| self.run_command(stage, &log, check.command, until));
         let rewritten = super::check_rewritten::rewritten(&checking.change, tree.snapshot(), kind);
+        let reports = self.reports_of(check.command, &checking.change, &mut tree, kind);
         checking.trees.insert(kind, tree);
         let exit = match ending? {
             Ending::Code(code) => Some(code),
@@ -260,7 +290,29 @@ impl Run<'_> {
         };
         let runner = runner::recognise(check.command).unwrap_or(Runner::Other);
         let report = runner::read(runner, &self.printed(&log));
+        if kind == TreeKind::Result {
+            for text in reports.values() {
+                checking.coverage.add(text);
+            }
+        }
+        let report = with_case_files(report, reports.values().map(String::as_str));
         Ok((Ran { exit, report, rewritten }, began.elapsed().as_millis() as u64))
+    }
+
+    /// What the run that just ended wrote into report files.
+    fn reports_of(
+        &self,
+        command: &str,
+        change: &CheckedChange<'_>,
+        tree: &mut CheckTree,
+        kind: TreeKind,
+    ) -> BTreeMap<String, String> {
+        // A pattern that is none was refused when the run was planned.
+        let Ok(places) = ReportPlaces::of(command, &self.plan.check_reports) else { return BTreeMap::new() };
+        let mut seen = std::mem::take(&mut tree.seen);
+        let fresh = fresh_reports(change, tree.snapshot(), kind, &places, &mut seen);
+        tree.seen = seen;
+        fresh
     }
 
     fn run_command(

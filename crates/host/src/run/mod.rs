@@ -8,6 +8,7 @@ mod apply;
 mod artifacts;
 mod baseline;
 pub(crate) mod carry;
+mod check_reports;
 mod check_rewritten;
 mod check_tree;
 mod check_verdict;

@@ -82,6 +82,8 @@ pub struct Plan {
     pub logs: Option<PathBuf>,
     /// Whether tests and what else defines checks may change.
     pub tests_may_change: bool,
+    /// Where else the runners of checks may write reports.
+    pub check_reports: Vec<String>,
     /// Whether a patch touching Holon's, CI's or an agent's files is fine.
     pub allow_sensitive: bool,
     /// Whether to apply the patch when the run succeeds.
@@ -180,6 +182,10 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
             "give a command with --check, or leave it out",
         ));
     }
+    let check_reports = [spec.constraints.check_reports.clone(), request.check_reports.clone()].concat();
+    holon_checks::ReportPlaces::of("", &check_reports).map_err(|wrong| {
+        HostError::usage(wrong.to_string(), "give one such as `reports/*.xml`, relative to the workspace")
+    })?;
     let supervised = supervision::settle(&Wishes {
         places: &host.places,
         workspace: &workspace,
@@ -214,6 +220,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         warnings,
         accept_no_isolation: request.accept_no_isolation,
         snapshot: request.snapshot,
+        check_reports,
         tests_may_change: request.tests_may_change || spec.constraints.tests_may_change,
         allow_sensitive: request.allow_sensitive,
         apply: request.apply,
@@ -438,6 +445,10 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
     for check in &plan.checks {
         let from = if request.checks.contains(check) { "flag --check" } else { spec };
         rows.push(("check".into(), check.clone(), from.into()));
+    }
+    for glob in &plan.check_reports {
+        let from = if request.check_reports.contains(glob) { "flag --check-report" } else { spec };
+        rows.push(("report".into(), glob.clone(), from.into()));
     }
     rows.extend(plan.profile.rows().into_iter().map(|r| (r.key, r.value, r.origin.to_string())));
     rows.extend(asked_rows(plan, request));

@@ -114,6 +114,7 @@ mod tests {
             draft: false,
             made: String::new(),
             overrides: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 

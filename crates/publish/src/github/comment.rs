@@ -83,6 +83,7 @@ mod tests {
             draft: false,
             made: "mode `plan`".into(),
             overrides: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 

@@ -30,7 +30,7 @@ use crate::token::Token;
 use carry::{Action, Decision, carry};
 use hub::{Me, RepoFacts, Thread};
 
-pub use options::{EthicsAs, Options, Own, Part};
+pub use options::{EthicsAs, Options, Own, Part, PolicyVerdict};
 pub use report::{Call, Outcome, PartReport, Report, Step};
 
 /// What publishing works with.
@@ -86,7 +86,7 @@ fn parts(output: &Output, options: &Options) -> Result<Vec<Part>, Error> {
         Part::Review => "review.json",
         Part::Plan => "plan.md",
         Part::Ethics => "ethics.json",
-        Part::Summary => "summary.md",
+        Part::Summary | Part::Policy => "summary.md",
     };
     let has = |part: &Part| output.bytes(file(*part)).is_some();
     if let Some(part) = options.only.iter().find(|part| !has(part)) {
@@ -100,6 +100,9 @@ fn parts(output: &Output, options: &Options) -> Result<Vec<Part>, Error> {
             parts.push(Part::Summary);
         }
     }
+    parts.retain(|part| *part != Part::Policy);
+    // Whatever else goes out, it goes out with what the policy says.
+    parts.extend(options.policy.as_ref().map(|_| Part::Policy));
     parts.sort();
     parts.dedup();
     if parts.is_empty() {
@@ -150,6 +153,7 @@ impl Run<'_> {
             Part::Plan => self.comment(tools, Part::Plan, "Plan", "plan.md"),
             Part::Summary => self.comment(tools, Part::Summary, "Summary", "summary.md"),
             Part::Ethics => self.ethics(tools),
+            Part::Policy => self.policy(tools),
         };
         done.unwrap_or_else(|error| PartReport::new(part.name()).fail(&error))
     }
@@ -232,13 +236,23 @@ impl Run<'_> {
         heading: &str,
         file: &str,
     ) -> Result<PartReport, Error> {
+        let text = self.output.text(file).unwrap_or_default();
+        self.comment_saying(tools, part, heading, (file, &text))
+    }
+
+    fn comment_saying(
+        &mut self,
+        tools: &mut Tools<'_>,
+        part: Part,
+        heading: &str,
+        (file, text): (&str, &str),
+    ) -> Result<PartReport, Error> {
         let Some(number) = self.number() else {
             let why = "no issue or pull request is given to comment on; `holon publish summary` writes a job summary";
             return Ok(PartReport::skipped(part.name(), why));
         };
         let me = self.me(tools)?;
-        let text = self.output.text(file).unwrap_or_default();
-        let said = comment::Said { kind: part.name(), heading, file, text: &text };
+        let said = comment::Said { kind: part.name(), heading, file, text };
         let (repo, facts, clean) = (&self.options.target.repo, self.facts, self.clean);
         let decide = |tools: &mut Tools<'_>| {
             let present = hub::list(tools.api, repo.path(&format!("/issues/{number}/comments")))?;
@@ -253,10 +267,7 @@ impl Run<'_> {
         let Some(ethics) = self.output.json::<Ethics>("ethics.json")? else {
             return Ok(PartReport::skipped(Part::Ethics.name(), "there is no ethics.json"));
         };
-        let head = self
-            .pull_facts()
-            .map(|pull| pull.head_sha.clone())
-            .or(self.opened.as_ref().map(|(_, sha)| sha.clone()));
+        let head = self.head();
         let file = if self.output.bytes("ethics.md").is_some() { "ethics.md" } else { "ethics.json" };
         let head = match (head, self.options.ethics) {
             (_, EthicsAs::Comment) | (None, EthicsAs::Auto) => {
@@ -271,26 +282,78 @@ impl Run<'_> {
             (Some(head), _) => head,
         };
         let text = self.output.text("ethics.md").unwrap_or_else(|| ethics.approval_justification.clone());
-        let (repo, facts, clean) = (&self.options.target.repo, self.facts, self.clean);
-        let mut forbidden = false;
-        let (report, _) =
-            carry(tools, self.options.dry_run, PartReport::new(Part::Ethics.name()), |tools, _| {
-                let request = Request::get(repo.path(&format!("/commits/{head}/check-runs")));
-                let request = request.query("check_name", check::NAME).query("filter", "all");
-                let present = hub::list_in(tools.api, request, "check_runs");
-                forbidden = present.as_ref().is_err_and(|error| error.status() == Some(403));
-                let request = check::decide(repo, &head, &present?, &ethics, &text, facts, clean);
-                let actions =
-                    request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
-                Ok(Decision { actions, ..Decision::default() })
-            });
-        // Only Apps may make check runs; everyone may say the same in a comment.
-        let refused = forbidden || report.error.as_deref().is_some_and(|error| error.contains("(403)"));
+        let said = check::CheckSaid::of_ethics(&ethics, &text, self.facts, self.clean);
+        let (report, refused) = self.check_run(tools, Part::Ethics, &head, &said);
         if refused && self.options.ethics == EthicsAs::Auto {
             let mut report = self.comment(tools, Part::Ethics, "Ethics report", file)?;
             report.notes.push("the token may not make check runs, so it is a comment".into());
             return Ok(report);
         }
         Ok(report)
+    }
+
+    fn policy(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
+        let name = Part::Policy.name();
+        let Some(verdict) = &self.options.policy else {
+            return Ok(PartReport::skipped(name, "no policy is given"));
+        };
+        let said = check::CheckSaid::of_policy(verdict, self.facts, self.clean);
+        let mut report = match self.head() {
+            Some(head) => {
+                let (report, refused) = self.check_run(tools, Part::Policy, &head, &said);
+                match refused {
+                    true => {
+                        let text = format!("{}\n\n{}", said.title, said.text);
+                        let mut report =
+                            self.comment_saying(tools, Part::Policy, "Policy", ("`holon verify`", &text))?;
+                        report.notes.push("the token may not make check runs, so it is a comment".into());
+                        report
+                    }
+                    false => report,
+                }
+            }
+            // The pull request is yet to be opened.
+            None if self.options.dry_run => {
+                let (what, request) = said.new_request(&self.options.target.repo, None, self.facts);
+                let decision = || Decision {
+                    actions: vec![Action::Call(what.clone(), request.clone())],
+                    ..Decision::default()
+                };
+                carry(tools, true, PartReport::new(name), |_, _| Ok(decision())).0
+            }
+            None => PartReport::skipped(name, "there is no pull request that a check could stand beside"),
+        };
+        report.notes.push(said.title);
+        Ok(report)
+    }
+
+    /// The commit that check runs stand beside.
+    fn head(&self) -> Option<String> {
+        let pull = self.pull_facts().map(|pull| pull.head_sha.clone());
+        pull.or(self.opened.as_ref().map(|(_, sha)| sha.clone()))
+    }
+
+    /// Makes a check run or brings it up to date, and says whether the token may not: only Apps may make check runs, and
+    /// everyone may say the same in a comment.
+    fn check_run(
+        &self,
+        tools: &mut Tools<'_>,
+        part: Part,
+        head: &str,
+        said: &check::CheckSaid,
+    ) -> (PartReport, bool) {
+        let (repo, facts) = (&self.options.target.repo, self.facts);
+        let mut forbidden = false;
+        let (report, _) = carry(tools, self.options.dry_run, PartReport::new(part.name()), |tools, _| {
+            let request = Request::get(repo.path(&format!("/commits/{head}/check-runs")));
+            let request = request.query("check_name", said.name).query("filter", "all");
+            let present = hub::list_in(tools.api, request, "check_runs");
+            forbidden = present.as_ref().is_err_and(|error| error.status() == Some(403));
+            let request = check::decide(repo, head, &present?, said, facts);
+            let actions = request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
+            Ok(Decision { actions, ..Decision::default() })
+        });
+        let refused = forbidden || report.error.as_deref().is_some_and(|error| error.contains("(403)"));
+        (report, refused)
     }
 }

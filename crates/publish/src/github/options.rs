@@ -18,6 +18,8 @@ pub enum Part {
     Ethics,
     /// summary.md as a comment.
     Summary,
+    /// What a policy says, as a check run or comment.
+    Policy,
 }
 
 impl Part {
@@ -29,6 +31,7 @@ impl Part {
             Self::Plan => "plan",
             Self::Ethics => "ethics",
             Self::Summary => "summary",
+            Self::Policy => "policy",
         }
     }
 }
@@ -52,6 +55,24 @@ pub enum EthicsAs {
     Check,
     /// A comment.
     Comment,
+}
+
+/// What a team's policy says about an output and the statement that goes along with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PolicyVerdict {
+    /// The policy, by its name or file.
+    pub policy: String,
+    /// Who signed the statement, of those that count.
+    pub signed_by: Vec<String>,
+    /// Every broken rule, a sentence each; none when the policy is satisfied.
+    pub against: Vec<String>,
+}
+
+impl PolicyVerdict {
+    /// Whether no rule is broken.
+    pub fn satisfied(&self) -> bool {
+        self.against.is_empty()
+    }
 }
 
 /// Everything a caller decides.
@@ -89,6 +110,8 @@ pub struct Options {
     pub own: Own,
     /// A signed statement about the output, which goes along with its pull request.
     pub statement: Option<String>,
+    /// What a policy says, which becomes the check `holon/policy`.
+    pub policy: Option<PolicyVerdict>,
     /// Say what would be done and change nothing.
     pub dry_run: bool,
 }
@@ -113,6 +136,7 @@ impl Options {
             ethics: EthicsAs::default(),
             own: Own::Ask,
             statement: None,
+            policy: None,
             dry_run: false,
         }
     }

@@ -53,6 +53,11 @@ pub(super) fn region(
     for word in &facts.overrides {
         out.push_str(&format!("> Override: {word}\n\n"));
     }
+    if !facts.not_run.is_empty() {
+        out.push_str("> Changed lines that no test ran:\n");
+        facts.not_run.iter().for_each(|file| out.push_str(&format!("> - {file}\n")));
+        out.push('\n');
+    }
     let text = summary.map(|text| clean.markdown(text.trim())).unwrap_or_default();
     let attached = statement.map(attached).unwrap_or_default();
     out.push_str(&cut(
@@ -109,6 +114,7 @@ mod tests {
             draft: false,
             made: "mode `execute`".into(),
             overrides: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 

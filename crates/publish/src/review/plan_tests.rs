@@ -17,6 +17,7 @@ fn facts() -> Facts {
         draft: false,
         made: "mode `review`".into(),
         overrides: Vec::new(),
+        not_run: Vec::new(),
     }
 }
 

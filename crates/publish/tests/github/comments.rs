@@ -1,7 +1,7 @@
 //! Plans, summaries and ethics reports.
 
 use holon_core::Outcome as RunOutcome;
-use holon_publish::github::{EthicsAs, Options, Outcome, Own, Part};
+use holon_publish::github::{EthicsAs, Options, Outcome, Own, Part, PolicyVerdict};
 use holon_testkit::github::Level;
 
 use crate::stage::{NAME, Stage, part};
@@ -180,4 +180,60 @@ fn a_draft_says_that_a_person_has_to_look() {
     let output = stage.output("plan").file("plan.md", PLAN).outcome(RunOutcome::NeedsHuman).finish();
     stage.published(&output, Some(issue), |options| options.draft_needs_human = true);
     assert!(stage.repo.comments(issue)[0].1.contains("A person has to look at this"));
+}
+
+#[test]
+fn what_a_policy_says_is_a_check_run_beside_the_pull_request() {
+    let stage = Stage::new();
+    stage.hub.bot("holon[bot]", "app-token-0123456789", &[]);
+    let output = stage.simple_patch();
+    let mut options = Options::new(NAME.parse().unwrap());
+    options.task = Some("judged".parse().unwrap());
+    let verdict = |against: &[&str]| {
+        Some(PolicyVerdict {
+            policy: "team.toml".into(),
+            signed_by: vec!["ci".into()],
+            against: against.iter().map(|rule| (*rule).to_owned()).collect(),
+        })
+    };
+    options.policy = verdict(&[]);
+    options.only = vec![Part::Pull];
+    // Before anything is there, a dry run shows the check without a commit it could stand on.
+    options.dry_run = true;
+    let report = stage.publish_as(&output, &options, "app-token-0123456789").unwrap();
+    let planned = part(&report, "policy");
+    assert_eq!(planned.result, Outcome::Planned, "{report:#?}");
+    let body = &planned.steps[0].call.as_ref().unwrap().body;
+    assert_eq!((&body["name"], &body["conclusion"]), (&"holon/policy".into(), &"success".into()));
+    assert!(body["head_sha"].is_null() && stage.repo.checks().is_empty());
+
+    options.dry_run = false;
+    for expect in [Outcome::Published, Outcome::Unchanged] {
+        let report = stage.publish_as(&output, &options, "app-token-0123456789").unwrap();
+        assert_eq!(part(&report, "policy").result, expect, "{report:#?}");
+    }
+    let check = stage.repo.checks().remove(0);
+    assert_eq!(check["head_sha"].as_str(), stage.repo.tip("holon/judged").as_deref());
+    assert_eq!((&check["conclusion"], &check["output"]["title"]), (&"success".into(), &"Satisfied".into()));
+    // Another word about the same output takes its place; text of others stays text.
+    options.policy = verdict(&["no person approved it", "asked by @octocat <script>"]);
+    let report = stage.publish_as(&output, &options, "app-token-0123456789").unwrap();
+    assert_eq!(part(&report, "policy").result, Outcome::Published, "{report:#?}");
+    let checks = stage.repo.checks();
+    assert_eq!(checks.len(), 1);
+    assert_eq!(checks[0]["conclusion"], "action_required");
+    assert_eq!(checks[0]["output"]["title"], "Not satisfied: 2 rules are broken");
+    let text = checks[0]["output"]["summary"].as_str().unwrap();
+    assert!(text.contains("no person approved it") && !text.contains("@octocat"), "{text}");
+
+    // A person may not make check runs, and says the same in a comment.
+    let other = Stage::new();
+    let output = other.simple_patch();
+    let report = other.published(&output, None, |options| options.policy = verdict(&["too large"]));
+    assert!(
+        part(&report, "policy").notes.iter().any(|note| note.contains("so it is a comment")),
+        "{report:#?}"
+    );
+    let comments = other.repo.comments(1);
+    assert!(comments.iter().any(|(_, text)| text.contains("too large")), "{comments:?}");
 }

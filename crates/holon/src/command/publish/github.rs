@@ -4,9 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use holon_attest::{Envelope, Policy, Presented, judge};
+use holon_core::digest::sha256;
 use holon_core::ids::TaskId;
 use holon_git::Git;
-use holon_publish::github::{EthicsAs, Options, Part, Report, Tools, publish};
+use holon_publish::github::{EthicsAs, Options, Part, PolicyVerdict, Report, Tools, publish};
 use holon_publish::review::Verdicts;
 use holon_publish::{Output, Repo, Target};
 
@@ -14,8 +16,8 @@ use super::account::{self, Forge};
 use super::source::Source;
 use super::tell;
 use crate::Done;
-use crate::command::attest;
 use crate::command::overrule::{self, Overruling};
+use crate::command::{attest, verify};
 use crate::failure::Failure;
 use crate::session::{self, Session};
 use crate::who::Commander;
@@ -67,6 +69,12 @@ pub(crate) struct Args {
     /// Where an ethics report goes
     #[arg(long, value_name = "HOW", value_enum, default_value_t = EthicsName::Auto, help_heading = "What")]
     ethics: EthicsName,
+    /// Say what this policy says of the statement beside the output, as the check holon/policy: a file, or signed, standard, strict
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What")]
+    policy: Option<String>,
+    /// A public key whose signature counts for the policy: a file, or the key itself
+    #[arg(long, value_name = "FILE|KEY", requires = "policy", help_heading = "What")]
+    signer: Vec<String>,
 
     /// The name of the work: the branch is holon/TASK [default: issue-N, pr-N or the run's id]
     #[arg(long, value_name = "NAME", help_heading = "Pull request")]
@@ -159,8 +167,34 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let output = args.source.open(session)?;
     let mut options = options(args)?;
     options.statement = attest::about(&output)?;
+    if let Some(name) = &args.policy {
+        let policy = verify::policy(name, &args.signer)?;
+        options.policy = Some(verdict(name, &policy, options.statement.as_deref(), &output)?);
+    }
     let report = carry_out(output, options, (&args.forge, &args.overruling), session)?;
     finish(&report, args.json, session)
+}
+
+/// What a policy says about an output; without a statement about it, no policy is satisfied.
+fn verdict(
+    name: &str,
+    policy: &Policy,
+    statement: Option<&str>,
+    output: &Output,
+) -> Result<PolicyVerdict, Failure> {
+    // A path tells others about this machine, and nothing about the policy.
+    let shown =
+        Path::new(name).file_name().map_or(name.to_owned(), |file| file.to_string_lossy().into_owned());
+    let mut said = PolicyVerdict { policy: shown, ..PolicyVerdict::default() };
+    let Some(statement) = statement else {
+        said.against.push("there is no signed statement about this change".into());
+        return Ok(said);
+    };
+    let presented = Presented { patch_sha256: output.bytes("diff.patch").map(sha256), base_commit: None };
+    let (signed_by, against) = judge(&Envelope::parse(statement.as_bytes())?, policy, &presented)?;
+    said.signed_by = signed_by;
+    said.against = against.into_iter().map(|rule| rule.sentence).collect();
+    Ok(said)
 }
 
 fn finish(report: &Report, json: bool, session: &Session) -> Done {

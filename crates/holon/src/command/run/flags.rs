@@ -158,7 +158,7 @@ pub(crate) struct Args {
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
             "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
-            "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "no_auto_checks",
+            "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "check_report", "no_auto_checks",
             "tests_may_change", "allow_sensitive", "keep", "dry_run",
         ],
         help_heading = "Flows"
@@ -171,6 +171,9 @@ pub(crate) struct Args {
     /// A command the host runs on the result; each must succeed (can be given again)
     #[arg(long, value_name = "CMD", help_heading = "The result")]
     check: Vec<String>,
+    /// Files in which the checks' runners write down what they did, besides the usual places: JUnit XML, coverage (can be given again)
+    #[arg(long, value_name = "GLOB", help_heading = "The result")]
+    check_report: Vec<String>,
     /// Run only the checks asked for, not those that fit the repository's shape (cargo test, npm test, …)
     #[arg(long, help_heading = "The result")]
     no_auto_checks: bool,
@@ -386,6 +389,7 @@ impl From<Args> for RunRequest {
             max_output_mb: args.max_output,
             checks: args.check,
             auto_checks: !args.no_auto_checks,
+            check_reports: args.check_report,
             tests_may_change: args.tests_may_change,
             allow_sensitive: args.allow_sensitive,
             apply: args.apply,

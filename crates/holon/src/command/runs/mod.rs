@@ -51,6 +51,13 @@ pub(crate) struct Whose {
     workspace: Option<PathBuf>,
 }
 
+impl Whose {
+    /// Those of a folder.
+    pub(crate) fn of(workspace: Option<&std::path::Path>) -> Self {
+        Self { workspace: workspace.map(std::path::Path::to_owned) }
+    }
+}
+
 /// One run of a workspace.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {

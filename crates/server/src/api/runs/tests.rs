@@ -7,7 +7,7 @@ fn sample(key: &str) -> Value {
         "version" => json!("v1"),
         "kind" => json!("Holon"),
         "metadata.labels" | "context.env" => json!({"A": "b"}),
-        "context.files" | "constraints.checks" => json!(["x"]),
+        "context.files" | "constraints.checks" | "constraints.check_reports" => json!(["x"]),
         "output.artifacts" => json!([{"path": "report.json", "schema": {"type": "object"}}]),
         "constraints.timeout" => json!("5m"),
         "constraints.max_steps" => json!(3),

@@ -1,0 +1,95 @@
+//! The checks of a statement once more, and how they differ from what it says.
+
+use std::path::Path;
+
+use holon_attest::{RerunCheck, Statement, compare};
+use holon_core::digest::sha256;
+use holon_core::sandbox::Level;
+use holon_flow::Rerun;
+use serde_json::{Value, json};
+
+use crate::command::run::host_in;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::progress::Progress;
+use crate::stop;
+use crate::terminal::{Style, visible};
+
+/// How checks ended once more.
+pub(super) struct Compared {
+    checks: Vec<RerunCheck>,
+    taken_along: Vec<String>,
+    level: Level,
+}
+
+/// Runs the checks that are stated, and compares.
+pub(super) fn run(
+    statement: &Statement,
+    patch: Vec<u8>,
+    workspace: Option<&Path>,
+    session: &Session,
+) -> Result<Compared, Failure> {
+    let digest = sha256(&patch);
+    let about = |name: &str, digest: Option<&String>| name == "diff.patch" && digest == Some(&sha256(&patch));
+    if !statement.subject.iter().any(|subject| about(&subject.name, subject.digest.get("sha256"))) {
+        let message = format!("the patch with the digest {digest} is not the one that is stated");
+        return Err(Failure::config(message).hint("give the one that the run delivered with --patch FILE"));
+    }
+    let stated = &statement.predicate.checks.ran;
+    if stated.is_empty() {
+        return Err(Failure::config("it states no check, so there is nothing to run again")
+            .hint("of a flow or an orchestration, name the step that was checked: RUN/STEP"));
+    }
+    let base = statement.predicate.base.clone();
+    let again = Rerun {
+        workspace: session.workspace(workspace)?,
+        base_commit: base.as_ref().and_then(|base| base.commit.clone()),
+        touched: base.map(|base| base.touched).unwrap_or_default(),
+        patch,
+        commands: stated.iter().map(|check| check.command.clone()).collect(),
+    };
+    let cancel = stop::on_signals()?;
+    let mut progress = Progress::new(&session.terminal, false, true);
+    let reran = again.run(&session.places()?, &host_in, &mut progress, &cancel);
+    drop(progress);
+    let reran = reran?;
+    Ok(Compared {
+        checks: compare(stated, &reran.checks),
+        taken_along: reran.taken_along,
+        level: reran.manifest.metadata.sandbox.level,
+    })
+}
+
+impl Compared {
+    pub(super) fn is_same(&self) -> bool {
+        self.checks.iter().all(|check| check.same)
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        json!({ "same": self.is_same(), "checks": self.checks, "taken_along": self.taken_along, "level": self.level })
+    }
+
+    pub(super) fn page(&self, session: &Session) -> String {
+        let out = session.terminal.stdout;
+        let mut text = String::new();
+        for check in &self.checks {
+            let head = match check.same {
+                true => out.paint(Style::Green, "the same"),
+                false => out.paint(Style::Red, "different"),
+            };
+            let how = check.exit_code.map_or("was ended".to_owned(), |code| format!("exited with {code}"));
+            let how = if check.same { format!(" {how}") } else { String::new() };
+            text.push_str(&format!("{head}: `{}`{how}\n", visible(&check.command)));
+            for difference in &check.differences {
+                text.push_str(&format!("  {}\n", visible(difference)));
+            }
+        }
+        if !self.taken_along.is_empty() {
+            let names = self.taken_along.join(", ");
+            let note =
+                format!("besides base and patch, {} was taken along from the workspace", visible(&names));
+            text.push_str(&format!("{}\n", out.paint(Style::Dim, &note)));
+        }
+        text
+    }
+}
