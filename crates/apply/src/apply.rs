@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::change::ChangeSet;
-use crate::journal::{ApplyStore, Purpose};
+use crate::journal::{ApplyStore, Purpose, SLOTS};
 use crate::outcome::{Conflict, ConflictReason, Outcome};
 use crate::plan::{FindGit, Lookup, PlannedConflict, Planner};
 use crate::transaction::{HasWriter, Stopped, Transaction};
@@ -51,8 +51,8 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<Outcome, Error> {
     }
     let _turn = wait_for_turn(request.workspace);
     let tree = Tree::open(request.workspace)?;
-    let temp = tempfile::tempdir().map_err(Error::io("make a folder in", std::env::temp_dir()))?;
-    let planner = Planner { tree: &tree, contents: request.contents, git: request.git, temp: temp.path() };
+    let temp = std::env::temp_dir();
+    let planner = Planner { tree: &tree, contents: request.contents, git: request.git, temp: &temp };
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let plan = planner.plan(request.changes)?;
@@ -64,16 +64,16 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<Outcome, Error> {
             return Ok(if nothing {
                 Outcome::AlreadyThere
             } else {
-                Outcome::Merged { paths: Vec::new(), merged: plan.merged }
+                Outcome::Merged { paths: Vec::new(), merged: plan.merged, unwatched: None }
             });
         }
         match attempt(request, &tree, &plan)? {
-            Attempt::Done => {
+            Attempt::Done(unwatched) => {
                 request.store.forget_old();
                 let paths = plan.swaps.iter().map(|swap| swap.path.clone()).collect();
                 return Ok(match plan.merged.is_empty() {
-                    true => Outcome::Applied { paths },
-                    false => Outcome::Merged { paths, merged: plan.merged },
+                    true => Outcome::Applied { paths, unwatched },
+                    false => Outcome::Merged { paths, merged: plan.merged, unwatched },
                 });
             }
             Attempt::Refused(conflicts) => return Ok(Outcome::Refused { conflicts }),
@@ -87,7 +87,8 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<Outcome, Error> {
 }
 
 enum Attempt {
-    Done,
+    /// With the folder of the replaced files, when nobody can tell whether one of them is still written.
+    Done(Option<PathBuf>),
     Again(PathBuf),
     Refused(Vec<Conflict>),
 }
@@ -99,7 +100,11 @@ fn attempt(request: &ApplyRequest<'_>, tree: &Tree, plan: &crate::plan::Plan) ->
         Err(stopped) => return Ok(after(stopped, Vec::new())),
     };
     match transaction.swap_and_settle(has_writer) {
-        Ok(()) => transaction.finish(store).map(|_| Attempt::Done),
+        Ok(()) => {
+            let unwatched = transaction.is_unwatched();
+            let done = transaction.finish(store).map_err(|e| Error::Unfinished { why: e.to_string() })?;
+            Ok(Attempt::Done(unwatched.then(|| done.join(SLOTS))))
+        }
         Err(stopped) => Ok(after(stopped, transaction.roll_back(store, has_writer)?)),
     }
 }
@@ -113,7 +118,11 @@ fn after(stopped: Stopped, left: Vec<Conflict>) -> Attempt {
             Attempt::Refused([conflict].into_iter().chain(left).collect())
         }
         Stopped::Raced(path) | Stopped::InUse(path) if left.is_empty() => Attempt::Again(path),
-        Stopped::Raced(_) | Stopped::InUse(_) => Attempt::Refused(left),
+        Stopped::Raced(_) => Attempt::Refused(left),
+        Stopped::InUse(path) => {
+            let conflict = Conflict::new(path, ConflictReason::InUse);
+            Attempt::Refused([conflict].into_iter().chain(left).collect())
+        }
     }
 }
 

@@ -28,6 +28,14 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// Every path is changed, and not everything that was replaced is in the store yet.
+    #[error(
+        "every file is changed, but what they were before could not all be kept: {why}; make room, then the next command of holon finishes it"
+    )]
+    Unfinished {
+        /// The reason.
+        why: String,
+    },
     /// A journal cannot be read.
     #[error("the record of an apply at {} cannot be read: {why}", path.display())]
     Journal {

@@ -16,6 +16,7 @@ mod contents;
 mod error;
 mod journal;
 mod merge;
+mod new_file;
 mod outcome;
 mod parts;
 mod plan;

@@ -13,6 +13,8 @@ pub enum Outcome {
     Applied {
         /// What was changed.
         paths: Vec<PathBuf>,
+        /// Where the replaced files are, when nobody can tell whether another program still writes to one of them.
+        unwatched: Option<PathBuf>,
     },
     /// Some paths had changed since; the change was merged with what a person did there.
     Merged {
@@ -20,6 +22,8 @@ pub enum Outcome {
         paths: Vec<PathBuf>,
         /// The paths where both sides met.
         merged: Vec<PathBuf>,
+        /// Where the replaced files are, when nobody can tell whether another program still writes to one of them.
+        unwatched: Option<PathBuf>,
     },
     /// Nothing was changed, because of these.
     Refused {
@@ -66,6 +70,8 @@ pub enum ConflictReason {
     InTheWay,
     /// It is being written by another program.
     InUse,
+    /// Somebody changed it while it was to be put back, so it stays as they have it.
+    NotPutBack,
     /// It is outside what a sparse checkout shows.
     Sparse,
     /// It could not be written.

@@ -135,7 +135,7 @@ impl Transaction<'_> {
             }
             let Some(before) = &step.before else { continue };
             match self.old_spot(number, step)? {
-                Some(old) if is_settled(&old, Some(before), has_writer)? => {}
+                Some(old) if is_settled(&old, Some(before), step.permissions, has_writer)? => {}
                 _ => return Ok(false),
             }
         }
@@ -239,7 +239,7 @@ impl Transaction<'_> {
         {
             let slot = self.slots.spot(number, &step.slot)?;
             spot.move_to(&slot)?;
-            if !is_settled(&slot, step.after.as_ref(), has_writer)? {
+            if !is_settled(&slot, step.after.as_ref(), None, has_writer)? {
                 back = false;
                 match slot.move_to(&spot) {
                     // They saved another one there this moment; this one is kept beside it.
@@ -279,7 +279,7 @@ impl Transaction<'_> {
         }
         match spot.exchange(old) {
             Ok(()) => {
-                if is_settled(old, step.after.as_ref(), has_writer)? {
+                if is_settled(old, step.after.as_ref(), None, has_writer)? {
                     return Ok(true);
                 }
                 // Somebody writes to the new one this moment: theirs goes back, what they wrote over is kept.
@@ -287,7 +287,7 @@ impl Transaction<'_> {
                 Ok(false)
             }
             Err(Errno::INVAL | Errno::NOSYS) => {
-                if !is_settled(&spot, step.after.as_ref(), has_writer)? {
+                if !is_settled(&spot, step.after.as_ref(), None, has_writer)? {
                     return Ok(false);
                 }
                 spot.remove()?;

@@ -1,5 +1,6 @@
 //! Where a new file waits until it is swapped in, and where the old one is afterwards.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,9 @@ pub(crate) struct Slots<'t> {
 }
 
 impl Slots<'_> {
-    /// Where the slot of a path must be, and how many folders above the path are missing.
-    pub(crate) fn place(&self, path: &Path) -> io::Result<(SlotPlace, usize)> {
+    /// Where the slot of a path must be, and how many folders above the path are missing. Nothing waits in a folder that
+    /// gives way to a file.
+    pub(crate) fn place(&self, path: &Path, give_way: &HashSet<&Path>) -> io::Result<(SlotPlace, usize)> {
         let mut missing = 0;
         let mut dir = path.parent().unwrap_or(Path::new(""));
         let above = loop {
@@ -63,6 +65,9 @@ impl Slots<'_> {
         let place = if same_mount(&self.store, &above.dir) {
             SlotPlace::Store
         } else {
+            while let Some(gone) = dir.ancestors().find(|above| give_way.contains(above)) {
+                dir = gone.parent().unwrap_or(Path::new(""));
+            }
             SlotPlace::Beside { dir: dir.to_owned() }
         };
         Ok((place, missing))

@@ -1,8 +1,9 @@
 //! Carrying a plan out: everything is staged, the journal is on the disk, then file after file changes places.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,17 +11,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use holon_git::{Digest, FileMode};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, linkat, mkdirat, openat, symlinkat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat, symlinkat};
 use rustix::io::Errno;
 
 use crate::Error;
 use crate::contents::ContentWriter;
 use crate::journal::{ApplyStore, JOURNAL, Journal, MERGED, Purpose, SLOTS, Stage, Step, boot};
+use crate::new_file::{copy_attributes, create, new_file, own_like, permissions};
 use crate::outcome::{Conflict, ConflictReason};
 use crate::parts::in_parts;
 use crate::plan::{Lookup, Plan, Swap};
 use crate::slot::{SlotPlace, Slots};
-use crate::tree::{Folders, Spot, Standing, Tree};
+use crate::tree::{Folders, Spot, Standing, Tree, size};
 
 /// More new files than this reach the disk by one call for the whole file system, while they are swapped in, instead of
 /// one for each before.
@@ -49,8 +51,11 @@ pub(crate) struct Transaction<'t> {
     pub(crate) dir: PathBuf,
     pub(crate) journal: Journal,
     pub(crate) slots: Slots<'t>,
-    /// New files that are not known to be on the disk yet: one stands for all.
-    unsettled: Option<File>,
+    /// Folders on each file system with new files that are not known to be on the disk yet. Never one of the files: who
+    /// has it open for writing is taken for somebody else who does.
+    unsettled: Vec<Arc<OwnedFd>>,
+    /// Whether nobody could tell of some old file if another program still writes to it.
+    unwatched: AtomicBool,
     /// Whether any two entries could not change places in one step, as far as is known.
     apart: AtomicBool,
     _lock: File,
@@ -78,8 +83,15 @@ impl<'t> Transaction<'t> {
             boot: boot(),
             steps: Vec::new(),
         };
-        let mut transaction =
-            Self { dir, journal, slots, unsettled: None, apart: AtomicBool::new(false), _lock: lock };
+        let mut transaction = Self {
+            dir,
+            journal,
+            slots,
+            unsettled: Vec::new(),
+            unwatched: AtomicBool::new(false),
+            apart: AtomicBool::new(false),
+            _lock: lock,
+        };
         match transaction.write_all(plan, contents) {
             Ok(()) => Ok(transaction),
             Err(stopped) => {
@@ -92,12 +104,23 @@ impl<'t> Transaction<'t> {
     /// An apply that another process left.
     pub(crate) fn resume(dir: PathBuf, journal: Journal, tree: &'t Tree, lock: File) -> io::Result<Self> {
         let slots = Slots { tree, store: open_slots(&dir)?, id: id_of(&dir) };
-        Ok(Self { dir, journal, slots, unsettled: None, apart: AtomicBool::new(true), _lock: lock })
+        Ok(Self {
+            dir,
+            journal,
+            slots,
+            unsettled: Vec::new(),
+            unwatched: AtomicBool::new(false),
+            apart: AtomicBool::new(true),
+            _lock: lock,
+        })
     }
 
     fn write_all(&mut self, plan: &Plan, contents: Lookup<'_>) -> Result<(), Stopped> {
         let order: Vec<&Swap> = in_order(&plan.swaps).collect();
-        let found = in_parts(&order, |_, part| self.look(part))?;
+        // A folder may stand where something new comes; it goes away with what is in it.
+        let new = order.iter().filter(|swap| swap.before.is_none() && swap.after.is_some());
+        let new: HashSet<&Path> = new.map(|swap| swap.path.as_path()).collect();
+        let found = in_parts(&order, |_, part| self.look(part, &new))?;
         let mut old = Vec::with_capacity(order.len());
         for (swap, (slot, made, stat)) in order.iter().zip(found) {
             self.journal.steps.push(Step {
@@ -119,7 +142,7 @@ impl<'t> Transaction<'t> {
         }
         self.keep_merged(plan).map_err(failed)?;
         let new: Vec<(&Swap, Option<Stat>)> = order.into_iter().zip(old).collect();
-        // Beyond this many, one file stands for all of them when they are to reach the disk.
+        // More than this reach the disk together.
         let few = new.len() <= SYNC_EACH;
         let written = in_parts(&new, |first, part| {
             let mut folders = Folders::of(self.slots.tree);
@@ -128,27 +151,35 @@ impl<'t> Transaction<'t> {
                 let file = spot
                     .and_then(|spot| self.write_one(first + at, swap, spot.as_ref(), old.as_ref(), contents));
                 let file = file.map_err(|e| Stopped::Unwritten(swap.path.clone(), e))?;
-                Ok(file.map(|(file, inode)| (file.filter(|_| few || at == 0), inode)))
+                Ok(file.map(|(file, inode)| (file.filter(|_| few), inode)))
             };
             part.iter().enumerate().map(write).collect()
         })?;
         let mut files = Vec::new();
-        for (step, written) in self.journal.steps.iter_mut().zip(written) {
+        let mut devices = BTreeMap::new();
+        for (number, (step, written)) in self.journal.steps.iter_mut().zip(written).enumerate() {
             let Some((file, inode)) = written else { continue };
             step.inode = Some(inode);
             files.extend(file);
+            devices.entry(inode.0).or_insert(number);
         }
         if few {
             files.iter().try_for_each(File::sync_data).map_err(failed)?;
         } else {
-            self.unsettled = files.into_iter().next();
+            let folder = |number: usize| self.slots.spot(number, &self.journal.steps[number].slot);
+            let folders: io::Result<Vec<_>> = devices.into_values().map(|n| Ok(folder(n)?.dir)).collect();
+            self.unsettled = folders.map_err(failed)?;
         }
         self.journal.stage = Stage::Swapping;
         self.journal.save(&self.dir).map_err(failed)
     }
 
     /// Where the new file of each swap waits, how many folders above it are missing, and what stands at its path.
-    fn look(&self, swaps: &[&Swap]) -> Result<Vec<(SlotPlace, usize, Option<Stat>)>, Stopped> {
+    fn look(
+        &self,
+        swaps: &[&Swap],
+        new: &HashSet<&Path>,
+    ) -> Result<Vec<(SlotPlace, usize, Option<Stat>)>, Stopped> {
         let mut folders = Folders::of(self.slots.tree);
         let mut found: Vec<(SlotPlace, usize, Option<Stat>)> = Vec::with_capacity(swaps.len());
         let mut above = None;
@@ -156,7 +187,7 @@ impl<'t> Transaction<'t> {
             let at = |e| Stopped::Unwritten(swap.path.clone(), e);
             let (slot, made) = match found.last().filter(|_| above == Some(swap.path.parent())) {
                 Some((slot, made, _)) => (slot.clone(), *made),
-                None => self.slots.place(&swap.path).map_err(at)?,
+                None => self.slots.place(&swap.path, new).map_err(at)?,
             };
             let spot = folders.find(&swap.path).map_err(at)?;
             let stat = spot.map_or(Ok(None), |spot| spot.stat()).map_err(at)?;
@@ -207,14 +238,12 @@ impl<'t> Transaction<'t> {
                 symlinkat(std::ffi::OsStr::from_bytes(content), &slot.dir, &slot.name)?;
                 None
             }
-            _ => {
-                let file = new_file(&slot, spot, after.mode, content)?;
-                if let Some(old) = spot.filter(|_| swap.attributes).and_then(|old| old.open().ok()) {
-                    copy_attributes(&old, &file);
-                }
-                Some(file)
-            }
+            _ => Some(new_file(&slot, spot, after.mode, content)?),
         };
+        if let Some(file) = file.as_ref().filter(|_| old.is_some()) {
+            // What the folder gives to new files is not what this one had.
+            let _ = rustix::fs::fremovexattr(file, "system.posix_acl_access");
+        }
         let stat = match &file {
             Some(file) => rustix::fs::fstat(file)?,
             None => slot.stat()?.ok_or(io::ErrorKind::NotFound)?,
@@ -226,16 +255,22 @@ impl<'t> Transaction<'t> {
             if let Some(right) = right.filter(|right| *right != stat.st_mode & 0o7777) {
                 fchmod(file, Mode::from_raw_mode(right))?;
             }
+            // Last, as an access list has a word in the permissions.
+            if let Some(old) = spot.filter(|_| swap.attributes).and_then(|old| old.open().ok()) {
+                copy_attributes(&old, file);
+            }
         }
-        own_like(&slot, spot, old, self.slots.tree)?;
+        own_like(&slot, &stat, spot, old, self.slots.tree)?;
         Ok(Some((file, (stat.st_dev, stat.st_ino))))
     }
 
     /// Swaps everything while the new files reach the disk: an old one is not forgotten before they are there.
     pub(crate) fn swap_and_settle(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
-        let Some(file) = &self.unsettled else { return self.swap_all(has_writer) };
+        if self.unsettled.is_empty() {
+            return self.swap_all(has_writer);
+        }
         let (swapped, settled) = thread::scope(|scope| {
-            let settled = scope.spawn(|| rustix::fs::syncfs(file));
+            let settled = scope.spawn(|| self.unsettled.iter().try_for_each(rustix::fs::syncfs));
             let swapped = self.swap_all(has_writer);
             (swapped, settled.join().unwrap_or(Err(Errno::IO)))
         });
@@ -273,8 +308,12 @@ impl<'t> Transaction<'t> {
         let raced = || Stopped::Raced(step.path.clone());
         let old = self.swap(number, step).map_err(at)?.ok_or_else(raced)?;
         let Some(before) = &step.before else { return Ok(()) };
-        match kept_as(&old, before, has_writer).map_err(at)? {
+        match kept_as(&old, before, step.permissions, has_writer).map_err(at)? {
             Kept::Settled => Ok(()),
+            Kept::Unwatched => {
+                self.unwatched.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             Kept::Written => Err(Stopped::InUse(step.path.clone())),
             Kept::Changed => Err(raced()),
         }
@@ -297,8 +336,7 @@ impl<'t> Transaction<'t> {
                     return Ok(Some(slot));
                 }
                 if spot.stat()?.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()) {
-                    // What was in it went away before; what is still in it is somebody else's.
-                    tree.remove_folder(&step.path);
+                    self.remove_folders_of(&step.path);
                 }
                 slot.move_to(&spot)?;
                 Ok(Some(slot))
@@ -319,6 +357,17 @@ impl<'t> Transaction<'t> {
                 }
             }
         }
+    }
+
+    /// Removes a folder and those in it. What was in them went away before; what is still there is somebody else's.
+    fn remove_folders_of(&self, folder: &Path) {
+        let gone = self.journal.steps.iter().filter(|step| step.after.is_none());
+        for step in gone.filter(|step| step.path.starts_with(folder)) {
+            for above in step.path.ancestors().skip(1).take_while(|above| above.starts_with(folder)) {
+                self.slots.tree.remove_folder(above);
+            }
+        }
+        self.slots.tree.remove_folder(folder);
     }
 
     /// Where the old file of a step is, if it was taken out.
@@ -342,6 +391,11 @@ impl<'t> Transaction<'t> {
             return Ok(stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()));
         }
         Ok(stat.is_some_and(|stat| step.inode == Some((stat.st_dev, stat.st_ino))))
+    }
+
+    /// Whether nobody could tell of some file that came out if another program still writes to it.
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.unwatched.load(Ordering::Relaxed)
     }
 
     /// Everything is swapped: keeps what came out where an undo finds it.
@@ -457,86 +511,9 @@ fn id_of(dir: &Path) -> String {
     dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn create(spot: &Spot, mode: u32) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(openat(&spot.dir, &spot.name, flags, Mode::from_raw_mode(mode))?))
-}
-
-/// A file without a name in the folder of a spot; `None` where there is no such thing.
-fn unnamed(spot: &Spot, mode: u32) -> Option<File> {
-    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    openat(&spot.dir, ".", flags, Mode::from_raw_mode(mode)).ok().map(File::from)
-}
-
-/// Gives a file without a name one.
-fn name(file: &File, spot: &Spot) -> io::Result<()> {
-    // By its descriptor where the kernel lets everybody do that, which is quicker.
-    if linkat(file, "", &spot.dir, &spot.name, AtFlags::EMPTY_PATH).is_ok() {
-        return Ok(());
-    }
-    let here = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(linkat(rustix::fs::CWD, here, &spot.dir, &spot.name, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-/// A new file with its content, made near the one it replaces.
-fn new_file(slot: &Spot, old: Option<&Spot>, mode: FileMode, content: &[u8]) -> io::Result<File> {
-    let exec = mode == FileMode::Executable;
-    let mode = if exec { 0o777 } else { 0o666 };
-    // Near the one it replaces, with what its folder passes on; and under its name when it is whole.
-    let near = old.and_then(|old| unnamed(old, mode));
-    let is_near = near.is_some();
-    let mut file = near.map_or_else(|| create(slot, mode), Ok)?;
-    file.write_all(content)?;
-    if is_near && name(&file, slot).is_err() {
-        file = create(slot, mode)?;
-        file.write_all(content)?;
-    }
-    Ok(file)
-}
-
-/// The permissions of a new file, from those of the one it replaces: whoever may read it may run it, if anybody may.
-fn permissions(old: u32, exec: bool) -> u32 {
-    let plain = old & 0o777;
-    match exec {
-        _ if exec == (plain & 0o100 != 0) => plain,
-        true => plain | ((plain & 0o444) >> 2),
-        false => plain & !0o111,
-    }
-}
-
-/// Root gives new files to whom the old one, or the folder, belongs.
-fn own_like(slot: &Spot, spot: Option<&Spot>, old: Option<&Stat>, tree: &Tree) -> io::Result<()> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    let of_old = old.filter(|stat| !FileType::from_raw_mode(stat.st_mode).is_dir());
-    let like = match (of_old, spot) {
-        (Some(stat), _) => *stat,
-        (None, Some(spot)) => rustix::fs::fstat(&spot.dir)?,
-        (None, None) => rustix::fs::stat(tree.path())?,
-    };
-    let owner = (rustix::fs::Uid::from_raw(like.st_uid), rustix::fs::Gid::from_raw(like.st_gid));
-    if (like.st_uid, like.st_gid) != (0, 0) {
-        rustix::fs::chownat(&slot.dir, &slot.name, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
-    }
-    Ok(())
-}
-
-/// Labels and access lists of the old file, as far as the file system lets them be set.
-fn copy_attributes(from: &File, to: &File) {
-    let mut names = vec![0; 4096];
-    let Ok(len) = rustix::fs::flistxattr(from, &mut names[..]) else { return };
-    for name in names[..len].split(|&b| b == 0).filter(|name| !name.is_empty()) {
-        let mut value = vec![0; 4096];
-        if let Ok(len) = rustix::fs::fgetxattr(from, name, &mut value[..]) {
-            let _ = rustix::fs::fsetxattr(to, name, &value[..len], rustix::fs::XattrFlags::empty());
-        }
-    }
-}
-
 /// A path at which something was left that an apply could not take back.
 pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> Conflict {
-    Conflict { kept, ..Conflict::new(path, ConflictReason::InUse) }
+    Conflict { kept, ..Conflict::new(path, ConflictReason::NotPutBack) }
 }
 
 /// What is seen of a file that came out.
@@ -544,31 +521,49 @@ pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> Conflict {
 enum Kept {
     /// It is what was expected, and stays so.
     Settled,
+    /// It is what was expected, and nobody can tell whether another program still writes to it.
+    Unwatched,
     /// Somebody has it open for writing.
     Written,
     /// It is something else.
     Changed,
 }
 
-/// Looks at what came out. In this order: with no writer left, what is read is what stays.
-fn kept_as(spot: &Spot, digest: &Digest, has_writer: HasWriter<'_>) -> io::Result<Kept> {
-    let found = match spot.open_with_mode() {
-        Ok((file, ..)) if has_writer(&file) == Some(true) => return Ok(Kept::Written),
-        Ok((mut file, mode, size)) => Digest::of_file(mode, &mut file, size)? == *digest,
+/// Looks at what came out: its content, and its permissions where they are known. In this order: with no writer left,
+/// what is read is what stays.
+fn kept_as(
+    spot: &Spot,
+    digest: &Digest,
+    permissions: Option<u32>,
+    has_writer: HasWriter<'_>,
+) -> io::Result<Kept> {
+    let Ok((mut file, mode, stat)) = spot.open_with_mode() else {
         // A link, or nothing that can be opened.
-        Err(_) => is(spot, Some(digest))?,
+        return Ok(if is(spot, Some(digest))? { Kept::Settled } else { Kept::Changed });
     };
-    Ok(if found { Kept::Settled } else { Kept::Changed })
+    let is_written = has_writer(&file);
+    if is_written == Some(true) {
+        return Ok(Kept::Written);
+    }
+    let changed = permissions.is_some_and(|known| known != stat.st_mode & 0o7777);
+    if changed || Digest::of_file(mode, &mut file, size(&stat))? != *digest {
+        return Ok(Kept::Changed);
+    }
+    Ok(if is_written.is_none() { Kept::Unwatched } else { Kept::Settled })
 }
 
-/// Whether what stands at a spot is this and stays so.
+/// Whether what stands at a spot is this and stays so, as far as anybody can tell.
 pub(crate) fn is_settled(
     spot: &Spot,
     digest: Option<&Digest>,
+    permissions: Option<u32>,
     has_writer: HasWriter<'_>,
 ) -> io::Result<bool> {
     match digest {
-        Some(digest) => Ok(kept_as(spot, digest, has_writer)? == Kept::Settled),
+        Some(digest) => {
+            let kept = kept_as(spot, digest, permissions, has_writer)?;
+            Ok(matches!(kept, Kept::Settled | Kept::Unwatched))
+        }
         None => is(spot, None),
     }
 }

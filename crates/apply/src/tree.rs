@@ -204,10 +204,10 @@ impl Spot {
             FileType::Directory => Standing::Folder,
             FileType::Symlink => Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?)),
             FileType::RegularFile => match self.open_with_mode() {
-                Ok((mut file, mode, size)) => {
+                Ok((mut file, mode, stat)) => {
                     // What cannot be told is looked at later.
                     let attributes = !matches!(rustix::fs::flistxattr_query(&file), Ok(0));
-                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size)?), attributes));
+                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size(&stat))?), attributes));
                 }
                 // It became something else this moment: whoever expects a content will not find it.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Standing::Nothing,
@@ -223,15 +223,14 @@ impl Spot {
         self.open_with_mode().map(|(file, ..)| file)
     }
 
-    /// Opens the file there, and tells whether it can be run and how long it is.
-    pub(crate) fn open_with_mode(&self) -> io::Result<(File, FileMode, u64)> {
+    /// Opens the file there, and tells whether it can be run and what else is known of it.
+    pub(crate) fn open_with_mode(&self) -> io::Result<(File, FileMode, Stat)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = File::from(openat(&self.dir, &self.name, flags, Mode::empty())?);
         let stat = rustix::fs::fstat(&file)?;
-        let size = u64::try_from(stat.st_size).unwrap_or_default();
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile if stat.st_mode & 0o100 != 0 => Ok((file, FileMode::Executable, size)),
-            FileType::RegularFile => Ok((file, FileMode::Regular, size)),
+            FileType::RegularFile if stat.st_mode & 0o100 != 0 => Ok((file, FileMode::Executable, stat)),
+            FileType::RegularFile => Ok((file, FileMode::Regular, stat)),
             _ => Err(io::Error::other("not a regular file")),
         }
     }
@@ -264,6 +263,11 @@ impl Spot {
             Err(e) => Err(e.into()),
         }
     }
+}
+
+/// How long a file is.
+pub(crate) fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or_default()
 }
 
 /// Whether two folders are on the same mount, so that entries can be moved between them.

@@ -33,8 +33,9 @@ pub struct Undoable {
 pub fn undo_of(store: &ApplyStore, label: &str) -> Result<Option<Undoable>, Error> {
     for dir in ApplyStore::list(&store.done()).into_iter().rev() {
         let Ok(Some(journal)) = Journal::load(&dir) else { continue };
-        if journal.label.as_deref() == Some(label) && journal.purpose == Purpose::Apply {
-            return if dir.join(UNDONE).exists() { Ok(None) } else { Undoable::of(dir, journal).map(Some) };
+        let is_one = journal.label.as_deref() == Some(label) && journal.purpose == Purpose::Apply;
+        if is_one && !dir.join(UNDONE).exists() {
+            return Undoable::of(dir, journal).map(Some);
         }
     }
     Ok(None)

@@ -184,7 +184,7 @@ fn files_are_changed_added_and_removed_and_all_comes_back() {
     fs::set_permissions(scene.at("a"), fs::Permissions::from_mode(0o640)).unwrap();
     let before = tree(&scene.workspace());
     let outcome = scene.apply();
-    assert!(matches!(&outcome, Outcome::Applied { paths } if paths.len() == 7), "{outcome:?}");
+    assert!(matches!(&outcome, Outcome::Applied { paths, .. } if paths.len() == 7), "{outcome:?}");
     assert_eq!(scene.read("a").as_deref(), Some("A\n"));
     assert_eq!(fs::metadata(scene.at("a")).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(!scene.at("sub").exists(), "an emptied folder goes");
@@ -539,4 +539,131 @@ fn paths_that_lead_elsewhere_are_an_error() {
         });
         assert!(done.is_err(), "{path}");
     }
+}
+
+/// Whether this very process has a file open for writing, wherever the file is.
+fn is_open_here(file: &File) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let id = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    let own = id(&file.metadata().ok()?);
+    let writes = |number: &std::ffi::OsStr| {
+        let told = fs::read_to_string(Path::new("/proc/self/fdinfo").join(number)).unwrap_or_default();
+        let flags = told.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
+        flags.trim().chars().last().is_some_and(|mode| mode != '0')
+    };
+    let open = fs::read_dir("/proc/self/fd").ok()?.flatten();
+    let same = |path: PathBuf| fs::metadata(path).is_ok_and(|meta| id(&meta) == own);
+    Some(open.into_iter().any(|entry| writes(&entry.file_name()) && same(entry.path())))
+}
+
+fn files(count: usize) -> Scene {
+    let mut scene = Scene::new();
+    for number in 0..count {
+        let path = format!("f{number:03}");
+        scene.write(&path, "old\n");
+        scene = scene.change(&path, Some("old\n"), Some("new\n"));
+    }
+    scene
+}
+
+#[test]
+fn an_apply_never_takes_itself_for_somebody_who_writes() {
+    // Few files reach the disk one by one, many together.
+    for count in [2, 16, 17, 100] {
+        let scene = files(count);
+        let last = format!("f{:03}", count - 1);
+        let before = tree(&scene.workspace());
+        let writer = File::options().append(true).open(scene.at(&last)).unwrap();
+        let outcome = scene.apply_with(&is_open_here);
+        assert_eq!(conflicts(&outcome), [(last, ConflictReason::InUse)], "{count} files");
+        assert_eq!(tree(&scene.workspace()), before, "{count} files");
+        drop(writer);
+        let outcome = scene.apply_with(&is_open_here);
+        assert!(matches!(&outcome, Outcome::Applied { unwatched: None, .. }), "{outcome:?}");
+    }
+}
+
+#[test]
+fn where_nobody_can_tell_who_writes_the_old_files_are_named() {
+    let scene = files(1);
+    let mut writer = File::options().append(true).open(scene.at("f000")).unwrap();
+    let Outcome::Applied { unwatched: Some(folder), .. } = scene.apply_with(&|_| None) else { panic!() };
+    std::io::Write::write_all(&mut writer, b"late\n").unwrap();
+    assert_eq!(fs::read_to_string(folder.join("0")).unwrap(), "old\nlate\n");
+}
+
+#[test]
+fn permissions_that_change_meanwhile_stay() {
+    let scene = files(3);
+    let outcome = apply(&ApplyRequest {
+        changes: &scene.changes,
+        // All was planned by now, and nothing is swapped yet.
+        contents: &|sha256| {
+            fs::set_permissions(scene.at("f001"), fs::Permissions::from_mode(0o600)).unwrap();
+            Ok(scene.contents.get(sha256).cloned())
+        },
+        workspace: &scene.workspace(),
+        store: &scene.store(),
+        purpose: Purpose::Apply,
+        label: Some("run"),
+        git: &Git::find,
+        conflicts: None,
+        has_writer: &is_open_here,
+    });
+    assert!(matches!(outcome.unwrap(), Outcome::Applied { .. }));
+    assert_eq!(scene.read("f001").as_deref(), Some("new\n"));
+    assert_eq!(fs::metadata(scene.at("f001")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_folder_gives_way_to_a_file_and_comes_back_also_across_file_systems() {
+    for apart in [false, true] {
+        let mut scene = Scene::new().change("d/a", Some("a\n"), None).change("d/e/b", Some("b\n"), None);
+        scene = scene.change("d", None, Some("file\n"));
+        scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
+        scene.write("d/a", "a\n");
+        scene.write("d/e/b", "b\n");
+        let before = tree(&scene.workspace());
+        let outcome = scene.apply_with(&is_open_here);
+        assert!(matches!(outcome, Outcome::Applied { .. }), "apart: {apart}: {outcome:?}");
+        assert_eq!(scene.read("d").as_deref(), Some("file\n"));
+        assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })), "apart: {apart}");
+        assert_eq!(tree(&scene.workspace()), before, "apart: {apart}");
+    }
+}
+
+#[test]
+fn what_was_applied_twice_is_taken_back_one_after_the_other() {
+    let scene = files(3);
+    let before = tree(&scene.workspace());
+    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    scene.write("f000", "old\n");
+    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+    assert_eq!(tree(&scene.workspace()), before);
+    assert!(scene.undo().is_none());
+}
+
+#[test]
+fn what_a_folder_gives_to_new_files_is_not_given_to_those_that_were_there() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let scene = files(2);
+    // Version 2, then tag, permissions and id: the owner, user 1234, the group, the mask, others.
+    let entries: [(u16, u16, u32); 5] =
+        [(0x01, 7, u32::MAX), (0x02, 7, 1234), (0x04, 5, u32::MAX), (0x10, 7, u32::MAX), (0x20, 4, u32::MAX)];
+    let mut list = 2u32.to_le_bytes().to_vec();
+    for (tag, may, id) in entries {
+        list.extend(tag.to_le_bytes().into_iter().chain(may.to_le_bytes()).chain(id.to_le_bytes()));
+    }
+    if setxattr(scene.workspace(), "system.posix_acl_default", &list, XattrFlags::empty()).is_err() {
+        // The temporary folder's file system knows no access lists.
+        return;
+    }
+    let before = tree(&scene.workspace());
+    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    let modes = |tree: Vec<(PathBuf, String, u32)>| tree.into_iter().map(|(path, _, mode)| (path, mode));
+    assert!(modes(tree(&scene.workspace())).eq(modes(before)));
+    let mut value = [0; 256];
+    assert!(getxattr(scene.at("f000"), "system.posix_acl_access", &mut value[..]).is_err());
 }

@@ -13,8 +13,6 @@ use crate::sealed::{Sealed, SealedKind};
 const MANIFEST: &str = "manifest.json";
 /// Where the runs inside a flow or an orchestration are in a copy.
 const STEPS: &str = "evidence/steps/";
-/// Reports that name a person's override, and so change when one is given.
-const REPORTS: [&str; 3] = [MANIFEST, "summary.md", "orchestration.json"];
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     if run.layout != Layout::Copy || run.manifest.status == Status::Interrupted {
@@ -29,8 +27,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     let Some(original) = run.original.as_ref().filter(|original| !original.went_on) else { return };
     let mut files: BTreeMap<&str, &KeptFile> =
         run.output.iter().map(|(name, file)| (&**name, file)).collect();
-    let amended = sealed_at(&original.list, "output/manifest.json") != Some(&run.manifest_sha256);
-    compare("", &original.list, &mut files, amended, found);
+    compare("", &original.list, &mut files, found);
     let mut copied = BTreeSet::new();
     for name in steps(&files) {
         let below = format!("{STEPS}{name}/");
@@ -42,7 +39,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
         match part {
             Some(part) => {
                 copied.insert(part.run_id.as_str());
-                compare(&below, part, &mut files, false, found);
+                compare(&below, part, &mut files, found);
             }
             // A part of an earlier version, or one that could not be sealed.
             None if original.parts.is_empty() => return,
@@ -65,21 +62,15 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 }
 
 /// Holds the files of a run against those of its copy, which lie `below`, and takes them from `files`.
-fn compare(
-    below: &str,
-    original: &Sealed,
-    files: &mut BTreeMap<&str, &KeptFile>,
-    amended: bool,
-    found: &mut Discrepancies,
-) {
+fn compare(below: &str, original: &Sealed, files: &mut BTreeMap<&str, &KeptFile>, found: &mut Discrepancies) {
     for sealed in original.files.iter().filter(|sealed| sealed.kind == SealedKind::File) {
         let name = match sealed.path.strip_prefix("output/") {
             Some(name) => name,
             None if sealed.path.starts_with("evidence/") => &sealed.path,
             None => continue,
         };
-        // Those of the copy are held against its own manifest, which the audit log vouches for.
-        if (below.is_empty() && name == MANIFEST) || (amended && REPORTS.contains(&name)) {
+        // What the copy itself delivers is held against its own manifest, which the audit log vouches for.
+        if below.is_empty() && !sealed.path.starts_with("evidence/") {
             continue;
         }
         let name = format!("{below}{name}");
@@ -92,10 +83,6 @@ fn compare(
             }
         }
     }
-}
-
-fn sealed_at<'s>(list: &'s Sealed, path: &str) -> Option<&'s String> {
-    list.files.iter().find(|file| file.path == path).map(|file| &file.sha256)
 }
 
 /// The names of the parts that are in a copy.

@@ -1,5 +1,7 @@
 //! What applying a patch did, in words.
 
+use std::path::Path;
+
 use holon_apply::{Conflict, ConflictReason, Outcome};
 use holon_host::run::{Applied, OnBranch};
 
@@ -31,16 +33,21 @@ pub(crate) fn text(applied: &Applied) -> String {
     match &applied.outcome {
         Outcome::NothingToDo => "the patch is empty: nothing to apply".to_owned(),
         Outcome::AlreadyThere => format!("already there: {workspace} has these changes"),
-        Outcome::Applied { .. } => format!("applied to {workspace}: {files} changed"),
-        Outcome::Merged { merged, .. } => {
+        Outcome::Applied { unwatched, .. } => {
+            format!("applied to {workspace}: {files} changed{}", replaced(unwatched.as_deref()))
+        }
+        Outcome::Merged { merged, unwatched, .. } => {
             let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
             format!(
-                "applied to {workspace}: {files} changed, merged with newer changes in {}",
-                both.join(", ")
+                "applied to {workspace}: {files} changed, merged with newer changes in {}{}",
+                both.join(", "),
+                replaced(unwatched.as_deref())
             )
         }
         Outcome::Refused { conflicts } => {
-            let mut text = format!("not applied, {workspace} is as it was:");
+            let left = conflicts.iter().any(|conflict| conflict.why == ConflictReason::NotPutBack);
+            let but = if left { ", but for what stays as it is now" } else { "" };
+            let mut text = format!("not applied, {workspace} is as it was{but}:");
             for conflict in conflicts {
                 text.push_str(&format!("\n  {}", reason(conflict)));
             }
@@ -57,16 +64,28 @@ pub(crate) fn undone(done: &Applied) -> String {
         Outcome::NothingToDo | Outcome::AlreadyThere => {
             format!("already undone: {workspace} has none of these changes")
         }
-        Outcome::Applied { .. } => format!("undone in {workspace}: {files} changed back"),
-        Outcome::Merged { merged, .. } => {
+        Outcome::Applied { unwatched, .. } => {
+            format!("undone in {workspace}: {files} changed back{}", replaced(unwatched.as_deref()))
+        }
+        Outcome::Merged { merged, unwatched, .. } => {
             let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
             format!(
-                "undone in {workspace}: {files} changed back, your later changes kept in {}",
-                both.join(", ")
+                "undone in {workspace}: {files} changed back, your later changes kept in {}{}",
+                both.join(", "),
+                replaced(unwatched.as_deref())
             )
         }
         Outcome::Refused { .. } => text(done).replacen("not applied", "not undone", 1),
     }
+}
+
+/// Where the replaced files are, if another program may still write to one of them.
+fn replaced(unwatched: Option<&Path>) -> String {
+    let Some(folder) = unwatched else { return String::new() };
+    let folder = visible(&folder.display().to_string());
+    format!(
+        "\nnote: the system does not tell whether another program still writes to one of these files; as they were, they are kept for 30 days in {folder}"
+    )
 }
 
 /// A path that was left as somebody has it, and where what it replaced is.
@@ -89,6 +108,7 @@ fn reason(conflict: &Conflict) -> String {
         ConflictReason::RemovedHere => "was removed since the run, and the patch changes it",
         ConflictReason::InTheWay => "is a folder where the patch has a file, or the other way round",
         ConflictReason::InUse => "is being written by another program",
+        ConflictReason::NotPutBack => "changed while it was put back, and stays as it is now",
         ConflictReason::Sparse => "is outside what this sparse checkout shows",
         ConflictReason::Unwritten => "could not be written",
     };

@@ -82,6 +82,7 @@ fn evidence_is_for_whoever_may_see_the_run_and_has_no_secrets() {
     let state = stage.env.state().join("holon");
     let found = std::fs::read_dir(&state).unwrap().flatten().map(|entry| entry.path().join("runs").join(&id));
     let folder = found.into_iter().find(|path| path.is_dir()).unwrap();
+    stage.env.leave_unverified("a log is changed after the run");
     std::fs::write(folder.join("evidence/agent.log"), format!("the key is {secret}\n")).unwrap();
     let path = format!("/api/runs/{id}/evidence/agent.log");
     let log = stage.get(&path).json();

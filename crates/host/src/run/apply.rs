@@ -135,8 +135,10 @@ pub fn undo(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
     let files = undoable.changes.entries.len() as u64;
     if !matches!(outcome, Applying::Refused { .. }) {
         undoable.mark_undone()?;
-        record.applied_at = None;
-        folder.save(&record)?;
+        if undo_of(&store, record.id.as_str())?.is_none() {
+            record.applied_at = None;
+            folder.save(&record)?;
+        }
     }
     Ok(Applied { workspace: undoable.workspace, outcome, files })
 }

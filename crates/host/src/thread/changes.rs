@@ -131,7 +131,7 @@ impl ThreadFolder {
         let paths = match outcome {
             Outcome::NothingToDo => return Ok(Delivered::Nothing),
             Outcome::Refused { conflicts } => return refused(conflicts),
-            Outcome::Applied { paths } | Outcome::Merged { paths, .. } => paths,
+            Outcome::Applied { paths, .. } | Outcome::Merged { paths, .. } => paths,
             Outcome::AlreadyThere => delta.touched.iter().map(|t| t.path.clone()).collect(),
         };
         let mut ledger = self.ledger()?;

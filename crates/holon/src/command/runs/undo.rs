@@ -25,6 +25,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folder = args.which.find(session)?;
     let done = holon_host::run::undo(&folder, &session.places()?)?;
     session.terminal.print(format!("{}\n", applied::undone(&done)))?;
+    if !matches!(done.outcome, Outcome::Refused { .. }) && folder.record()?.applied_at.is_some() {
+        session.terminal.print(
+            "an earlier apply of this run is still in place: the same command once more takes it back, too\n",
+        )?;
+    }
     Ok(match done.outcome {
         Outcome::Refused { .. } => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
