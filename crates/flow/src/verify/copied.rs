@@ -70,7 +70,7 @@ fn compare(below: &str, original: &Sealed, files: &mut BTreeMap<&str, &KeptFile>
             None => continue,
         };
         // What the copy itself delivers is held against its own manifest, which the audit log vouches for.
-        if below.is_empty() && !sealed.path.starts_with("evidence/") {
+        if below.is_empty() && !name.starts_with("evidence/") {
             continue;
         }
         let name = format!("{below}{name}");

@@ -162,3 +162,18 @@ fn a_part_without_its_record_is_told() {
     fs::write(&record, text).unwrap();
     holon(&made, &["runs", "verify", &id(&made)]).assert_code(0);
 }
+
+#[test]
+fn evidence_that_an_agent_left_is_in_the_copy_and_held_against_the_run() {
+    let made = made("evidence of the agent's own", 0, |env, repo| {
+        let script = "#!/bin/sh\nout=/holon/output\necho '# Done' > $out/summary.md\nmkdir $out/evidence\necho seen > $out/evidence/x.txt\n";
+        let agent = env.agent("agent.sh", script);
+        let call = env.holon(["run", "--mode", "execute", "--goal", "Look", "--agent"]).arg(agent);
+        call.arg("--out").arg(env.work().join("out")).cwd(repo.path()).run()
+    });
+    let out = made.env.work().join("out");
+    assert_eq!(verify(&made.env, &out).unwrap(), []);
+    let left = files(&out).into_iter().find(|path| path.ends_with("x.txt")).expect("it is in the copy");
+    fs::write(left, "not seen\n").unwrap();
+    assert_ne!(verify(&made.env, &out).unwrap(), []);
+}
