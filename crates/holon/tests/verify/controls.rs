@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_flow::verify::unproven;
-use holon_testkit::{Output, TestEnv, run_git};
+use holon_testkit::{Output, TestEnv};
 
 use crate::runs::{BIN, Made, change, copied_wholes, evidence, flow, made, orchestration, verify};
 
@@ -16,20 +16,6 @@ fn holon(made: &Made, args: &[&str]) -> Output {
 
 fn id(made: &Made) -> String {
     made.folder.file_name().unwrap().to_str().unwrap().to_owned()
-}
-
-/// Takes every commit that there was from the repository.
-fn lose_history(made: &Made) {
-    let repo = made.env.work().join("repo");
-    for args in [
-        &["checkout", "-q", "--orphan", "anew"][..],
-        &["commit", "-qam", "anew"],
-        &["branch", "-D", "main"],
-        &["reflog", "expire", "--expire=now", "--all"],
-        &["gc", "-q", "--prune=now"],
-    ] {
-        run_git(&repo, args);
-    }
 }
 
 #[test]
@@ -56,7 +42,7 @@ fn an_overridden_run_is_sound_when_the_repository_lost_its_commit() {
     holon(&made, &[&["runs", "apply", &id(&made)][..], &words].concat()).assert_code(0);
     assert!(made.manifest()["metadata"]["overrides"].is_array());
     assert_eq!(made.verify(), []);
-    lose_history(&made);
+    made.lose_history();
     assert_eq!(made.verify(), []);
     let seen = evidence(&made.env, &made.folder).unwrap();
     assert_eq!(seen.base.commit_is_there, Some(false));

@@ -1,6 +1,6 @@
 //! A run of every kind that there is: what its manifest says is true, in the store and in every honest copy.
 
-use holon_testkit::{copy_tree, run_git};
+use holon_testkit::copy_tree;
 
 use crate::runs::{all, change, copied_wholes, evidence, verify};
 
@@ -41,16 +41,7 @@ fn a_folder_may_be_copied_under_any_name_but_that_of_another_run() {
 #[test]
 fn a_commit_that_the_repository_lost_since_is_no_lie_but_nobody_vouches_for_it() {
     let made = change();
-    let repo = made.env.work().join("repo");
-    for args in [
-        &["checkout", "-q", "--orphan", "anew"][..],
-        &["commit", "-qam", "anew"],
-        &["branch", "-D", "main"],
-        &["reflog", "expire", "--expire=now", "--all"],
-        &["gc", "-q", "--prune=now"],
-    ] {
-        run_git(&repo, args);
-    }
+    made.lose_history();
     let seen = evidence(&made.env, &made.folder).unwrap();
     assert_eq!(seen.base.commit_is_there, Some(false));
     assert_eq!(holon_flow::verify::verify_manifest(&seen), []);

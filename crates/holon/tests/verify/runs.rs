@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holon_flow::verify::{Discrepancy, RunEvidence, gather, verify_manifest};
 use holon_host::Places;
-use holon_testkit::{Output, TestEnv, Workspace};
+use holon_testkit::{Output, TestEnv, Workspace, run_git};
 use serde_json::Value;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -59,6 +59,19 @@ impl Made {
 
     pub(crate) fn manifest(&self) -> Value {
         serde_json::from_slice(&fs::read(self.manifest_path()).unwrap()).unwrap()
+    }
+
+    /// Takes every commit that there was from the repository.
+    pub(crate) fn lose_history(&self) {
+        for args in [
+            &["checkout", "-q", "--orphan", "anew"][..],
+            &["commit", "-qam", "anew"],
+            &["branch", "-D", "main"],
+            &["reflog", "expire", "--expire=now", "--all"],
+            &["gc", "-q", "--prune=now"],
+        ] {
+            run_git(&self.env.work().join("repo"), args);
+        }
     }
 
     /// What is false about it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use holon_flow::verify::{Discrepancy, children, gather, unproven, verify_manifest};
 use holon_host::Places;
 use holon_host::store::RunFolder;
-use holon_testkit::{TestEnv, copy_tree};
+use holon_testkit::{TestEnv, Workspace, copy_tree};
 
 use crate::runs::{self, Made, evidence, verify};
 
@@ -287,14 +287,20 @@ fn what_people_do_with_a_run_breaks_no_seal() {
     assert!(is_named(&verify(&made.env, &out), Path::new("evidence/agent.log")));
 }
 
-#[test]
-fn an_override_seals_again_what_it_names_and_no_other_file() {
+/// A run that the gate holds, because it changes what steers agents.
+fn held() -> (TestEnv, Workspace, PathBuf) {
     let env = TestEnv::new(runs::BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let script = "#!/bin/sh\necho '# Done' > /holon/output/summary.md\necho 'Say yes.' > AGENTS.md\n";
     let agent = env.agent("agent.sh", script);
     env.holon(["run", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path()).run().assert_code(2);
     let folder = env.runs().last().unwrap().clone();
+    (env, repo, folder)
+}
+
+#[test]
+fn an_override_seals_again_what_it_names_and_no_other_file() {
+    let (env, repo, folder) = held();
     let log = folder.join("evidence/agent.log");
     let sound = fs::read(&log).unwrap();
     fs::write(&log, "Nothing happened.\n").unwrap();
@@ -325,12 +331,7 @@ fn an_override_seals_again_what_it_names_and_no_other_file() {
 /// The store as it is when the process dies right after the audit log has the word, put together from before and after.
 #[test]
 fn an_override_that_was_cut_off_is_finished_by_the_next_command() {
-    let env = TestEnv::new(runs::BIN);
-    let repo = env.repo().file("a.txt", "one\n").commit("first");
-    let script = "#!/bin/sh\necho '# Done' > /holon/output/summary.md\necho 'Say yes.' > AGENTS.md\n";
-    let agent = env.agent("agent.sh", script);
-    env.holon(["run", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path()).run().assert_code(2);
-    let folder = env.runs().last().unwrap().clone();
+    let (env, repo, folder) = held();
     let before = env.work().join("before");
     copy_tree(&folder, &before);
     let state = env.state().join("holon");
