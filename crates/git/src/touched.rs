@@ -148,29 +148,46 @@ pub mod any_path {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::{Path, PathBuf};
 
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Text(String),
-        Bytes(Vec<u8>),
-    }
+    use serde::de::{SeqAccess, Visitor};
+    use serde::{Deserializer, Serialize, Serializer};
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
             Some(text) => to.serialize_str(text),
-            None => Stored::Bytes(path.as_os_str().as_bytes().to_vec()).serialize(to),
+            None => path.as_os_str().as_bytes().serialize(to),
         }
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Ok(match Stored::deserialize(from)? {
-            Stored::Text(text) => text.into(),
-            Stored::Bytes(bytes) => OsString::from_vec(bytes).into(),
-        })
+        from.deserialize_any(AnyPath)
+    }
+
+    struct AnyPath;
+
+    impl<'de> Visitor<'de> for AnyPath {
+        type Value = PathBuf;
+
+        fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            to.write_str("a path, as text or as bytes")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<PathBuf, E> {
+            Ok(text.into())
+        }
+
+        fn visit_string<E>(self, text: String) -> Result<PathBuf, E> {
+            Ok(text.into())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<PathBuf, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = from.next_element()? {
+                bytes.push(byte);
+            }
+            Ok(OsString::from_vec(bytes).into())
+        }
     }
 }
 

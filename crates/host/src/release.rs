@@ -3,9 +3,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use holon_core::artifact::orchestration::Orchestration;
 use holon_core::ids::RunId;
+use holon_core::manifest::Manifest;
 use holon_core::mode_run::Decision;
 use holon_core::outcome::Outcome;
 use holon_core::release::{
@@ -26,10 +28,32 @@ pub fn decision(folder: &RunFolder, target: ReleaseTarget) -> Result<ReleaseDeci
     Ok(decide_release(&record(folder)?, target))
 }
 
-/// The same as an error, for those who need it to be let out.
-pub fn require(folder: &RunFolder, target: ReleaseTarget) -> Result<(), HostError> {
-    let decision = decision(folder, target)?;
+/// The same of a run that was read already, as an error, for those who need it to be let out.
+pub(crate) fn require(folder: &RunFolder, read: &RunRead, target: ReleaseTarget) -> Result<(), HostError> {
+    let decision = decide_release(&record_of(folder, read), target);
     if decision.is_released() { Ok(()) } else { Err(HostError::Held(Box::new(decision))) }
+}
+
+/// A stored run, read once.
+pub(crate) struct RunRead {
+    pub(crate) record: RunRecord,
+    pub(crate) manifest: Option<Manifest>,
+    /// What its patch touches; `None` when it delivered none.
+    pub(crate) touched: Option<Vec<Touched>>,
+    overrides: Vec<ReleaseOverride>,
+}
+
+impl RunRead {
+    /// Reads it; what takes long is read side by side.
+    pub(crate) fn of(folder: &RunFolder) -> Result<Self, HostError> {
+        let (touched, manifest) = thread::scope(|scope| {
+            let touched = scope.spawn(|| touched(folder));
+            let manifest = folder.manifest();
+            let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
+            (touched.join().map_err(ended), manifest)
+        });
+        Ok(Self { record: folder.record()?, manifest, touched: touched??, overrides: overrides(folder)? })
+    }
 }
 
 /// Whether a result may reach the workspace by itself; what cannot be found out is a no.
@@ -39,24 +63,27 @@ pub fn applies_by_itself(folder: &RunFolder) -> bool {
 
 /// Everything the gate wants to know about a stored run.
 pub fn record(folder: &RunFolder) -> Result<ReleaseRecord, HostError> {
-    let run = folder.record()?;
-    let manifest = folder.manifest().filter(|_| run.finished);
-    let Some(manifest) = manifest else {
+    Ok(record_of(folder, &RunRead::of(folder)?))
+}
+
+fn record_of(folder: &RunFolder, read: &RunRead) -> ReleaseRecord {
+    let run = &read.record;
+    let Some(manifest) = read.manifest.as_ref().filter(|_| run.finished) else {
         let (run, ending) = (run.id.to_string(), RunEnding::Unfinished);
         let whole = whole(folder, None);
-        return Ok(ReleaseRecord { run, ending, whole, ..ReleaseRecord::default() });
+        return ReleaseRecord { run, ending, whole, ..ReleaseRecord::default() };
     };
-    let mut record = ReleaseRecord::of_manifest(&manifest);
+    let mut record = ReleaseRecord::of_manifest(manifest);
     if record.patch == PatchState::Absent && folder.evidence().join("withheld.patch").exists() {
         record.patch = PatchState::Withheld;
     }
     if manifest.outcome != Outcome::Success {
         record.review = blocking_review(folder);
     }
-    record.sensitive = sensitive(folder, &run)?;
+    record.sensitive = sensitive(run, read.touched.as_deref().unwrap_or_default());
     record.whole = whole(folder, manifest.metadata.part_of.as_ref());
-    record.overrides = overrides(folder)?;
-    Ok(record)
+    record.overrides.clone_from(&read.overrides);
+    record
 }
 
 /// What people let pass of a run, or of a part of it.
@@ -109,19 +136,22 @@ fn whole(folder: &RunFolder, named: Option<&RunId>) -> Option<Box<WholeRecord>> 
     }
 }
 
-/// Paths of the delivered patch that steer what runs or is trusted.
-fn sensitive(folder: &RunFolder, run: &RunRecord) -> Result<Vec<String>, HostError> {
+/// What the patch of a run touches, as recorded when it was made; `None` when nothing was recorded.
+fn touched(folder: &RunFolder) -> Result<Option<Vec<Touched>>, HostError> {
     let path = folder.path().join("touched.json");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(HostError::io("read", &path)(e)),
     };
-    let touched: Vec<Touched> =
-        serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?;
+    serde_json::from_slice(&bytes).map(Some).map_err(|e| HostError::io("read", &path)(e.into()))
+}
+
+/// Paths of the delivered patch that steer what runs or is trusted.
+fn sensitive(run: &RunRecord, touched: &[Touched]) -> Vec<String> {
     let paths: Vec<&Path> = touched.iter().map(|touched| touched.path.as_path()).collect();
     let found = sensitive_paths(&run.workspace, &paths);
-    Ok(found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// A review among the tasks of an orchestration that did not come to its end which says no.

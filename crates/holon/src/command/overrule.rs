@@ -27,7 +27,7 @@ pub(crate) struct Overruling {
 }
 
 impl Overruling {
-    /// Asks the gate about a stored run, and the person where their word is enough. Comes back when it may leave; a word
+    /// Asks the gate about a stored run, and the person where their word is enough. Comes back with what it says when it may leave; a word
     /// that was needed is in the audit log and in the run's record by then.
     pub(crate) fn settle(
         &self,
@@ -35,12 +35,11 @@ impl Overruling {
         target: ReleaseTarget,
         command: &str,
         session: &Session,
-    ) -> Result<(), Failure> {
+    ) -> Result<ReleaseDecision, Failure> {
         let decision = holon_host::release::decision(folder, target)?;
-        if let Some(word) = self.word(&decision, command, session)? {
-            holon_flow::release::overrule(&audit(session)?, folder, word)?;
-        }
-        Ok(())
+        let Some(word) = self.word(&decision, command, session)? else { return Ok(decision) };
+        holon_flow::release::overrule(&audit(session)?, folder, word)?;
+        Ok(holon_host::release::decision(folder, target)?)
     }
 
     /// The word that lets it out; nothing when none is needed.

@@ -18,7 +18,7 @@ use holon_sandbox::writers::has_writer;
 use crate::error::HostError;
 use crate::places::Places;
 use crate::record::now;
-use crate::release;
+use crate::release::{self, RunRead};
 use crate::store::{RunFolder, RunRecord};
 
 /// What applying did.
@@ -37,15 +37,17 @@ pub(super) struct Delivered {
     pub(super) record: RunRecord,
     pub(super) manifest: Manifest,
     pub(super) patch: Vec<u8>,
+    /// What the patch touches, as recorded when it was made.
+    pub(super) touched: Vec<Touched>,
 }
 
 /// The patch of a finished run, if it may be used: the release gate lets it go there, and nobody changed it since.
 pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<Delivered, HostError> {
-    release::require(folder, target)?;
-    let record = folder.record()?;
-    let manifest = folder
-        .manifest()
-        .ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
+    let read = RunRead::of(folder)?;
+    release::require(folder, &read, target)?;
+    let RunRead { record, manifest, touched, .. } = read;
+    let manifest =
+        manifest.ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
     let path = folder.output().join("diff.patch");
     let patch = fs::read(&path).map_err(|_| {
         HostError::run(
@@ -60,28 +62,25 @@ pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<Del
             "somebody changed it; run again",
         ));
     }
-    Ok(Delivered { record, manifest, patch })
-}
-
-/// What the patch of a finished run touches, as recorded when it was made.
-pub(super) fn touched(folder: &RunFolder) -> Result<Vec<Touched>, HostError> {
-    let path = folder.path().join("touched.json");
-    let text = fs::read(&path).map_err(HostError::io("read", &path))?;
-    serde_json::from_slice(&text).map_err(|e| HostError::io("read", &path)(e.into()))
+    let missing = || {
+        HostError::run(
+            format!("run {} has no list of what its patch touches", record.id),
+            "somebody removed touched.json; run again",
+        )
+    };
+    let touched = if patch.is_empty() { touched.unwrap_or_default() } else { touched.ok_or_else(missing)? };
+    Ok(Delivered { record, manifest, patch, touched })
 }
 
 /// Applies the patch of a finished run to the workspace it was made for.
 pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
-    // Reading what the run recorded and kept takes as long as its patch, so it is done meanwhile.
-    let (delivered, touched, kept) = thread::scope(|scope| {
-        let touched = scope.spawn(|| touched(folder));
+    let (delivered, kept) = thread::scope(|scope| {
         let kept = scope.spawn(|| kept(folder));
         let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
-        let delivered = delivered(folder, ReleaseTarget::Apply);
-        (delivered, touched.join().map_err(ended), kept.join().map_err(ended))
+        (delivered(folder, ReleaseTarget::Apply), kept.join().map_err(ended))
     });
-    let Delivered { mut record, manifest, patch } = delivered?;
-    let (touched, kept) = (touched??, kept?);
+    let Delivered { mut record, manifest, patch, touched } = delivered?;
+    let kept = kept?;
     let files = match manifest.metadata.changes.files {
         0 => touched.len() as u64,
         counted => counted,

@@ -8,7 +8,7 @@ use holon_git::commit::{self, CommitError, Committed, Wanted};
 use holon_git::{Git, Repository};
 
 use super::Environment;
-use super::apply::{Delivered, delivered, touched};
+use super::apply::{Delivered, delivered};
 use crate::error::HostError;
 use crate::store::{RunFolder, RunRecord};
 
@@ -43,7 +43,7 @@ pub struct OnBranch {
 /// Commits the patch of a finished run on the branch `holon/<run>`. Nothing else of the repository changes: not the branch
 /// that is checked out, not the index, not a file; and no hook runs.
 pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostError> {
-    let Delivered { record, manifest, patch } = delivered(folder, ReleaseTarget::Commit)?;
+    let Delivered { record, manifest, patch, touched } = delivered(folder, ReleaseTarget::Commit)?;
     let branch = format!("holon/{}", record.id);
     let workspace = record.workspace.clone();
     if patch.is_empty() {
@@ -56,7 +56,6 @@ pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostErr
     let user: Vec<(&'static str, OsString)> =
         WHO.into_iter().filter_map(|name| Some((name, env(name)?))).collect();
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-    let touched = touched(folder)?;
     let wanted = Wanted {
         patch: &patch,
         touched: &touched,

@@ -39,8 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let folder = args.which.find(session)?;
     let target = if args.commit { ReleaseTarget::Commit } else { ReleaseTarget::Apply };
-    args.overruling.settle(&folder, target, &args.command(), session)?;
-    let decision = holon_host::release::decision(&folder, target)?;
+    let decision = args.overruling.settle(&folder, target, &args.command(), session)?;
     let (text, code, outcome) = if args.commit {
         let done = holon_host::run::commit(&folder, &variable)?;
         (applied::on_branch(&done), ExitCode::SUCCESS, "committed")
