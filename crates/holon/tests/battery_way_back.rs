@@ -22,6 +22,8 @@ use holon_testkit::{Output, TestEnv, for_each_identity};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const FILES: usize = 8;
+/// Small files beside them in some rounds, so that an apply is more than a handful.
+const MANY: usize = 24;
 
 /// Random numbers that are the same for the same seed.
 #[derive(Clone)]
@@ -124,6 +126,16 @@ impl Person {
             return String::new();
         }
         self.git(&[&["grep", "-h", "-e", "^person-"], stashes.as_slice()].concat())
+    }
+
+    /// Their own new files of earlier go, so that a later round does not take longer than the first.
+    fn tidy_up(&mut self) {
+        for path in files(&self.dir).into_keys() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("mine-") || name.starts_with("moved-") {
+                self.delete(&path);
+            }
+        }
     }
 
     fn act(&mut self) {
@@ -239,6 +251,49 @@ impl Drop for AtWork {
     }
 }
 
+/// A program that keeps one file or another open and writes on, as servers do with their logs.
+struct KeepsOpen {
+    stop: Arc<AtomicBool>,
+    thread: thread::JoinHandle<Vec<String>>,
+}
+
+impl KeepsOpen {
+    fn begin(dir: &Path, mut dice: Dice) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (dir, ends) = (dir.to_owned(), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            let mut wrote = Vec::new();
+            let mut open: Option<fs::File> = None;
+            loop {
+                let last = ends.load(Ordering::Relaxed);
+                if !last && (open.is_none() || dice.roll(8) == 0) {
+                    let name = match dice.roll(FILES + MANY) {
+                        number @ 0..FILES => format!("f{number}"),
+                        number => format!("n{}", number - FILES),
+                    };
+                    open = fs::File::options().append(true).open(dir.join(name)).ok();
+                }
+                if let Some(file) = &mut open {
+                    let line = format!("person-program-{}-{}", wrote.len(), dice.roll(1_000_000_000));
+                    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+                    wrote.push(line);
+                }
+                if last {
+                    return wrote;
+                }
+                thread::park_timeout(Duration::from_micros(dice.roll(8000) as u64));
+            }
+        });
+        Self { stop, thread }
+    }
+
+    /// One more line into what is open; then it is closed. All the lines it wrote.
+    fn end(self) -> Vec<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
 fn words(output: &Output) -> String {
     format!("{}\n{}", output.stdout, output.stderr)
 }
@@ -246,6 +301,9 @@ fn words(output: &Output) -> String {
 /// An agent that edits, rewrites, removes and adds files, in this round's own way.
 fn agent(dice: &mut Dice, round: u64) -> String {
     let mut script = String::from("#!/bin/sh\n");
+    if dice.roll(3) > 0 {
+        script.push_str(&format!("for n in n*; do [ -f $n ] && echo agent-{round} >> $n; done\n"));
+    }
     for number in 0..FILES {
         let line = format!("agent-{round}-{number}");
         script.push_str(&match dice.roll(6) {
@@ -276,10 +334,13 @@ impl Place<'_> {
         self.env.program("git").args(args).cwd(&self.dir).run();
     }
 
-    /// One command of holon while the person works; killed at a random moment, alone or with its group.
+    /// One command of holon while the person works, or while a program keeps a file open, or with nobody there; killed
+    /// at a random moment, alone or with its group.
     fn cut_off(&mut self, args: &[&str]) {
-        let at_work = (self.dice.roll(2) == 0).then(|| AtWork::begin(&self.person));
-        let alone = at_work.is_none().then(|| files(&self.dir));
+        let company = self.dice.roll(4);
+        let at_work = (company < 2).then(|| AtWork::begin(&self.person));
+        let program = (company == 2).then(|| KeepsOpen::begin(&self.dir, self.dice.clone()));
+        let alone = (company == 3).then(|| files(&self.dir));
         let call = self.env.holon(args).cwd(&self.dir);
         let running = call.spawn();
         let moment = Duration::from_micros(self.dice.roll(60_000) as u64);
@@ -293,6 +354,9 @@ impl Place<'_> {
         self.kills += 1;
         // The next command, whichever it is, puts right what was cut off.
         let next = self.env.holon(["runs", "list"]).cwd(&self.dir).run();
+        if let Some(program) = program {
+            self.person.lock().unwrap().saved.extend(program.end());
+        }
         assert_kept(
             &self.person.lock().unwrap(),
             &words(&next),
@@ -312,23 +376,49 @@ impl Place<'_> {
         }
     }
 
-    /// One command to its end while the person works.
+    /// One command to its end while the person works, or a program, or nobody.
     fn whole(&mut self, args: &[&str]) -> Output {
-        let at_work = (self.dice.roll(2) == 0).then(|| AtWork::begin(&self.person));
+        let company = self.dice.roll(4);
+        let at_work = (company < 2).then(|| AtWork::begin(&self.person));
+        let program = (company == 2).then(|| KeepsOpen::begin(&self.dir, self.dice.clone()));
+        let alone = (company == 2).then(|| files(&self.dir));
         let output = self.env.holon(args).cwd(&self.dir).run();
         drop(at_work);
+        if let Some(program) = program {
+            let wrote = program.end();
+            let ours = |text: &String| !wrote.contains(text);
+            if output.code != 0 && args[1] == "apply" {
+                // Refused: but for what the program wrote the tree is as it was.
+                let without = |all: BTreeMap<PathBuf, String>| -> BTreeMap<PathBuf, Vec<String>> {
+                    let lines = |text: String| text.lines().map(str::to_owned).filter(ours).collect();
+                    all.into_iter().map(|(path, text)| (path, lines(text))).collect()
+                };
+                let before = alone.map(without);
+                assert_eq!(before, Some(without(files(&self.dir))), "{args:?}: {}", words(&output));
+            }
+            self.person.lock().unwrap().saved.extend(wrote);
+        }
         assert_kept(&self.person.lock().unwrap(), &words(&output), &format!("{args:?}"));
         output
     }
 
+    /// A file with this text, unless one of that name is there.
+    fn there(&self, name: &str, text: &str) {
+        let path = self.dir.join(name);
+        if !path.exists() {
+            fs::write(&path, text).unwrap();
+            self.env.own(&path);
+        }
+    }
+
     fn round(&mut self, number: u64, strategy: &str) {
+        self.person.lock().unwrap().tidy_up();
         for file in 0..FILES {
-            let path = self.dir.join(format!("f{file}"));
-            if !path.exists() {
-                let text: String = (0..20).map(|line| format!("{file}-{line}\n")).collect();
-                fs::write(&path, text).unwrap();
-                self.env.own(&path);
-            }
+            let text: String = (0..20).map(|line| format!("{file}-{line}\n")).collect();
+            self.there(&format!("f{file}"), &text);
+        }
+        for file in 0..MANY {
+            self.there(&format!("n{file}"), &format!("{file}\n"));
         }
         if self.dice.roll(2) == 0 {
             self.git(&["add", "-A"]);

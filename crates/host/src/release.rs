@@ -46,14 +46,23 @@ pub(crate) struct RunRead {
 impl RunRead {
     /// Reads it; what takes long is read side by side.
     pub(crate) fn of(folder: &RunFolder) -> Result<Self, HostError> {
-        let (touched, manifest) = thread::scope(|scope| {
-            let touched = scope.spawn(|| touched(folder));
-            let manifest = folder.manifest();
-            let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
-            (touched.join().map_err(ended), manifest)
-        });
+        let (touched, manifest) = if is_long(folder) {
+            thread::scope(|scope| {
+                let touched = scope.spawn(|| touched(folder));
+                let manifest = folder.manifest();
+                let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
+                (touched.join().map_err(ended), manifest)
+            })
+        } else {
+            (Ok(touched(folder)), folder.manifest())
+        };
         Ok(Self { record: folder.record()?, manifest, touched: touched??, overrides: overrides(folder)? })
     }
+}
+
+/// Whether what was recorded of a run's patch is so long that a thread of its own is worth it.
+fn is_long(folder: &RunFolder) -> bool {
+    fs::metadata(folder.path().join("touched.json")).is_ok_and(|meta| meta.len() > 64 << 10)
 }
 
 /// Whether a result may reach the workspace by itself; what cannot be found out is a no.

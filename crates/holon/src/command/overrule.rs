@@ -27,8 +27,8 @@ pub(crate) struct Overruling {
 }
 
 impl Overruling {
-    /// Asks the gate about a stored run, and the person where their word is enough. Comes back with what it says when it may leave; a word
-    /// that was needed is in the audit log and in the run's record by then.
+    /// Asks the gate about a stored run, and the person where their word is enough. Comes back with what it says when it
+    /// may leave; a word that was needed is in the audit log and in the run's record by then.
     pub(crate) fn settle(
         &self,
         folder: &RunFolder,
