@@ -72,6 +72,9 @@ pub enum ConflictReason {
     InUse,
     /// Somebody changed it while it was to be put back, so it stays as they have it.
     NotPutBack,
+    /// Somebody moved or removed it, or its folder, while it was to be put back. What was there before stands there again;
+    /// if it could not be, it waits in the moved folder under the name that is the detail.
+    MovedAway,
     /// It is outside what a sparse checkout shows.
     Sparse,
     /// It could not be written.

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::Error;
 use crate::journal::{ApplyStore, Journal, Purpose, SLOTS, Stage, Step, boot, lock_file};
-use crate::outcome::Conflict;
+use crate::outcome::{Conflict, ConflictReason};
 use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover, there};
 use crate::tree::{Spot, Tree};
 
@@ -121,6 +121,15 @@ fn stuck(store: &ApplyStore, dir: &Path, error: &Error) -> Recovery {
     Recovery::Stuck { kept, why: error.to_string() }
 }
 
+/// How far one step could be taken back.
+enum TakenBack {
+    AsBefore,
+    /// Somebody changed what stands there, so it stays.
+    Changed,
+    /// Somebody moved or removed what was put there; what was there before is back, unless its folder is gone.
+    MovedAway,
+}
+
 impl Transaction<'_> {
     /// Whether every step is done, and what came out is what was expected and nobody writes it any more.
     fn is_complete(&self, has_writer: HasWriter<'_>) -> io::Result<bool> {
@@ -159,16 +168,31 @@ impl Transaction<'_> {
         has_writer: HasWriter<'_>,
     ) -> Result<Vec<Conflict>, Error> {
         let mut left = false;
+        let mut told = Vec::new();
         for (number, step) in self.journal.steps.iter().enumerate().rev() {
             let back = self.take_back(number, step, has_writer);
-            left |= !back.map_err(Error::io("put back", self.slots.tree.full(&step.path)))?;
+            match back.map_err(Error::io("put back", self.slots.tree.full(&step.path)))? {
+                TakenBack::AsBefore => {}
+                TakenBack::Changed => left = true,
+                TakenBack::MovedAway => told.push(self.moved_away(number, step)),
+            }
         }
+        told.reverse();
         if !left {
             self.discard();
-            return Ok(Vec::new());
+            return Ok(told);
         }
         self.enter(Stage::Leaving)?;
-        self.leave(store)
+        told.extend(self.leave(store)?);
+        Ok(told)
+    }
+
+    /// What is told of a step whose entry, or the folder of it, somebody moved while the apply was under way.
+    fn moved_away(&self, number: usize, step: &Step) -> Conflict {
+        let beside = step.slot.name_beside(&self.slots.id, number);
+        let detail = beside.filter(|_| matches!(there(self.slots.spot(number, &step.slot)), Ok(None)));
+        let conflict = Conflict::new(&step.path, ConflictReason::MovedAway);
+        Conflict { detail: detail.unwrap_or_default(), ..conflict }
     }
 
     /// Puts what could not be taken back aside, and names it.
@@ -208,45 +232,49 @@ impl Transaction<'_> {
         Ok((!ours).then_some(slot))
     }
 
-    /// Takes one step back; `false` when somebody changed the path since, which then stays.
-    fn take_back(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
-        let old = self.old_spot(number, step)?;
+    /// Takes one step back.
+    fn take_back(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<TakenBack> {
+        if there(self.slots.spot(number, &step.slot))?.is_none() {
+            // The folder it waited in, and with it whatever came out.
+            return Ok(TakenBack::MovedAway);
+        }
         match (&step.before, &step.after) {
             (None, Some(_)) => self.take_out(number, step, has_writer),
-            (Some(_), None) => match old {
-                None => Ok(true),
-                Some(old) => self.put_back(&old, step),
+            (Some(_), after) => match (self.old_spot(number, step)?, after) {
+                (None, _) => Ok(TakenBack::AsBefore),
+                (Some(old), None) => self.put_back(&old, step),
+                (Some(old), Some(_)) => self.swap_back(&old, step, has_writer),
             },
-            (Some(_), Some(_)) => match old {
-                None => Ok(true),
-                Some(old) => self.swap_back(&old, step, has_writer),
-            },
-            (None, None) => Ok(true),
+            (None, None) => Ok(TakenBack::AsBefore),
         }
     }
 
     /// Takes a new entry out again, unless somebody has changed it.
-    fn take_out(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
+    fn take_out(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> io::Result<TakenBack> {
         let tree = self.slots.tree;
         if matches!(&step.after, Some(after) if after.mode == FileMode::Gitlink) {
             tree.remove_folder(&step.path);
             self.remove_made(step);
-            return Ok(true);
+            return Ok(TakenBack::AsBefore);
         }
-        let mut back = true;
+        let mut back = TakenBack::AsBefore;
+        let slot = self.slots.spot(number, &step.slot)?;
         if self.is_placed(step)?
             && let Some(spot) = tree.find(&step.path)?
         {
-            let slot = self.slots.spot(number, &step.slot)?;
             spot.move_to(&slot)?;
             if !is_settled(&slot, step.after.as_ref(), None, has_writer)? {
-                back = false;
+                back = TakenBack::Changed;
                 match slot.move_to(&spot) {
                     // They saved another one there this moment; this one is kept beside it.
                     Err(Errno::EXIST | Errno::NOTEMPTY) => {}
                     moved => moved?,
                 }
             }
+        } else if slot.stat()?.is_none()
+            && tree.find(&step.path)?.is_none_or(|spot| matches!(spot.stat(), Ok(None)))
+        {
+            back = TakenBack::MovedAway;
         }
         self.remove_made(step);
         Ok(back)
@@ -259,36 +287,40 @@ impl Transaction<'_> {
     }
 
     /// Puts what was taken out back where nothing is now.
-    fn put_back(&self, old: &Spot, step: &Step) -> io::Result<bool> {
-        let Some(spot) = self.slots.tree.make_way(&step.path, &mut Vec::new())? else { return Ok(false) };
+    fn put_back(&self, old: &Spot, step: &Step) -> io::Result<TakenBack> {
+        let way = self.slots.tree.make_way(&step.path, &mut Vec::new())?;
+        let Some(spot) = way else { return Ok(TakenBack::Changed) };
         match old.move_to(&spot) {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+            Ok(()) => Ok(TakenBack::AsBefore),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(TakenBack::Changed),
             Err(e) => Err(e.into()),
         }
     }
 
     /// Changes the old and the new file back, unless somebody changed the new one.
-    fn swap_back(&self, old: &Spot, step: &Step, has_writer: HasWriter<'_>) -> io::Result<bool> {
-        let Some(spot) = self.slots.tree.find(&step.path)? else { return self.put_back(old, step) };
-        if spot.stat()?.is_none() {
-            return self.put_back(old, step);
-        }
+    fn swap_back(&self, old: &Spot, step: &Step, has_writer: HasWriter<'_>) -> io::Result<TakenBack> {
+        let spot = self.slots.tree.find(&step.path)?;
+        let Some(spot) = spot.filter(|spot| !matches!(spot.stat(), Ok(None))) else {
+            return Ok(match self.put_back(old, step)? {
+                TakenBack::AsBefore => TakenBack::MovedAway,
+                other => other,
+            });
+        };
         if !self.is_placed(step)? {
-            return Ok(false);
+            return Ok(TakenBack::Changed);
         }
         match spot.exchange(old) {
             Ok(()) => {
                 if is_settled(old, step.after.as_ref(), None, has_writer)? {
-                    return Ok(true);
+                    return Ok(TakenBack::AsBefore);
                 }
                 // Somebody writes to the new one this moment: theirs goes back, what they wrote over is kept.
                 spot.exchange(old)?;
-                Ok(false)
+                Ok(TakenBack::Changed)
             }
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if !is_settled(&spot, step.after.as_ref(), None, has_writer)? {
-                    return Ok(false);
+                    return Ok(TakenBack::Changed);
                 }
                 spot.remove()?;
                 self.put_back(old, step)

@@ -27,6 +27,17 @@ pub(crate) enum SlotPlace {
     },
 }
 
+impl SlotPlace {
+    /// The name under which the slot with this number is in a folder of the workspace, if it is in one.
+    pub(crate) fn name_beside(&self, id: &str, number: usize) -> Option<String> {
+        matches!(self, Self::Beside { .. }).then(|| name_beside(id, &number.to_string()))
+    }
+}
+
+fn name_beside(id: &str, name: &str) -> String {
+    format!(".holon-apply-{id}-{name}")
+}
+
 /// Whether entries of a folder may be replaced; asked before anything is, so that a refusal leaves no trace.
 fn may_change(dir: &OwnedFd) -> io::Result<()> {
     match accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
@@ -92,7 +103,7 @@ impl Slots<'_> {
         match place {
             SlotPlace::Store => Ok(Spot { dir: Arc::clone(&self.store), name: name.into() }),
             SlotPlace::Beside { dir } => {
-                let name = format!(".holon-apply-{}-{name}", self.id);
+                let name = name_beside(&self.id, name);
                 self.tree.find(&dir.join(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
             }
         }

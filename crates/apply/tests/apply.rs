@@ -667,3 +667,32 @@ fn what_a_folder_gives_to_new_files_is_not_given_to_those_that_were_there() {
     let mut value = [0; 256];
     assert!(getxattr(scene.at("f000"), "system.posix_acl_access", &mut value[..]).is_err());
 }
+
+#[test]
+fn a_folder_that_somebody_moves_meanwhile_is_told_and_nothing_of_it_is_lost() {
+    for apart in [false, true] {
+        let mut scene = Scene::new().change("d/a", Some("a\n"), Some("new\n"));
+        scene = scene.change("z", Some("z\n"), Some("new\n"));
+        scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
+        scene.write("d/a", "a\n");
+        scene.write("z", "z\n");
+        // The first one is swapped by then; the second one is being written.
+        let outcome = scene.apply_with(&|file| {
+            let _ = fs::rename(scene.at("d"), scene.at("e"));
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut file.try_clone().unwrap(), &mut text).unwrap();
+            std::io::Seek::rewind(&mut file.try_clone().unwrap()).unwrap();
+            Some(text == "z\n")
+        });
+        let Outcome::Refused { conflicts } = &outcome else { panic!("apart: {apart}: {outcome:?}") };
+        let moved = conflicts.iter().find(|conflict| conflict.path == Path::new("d/a")).unwrap();
+        assert_eq!(moved.why, ConflictReason::MovedAway, "apart: {apart}");
+        assert_eq!(scene.read("z").as_deref(), Some("z\n"), "apart: {apart}");
+        let before = match moved.detail.as_str() {
+            "" => scene.at("d/a"),
+            name => scene.at("e").join(name),
+        };
+        assert_eq!(fs::read_to_string(before).unwrap(), "a\n", "apart: {apart}");
+        assert_eq!(apart, !moved.detail.is_empty());
+    }
+}

@@ -45,8 +45,10 @@ pub(crate) fn text(applied: &Applied) -> String {
             )
         }
         Outcome::Refused { conflicts } => {
-            let left = conflicts.iter().any(|conflict| conflict.why == ConflictReason::NotPutBack);
-            let but = if left { ", but for what stays as it is now" } else { "" };
+            let moved = |conflict: &Conflict| {
+                matches!(conflict.why, ConflictReason::NotPutBack | ConflictReason::MovedAway)
+            };
+            let but = if conflicts.iter().any(moved) { ", but for what somebody did meanwhile" } else { "" };
             let mut text = format!("not applied, {workspace} is as it was{but}:");
             for conflict in conflicts {
                 text.push_str(&format!("\n  {}", reason(conflict)));
@@ -91,15 +93,30 @@ fn replaced(unwatched: Option<&Path>) -> String {
 /// A path that was left as somebody has it, and where what it replaced is.
 pub(crate) fn left(conflict: &Conflict) -> String {
     let path = visible(&conflict.path.display().to_string());
-    match &conflict.kept {
-        Some(kept) => format!("{path}; what it was before is {}", visible(&kept.display().to_string())),
-        None => path,
+    match (&conflict.kept, conflict.why) {
+        (Some(kept), _) => format!("{path}; what it was before is {}", visible(&kept.display().to_string())),
+        (None, ConflictReason::MovedAway) => format!("{path} {}", moved_away(&conflict.detail)),
+        (None, _) => path,
+    }
+}
+
+/// What became of a path that somebody moved, and where what it was before is.
+fn moved_away(beside: &str) -> String {
+    match beside {
+        "" => {
+            "was moved or removed meanwhile; what it was before the patch stands there again, what was moved away may have the patch in it".to_owned()
+        }
+        name => format!(
+            "is in a folder that was moved or removed meanwhile; what is in that folder may have the patch in it, and what it was before is there as {}",
+            visible(name)
+        ),
     }
 }
 
 /// Why one path stands in the way, and where the other version is.
 fn reason(conflict: &Conflict) -> String {
     let why = match conflict.why {
+        ConflictReason::MovedAway => return left(conflict),
         ConflictReason::NoBase => "changed since the run, and what it was before is not known",
         ConflictReason::Overlap => "was changed in the same lines",
         ConflictReason::NotText => "changed since the run, and cannot be merged line by line",

@@ -102,8 +102,9 @@ pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> 
         },
     };
     let conflicts = folder.path().join("conflicts");
+    let changes = ChangeSet::of_patch(&touched);
     let outcome = bring_in(&Bringing {
-        changes: &ChangeSet::of_patch(&touched),
+        changes: &changes,
         contents: &|sha256| contents.read(sha256),
         workspace: &record.workspace,
         store: &places.applies(),
@@ -111,7 +112,13 @@ pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> 
         label: record.id.as_str(),
         conflicts: Some(&conflicts),
     })?;
-    let applied = done(outcome);
+    let mut applied = done(outcome);
+    if let Applying::Applied { paths, .. } | Applying::Merged { paths, .. } = &applied.outcome
+        && paths.len() < changes.entries.len()
+    {
+        // The rest was there already.
+        applied.files = paths.len() as u64;
+    }
     if matches!(applied.outcome, Applying::Applied { .. } | Applying::Merged { .. }) {
         record.applied_at = Some(now());
         folder.save(&record)?;
