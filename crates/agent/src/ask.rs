@@ -21,7 +21,7 @@ impl Turn<'_> {
             model: settings.model.clone(),
             system: settings.system.clone(),
             messages: conversation.for_request(),
-            tools: self.described.clone(),
+            tools: self.told.clone(),
             max_output: settings.max_output,
             effort: settings.effort,
             ..Request::default()
@@ -88,7 +88,7 @@ impl Turn<'_> {
     /// Brings the next request down to so many bytes; says whether that changed anything.
     pub(crate) fn make_room(&mut self, conversation: &mut Conversation, most: u64) -> bool {
         let before = conversation.gauge.tokens(self.bytes(conversation));
-        let fixed = request_bytes(&self.agent.settings.system, &self.described, &[]);
+        let fixed = request_bytes(&self.agent.settings.system, &self.told, &[]);
         let changed = compact(conversation, &self.agent.settings.profile.name, most.saturating_sub(fixed));
         if changed {
             let after = conversation.gauge.tokens(self.bytes(conversation));
@@ -98,7 +98,7 @@ impl Turn<'_> {
     }
 
     pub(crate) fn bytes(&self, conversation: &Conversation) -> u64 {
-        request_bytes(&self.agent.settings.system, &self.described, &conversation.messages)
+        request_bytes(&self.agent.settings.system, &self.told, &conversation.messages)
     }
 }
 

@@ -22,6 +22,7 @@ pub mod mcp;
 mod person;
 mod probe;
 pub mod prompt;
+pub mod reply;
 mod settings;
 pub mod steward;
 mod summary;

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use holon_core::event::Body;
-use holon_model::{Part, Stop, Tool as Described, Usage};
+use holon_model::{Message, Part, Stop, Tool as Described, Usage};
 
 use crate::agent::Agent;
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::ended::{Finish, Limit, Reason};
 use crate::person::Answer;
+use crate::reply::{self, Reading};
 use crate::steward::{Advice, Fact};
 use crate::tool::{self, Tool};
 
@@ -22,6 +23,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) budget: &'a Budget,
     pub(crate) tools: Vec<Box<dyn Tool + 'a>>,
     pub(crate) described: Vec<Described>,
+    /// What the model is told of them.
+    pub(crate) told: Vec<Described>,
     /// The summary, or the last words.
     pub(crate) text: String,
     /// Goes before the ids of calls, to tell delegated ones apart.
@@ -57,13 +60,16 @@ impl<'a> Turn<'a> {
         before: Usage,
         rounds: u64,
     ) -> Self {
-        let described = tools.iter().map(|tool| tool.describe(agent.settings)).collect();
+        let described: Vec<Described> = tools.iter().map(|tool| tool.describe(agent.settings)).collect();
+        let told =
+            described.iter().filter(|tool| tool::is_told(agent.settings, &tool.name)).cloned().collect();
         let (text, prefix) = (String::new(), String::new());
         Self {
             agent,
             budget,
             tools,
             described,
+            told,
             text,
             prefix,
             finish: None,
@@ -98,6 +104,8 @@ impl<'a> Turn<'a> {
         self.begin(conversation).await?;
         let used = self.budget.spent().1;
         let Some(reply) = self.reply(conversation).await? else { return Continue(()) };
+        let reading = self.reading(conversation);
+        let reply = reply::understand(reply, &self.described, reading, conversation.rounds);
         conversation.facts.said(&reply.text());
         self.text = reply.text();
         if reply.stop == Stop::Refusal {
@@ -121,6 +129,16 @@ impl<'a> Turn<'a> {
         let flow = self.heed_between(conversation, advice).await;
         self.agent.steward.keep(conversation);
         flow
+    }
+
+    /// What may be read into a reply: who calls tools as the wire wants it, and shows a file, means to show it.
+    fn reading(&self, conversation: &Conversation) -> Reading {
+        let practised =
+            conversation.messages.iter().flat_map(Message::calls).any(|call| !reply::was_read(call));
+        match self.agent.settings.is_run() && !practised {
+            true => Reading::Everything,
+            false => Reading::Calls,
+        }
     }
 
     /// Checks that there may be a round, and makes room for it.

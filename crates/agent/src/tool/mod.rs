@@ -33,7 +33,7 @@ mod write_todos;
 pub(crate) use absent::target_of;
 pub(crate) use arguments::signature;
 pub(crate) use ask_user::{answered, questions};
-pub(crate) use offered::{offered, reading};
+pub(crate) use offered::{is_told, offered, reading};
 pub(crate) use scene::Scene;
 
 use std::borrow::Cow;

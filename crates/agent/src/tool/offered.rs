@@ -20,17 +20,14 @@ pub(crate) fn offered<'a>(
 ) -> Vec<Box<dyn Tool + 'a>> {
     let mut tools: Vec<Box<dyn Tool + 'a>> = reading();
     match settings.edit_format {
-        EditFormat::Replace => {
+        EditFormat::Replace | EditFormat::WholeFile => {
             tools.push(Box::new(edit_file::EditFile));
             tools.push(Box::new(write_file::WriteFile));
             tools.push(Box::new(delete_file::DeleteFile));
         }
-        EditFormat::ApplyPatch => tools.push(Box::new(apply_patch::ApplyPatch)),
-        EditFormat::WholeFile => {
-            tools.push(Box::new(write_file::WriteFile));
-            tools.push(Box::new(delete_file::DeleteFile));
-        }
+        EditFormat::ApplyPatch => {}
     }
+    tools.push(Box::new(apply_patch::ApplyPatch));
     tools.push(Box::new(execute::Execute));
     if background_allowed(settings) {
         tools.push(Box::new(job::Job));
@@ -72,6 +69,16 @@ pub(crate) fn offered<'a>(
     };
     tools.retain(|tool| allowed(tool.as_ref()));
     tools
+}
+
+/// Whether the model is told of a tool. Ways to change files that it is not good at are understood when it takes them, and
+/// not recommended.
+pub(crate) fn is_told(settings: &Settings, name: &str) -> bool {
+    match settings.edit_format {
+        EditFormat::Replace => name != "apply_patch",
+        EditFormat::WholeFile => name != "apply_patch" && name != "edit_file",
+        EditFormat::ApplyPatch => true,
+    }
 }
 
 /// The tools that only look.

@@ -14,24 +14,44 @@ pub struct Found {
 }
 
 /// Tags that models were trained to put around calls.
-pub(super) const TAGS: [(&str, &str); 3] = [
+pub(super) const TAGS: [(&str, &str); 6] = [
     ("<tool_call>", "</tool_call>"),
     ("<function_call>", "</function_call>"),
     ("<|tool_call|>", "<|/tool_call|>"),
+    ("<|tool_call_start|>", "<|tool_call_end|>"),
+    ("<tool_use>", "</tool_use>"),
+    ("<tool>", "</tool>"),
 ];
 
 /// What may stand after the three back-ticks of a block with a call.
-pub(super) const FENCES: [&str; 6] = ["", "json", "json5", "jsonc", "tool_call", "tool"];
+pub(super) const FENCES: [&str; 16] = [
+    "",
+    "json",
+    "json5",
+    "jsonc",
+    "tool_call",
+    "tool",
+    "tool_code",
+    "tool_use",
+    "tools",
+    "function",
+    "function_call",
+    "action",
+    "javascript",
+    "js",
+    "python",
+    "text",
+];
 
 /// The calls in a text: in tags, in fenced blocks, or as objects on lines of their own.
 ///
-/// Outside tags only the names of these tools make a call, so that JSON shown as an example stays text.
-pub fn find_calls(text: &str, tools: &[&str]) -> Found {
+/// Outside tags only the name of a tool makes a call, so that JSON shown as an example stays text.
+pub fn find_calls(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Found {
     let mut found = Found::default();
     let mut rest = text;
     while !rest.is_empty() {
         let line_end = rest.find('\n').map_or(rest.len(), |end| end + 1);
-        match candidate(rest, tools) {
+        match candidate(rest, is_tool) {
             Some((calls, length)) => {
                 found.calls.extend(calls);
                 rest = &rest[length..];
@@ -72,7 +92,7 @@ pub fn write_call(name: &str, arguments: &Map<String, Value>) -> String {
 type Calls = Vec<(String, Map<String, Value>)>;
 
 /// The calls that stand at the beginning of a text, and its length.
-fn candidate(text: &str, tools: &[&str]) -> Option<(Calls, usize)> {
+fn candidate(text: &str, known: &dyn Fn(&str) -> bool) -> Option<(Calls, usize)> {
     let start = text.len() - text.trim_start_matches([' ', '\t']).len();
     let here = &text[start..];
     for (open, close) in TAGS {
@@ -82,7 +102,6 @@ fn candidate(text: &str, tools: &[&str]) -> Option<(Calls, usize)> {
             return Some((all_calls(&inside[..end], |_| true)?, length));
         }
     }
-    let known = |name: &str| tools.contains(&name);
     if let Some(inside) = here.strip_prefix("```") {
         let (label, body) = inside.split_once('\n')?;
         if !FENCES.contains(&label.trim()) {
@@ -188,7 +207,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, calls: &[(&str, Value)], words: &str) {
-        let found = find_calls(text, &["read_file", "ls"]);
+        let found = find_calls(text, &|name| ["read_file", "ls"].contains(&name));
         let got: Vec<(String, Value)> = found.calls.into_iter().map(|(n, a)| (n, Value::Object(a))).collect();
         let expect: Vec<(String, Value)> = calls.iter().map(|(n, a)| ((*n).to_owned(), a.clone())).collect();
         assert_eq!(got, expect, "{text}");
@@ -281,14 +300,14 @@ mod tests {
         fn written_calls_are_read_back(all in prop::collection::vec(arguments(), 1..4), words in "[a-z ]{0,10}") {
             let calls: Vec<_> = all.into_iter().map(|arguments| ("read_file".to_owned(), arguments)).collect();
             let blocks: Vec<String> = calls.iter().map(|(name, arguments)| write_call(name, arguments)).collect();
-            let found = find_calls(&format!("{words}\n{}", blocks.join("\n")), &["read_file"]);
+            let found = find_calls(&format!("{words}\n{}", blocks.join("\n")), &|name| name == "read_file");
             prop_assert_eq!(found.calls, calls);
             prop_assert_eq!(found.text, words.trim());
         }
 
         #[test]
         fn any_text_is_survived(text in r#"(<tool_call>|</tool_call>|```json\n|```|\{"tool": "ls"|[{}\[\]:,'"a \né]){0,20}"#) {
-            find_calls(&text, &["ls"]);
+            find_calls(&text, &|name| name == "ls");
         }
     }
 }

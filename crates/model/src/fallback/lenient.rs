@@ -7,9 +7,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads one value at the beginning of a text and says where it ends; `None` when there is none or it is unfinished.
 ///
-/// Beyond JSON it takes trailing commas, comments, line breaks inside texts, Python's `True`/`False`/`None`, bare keys, and
-/// single quotes where it is clear where they close. An unfinished value is never completed: half a file must not be
-/// written.
+/// Beyond JSON it takes commas too many or too few, comments, line breaks inside texts, Python's `True`/`False`/`None`, bare
+/// keys, doubled braces, other quotes, and quotes inside a text where it is clear which one closes it. An unfinished value
+/// is never completed: half a file must not be written.
 pub fn parse(text: &str) -> Option<(Value, usize)> {
     let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if let Some(Ok(value)) = strict.next() {
@@ -18,6 +18,24 @@ pub fn parse(text: &str) -> Option<(Value, usize)> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     Some((value, reader.at))
+}
+
+/// Where a text stands, which decides what can follow it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Key,
+    Value,
+    List,
+}
+
+/// The sign that closes what this one opens, if it is a quote.
+fn closing(quote: char) -> Option<char> {
+    match quote {
+        '"' | '\'' | '`' => Some(quote),
+        '“' | '”' => Some('”'),
+        '‘' | '’' => Some('’'),
+        _ => None,
+    }
 }
 
 struct Reader<'a> {
@@ -66,13 +84,20 @@ impl Reader<'_> {
         match self.peek()? {
             '{' => self.object(depth),
             '[' => self.array(depth),
-            quote @ ('"' | '\'') => self.string(quote).map(Value::String),
+            quote if closing(quote).is_some() => self.string(quote, Within::Value).map(Value::String),
             _ => self.word(),
         }
     }
 
     fn object(&mut self, depth: usize) -> Option<Value> {
         self.eat("{");
+        self.skip();
+        if self.rest().starts_with('{') {
+            // A template whose braces were doubled.
+            let inner = self.value(depth + 1)?;
+            self.skip();
+            return self.eat("}").then_some(inner);
+        }
         let mut map = Map::new();
         loop {
             self.skip();
@@ -80,7 +105,7 @@ impl Reader<'_> {
                 return Some(Value::Object(map));
             }
             let key = match self.peek()? {
-                quote @ ('"' | '\'') => self.string(quote)?,
+                quote if closing(quote).is_some() => self.string(quote, Within::Key)?,
                 _ => self.bare_key()?,
             };
             self.skip();
@@ -90,7 +115,8 @@ impl Reader<'_> {
             let value = self.value(depth + 1)?;
             map.insert(key, value);
             self.skip();
-            if !self.eat(",") && self.peek()? != '}' {
+            // A comma that was left out is clear before a quoted key.
+            if !self.eat(",") && self.peek()? != '}' && !self.key_follows() {
                 return None;
             }
         }
@@ -104,9 +130,14 @@ impl Reader<'_> {
             if self.eat("]") {
                 return Some(Value::Array(list));
             }
-            list.push(self.value(depth + 1)?);
+            let text = self.peek().is_some_and(|c| closing(c).is_some());
+            let value = match text {
+                true => self.peek().and_then(|quote| self.string(quote, Within::List)).map(Value::String)?,
+                false => self.value(depth + 1)?,
+            };
+            list.push(value);
             self.skip();
-            if !self.eat(",") && self.peek()? != ']' {
+            if !self.eat(",") && !matches!(self.peek()?, ']' | '{') {
                 return None;
             }
         }
@@ -143,23 +174,66 @@ impl Reader<'_> {
         Some(Value::Number(number))
     }
 
-    fn string(&mut self, quote: char) -> Option<String> {
-        self.at += 1;
+    fn string(&mut self, quote: char, within: Within) -> Option<String> {
+        let threefold: String = std::iter::repeat_n(quote, 3).collect();
+        if quote != '`' && self.rest().starts_with(&threefold) {
+            // Python's own, in which line breaks and quotes are as they are.
+            self.at += threefold.len();
+            let end = self.rest().find(&threefold)?;
+            let text = self.rest()[..end].to_owned();
+            self.at += end + threefold.len();
+            return Some(text.strip_prefix('\n').map_or(text.clone(), str::to_owned));
+        }
+        let close = closing(quote)?;
+        self.at += quote.len_utf8();
         let mut out = String::new();
         loop {
             let c = self.peek()?;
             self.at += c.len_utf8();
             match c {
                 '\\' => self.escape(&mut out)?,
-                c if c == quote && (quote == '"' || self.closes()) => return Some(out),
+                c if c == close && self.closes(within) => return Some(out),
                 c => out.push(c),
             }
         }
     }
 
-    /// An apostrophe may be one of the text; it closes the text only before what can follow a text.
-    fn closes(&self) -> bool {
-        self.rest().trim_start().chars().next().is_none_or(|c| ",:}]".contains(c))
+    /// A quote may be one of the text; it closes the text only before what can follow one here.
+    fn closes(&self, within: Within) -> bool {
+        let rest = self.rest().trim_start();
+        let mut next = rest.chars();
+        match (next.next(), within) {
+            (None, _) => true,
+            (Some(':'), Within::Key) => true,
+            (Some(_), Within::Key) => false,
+            (Some('}'), Within::Value) | (Some(']'), Within::List) => true,
+            (Some(','), Within::List) => true,
+            (Some(','), Within::Value) => {
+                let reader = Reader { text: next.as_str().trim_start(), at: 0 };
+                reader.rest().starts_with(['}', ']']) || reader.key_follows() || reader.bare_key_follows()
+            }
+            // A value of its own, or one before a key whose comma is missing.
+            (Some(')'), Within::Value) => true,
+            (Some(c), Within::Value) if closing(c).is_some() => Reader { text: rest, at: 0 }.key_follows(),
+            (Some(_), _) => false,
+        }
+    }
+
+    /// Whether a key in quotes stands here.
+    fn key_follows(&self) -> bool {
+        let mut rest = self.rest().chars();
+        let Some(close) = rest.next().and_then(closing) else { return false };
+        let Some((key, after)) = rest.as_str().split_once(close) else { return false };
+        let plain = key.len() < 40 && key.chars().all(|c| c.is_alphanumeric() || "_- $".contains(c));
+        plain && after.trim_start().starts_with(':')
+    }
+
+    /// Whether a key without quotes stands here.
+    fn bare_key_follows(&self) -> bool {
+        let rest = self.rest().trim_start_matches(|c: char| c.is_alphanumeric() || "_-".contains(c));
+        let key = self.rest().len() - rest.len();
+        // In Python's calls a name and `=`.
+        (1..40).contains(&key) && rest.trim_start().starts_with([':', '='])
     }
 
     fn escape(&mut self, out: &mut String) -> Option<()> {
@@ -225,6 +299,12 @@ mod tests {
             (r#"{"e": "\u00e9\ud83d\ude00\ud83d", x: 1}"#, json!({"e": "é😀\u{fffd}", "x": 1})),
             ("[{'a': -1.5e3,}]", json!([{"a": -1.5e3}])),
             ("'s'", json!("s")),
+            (r#"{"a": 1 "b": "x" "c": 2}"#, json!({"a": 1, "b": "x", "c": 2})),
+            ("{\"a\": \"say \"hi\" now\", \"b\": 1}", json!({"a": "say \"hi\" now", "b": 1})),
+            ("{\"a\": \"\"\"\nx = \"1\"\n\"\"\", b: 1}", json!({"a": "x = \"1\"\n", "b": 1})),
+            ("{{\"a\": {{\"b\": 1}}}}", json!({"a": {"b": 1}})),
+            ("{“a”: “x”}", json!({"a": "x"})),
+            ("{\"a\": `x\ny`}", json!({"a": "x\ny"})),
         ] {
             let (value, end) = parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(value, expect, "{text}");
@@ -234,16 +314,9 @@ mod tests {
 
     #[test]
     fn what_is_unfinished_or_unclear_is_refused() {
-        for text in [
-            "{\"a\": \"half",
-            "{\"a\": [1, 2",
-            "{'a' 1}",
-            "{a",
-            "{\"a\": }",
-            "{,}",
-            "",
-            "{\"a\": 1 \"b\": 2}",
-        ] {
+        for text in
+            ["{\"a\": \"half", "{\"a\": [1, 2", "{'a' 1}", "{a", "{\"a\": }", "{,}", "", "{\"a\": 1 b: 2}"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(parse(&"[".repeat(100_000)), None);

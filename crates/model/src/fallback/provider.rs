@@ -147,7 +147,8 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
             }
             None => text,
         };
-        let found = said_and_called(&text, names).unwrap_or_else(|| find_calls(&text, names));
+        let found =
+            said_and_called(&text, names).unwrap_or_else(|| find_calls(&text, &|name| names.contains(&name)));
         if !found.text.is_empty() {
             parts.push(Part::Text(found.text));
         }
@@ -167,8 +168,8 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
 /// A call that is only thought about is none. The mark inside a call is part of what is written.
 fn thought_first<'a>(text: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
     let (thoughts, rest) = text.split_once(THOUGHT)?;
-    let among_words =
-        said_and_called(text, names).is_none() && find_calls(text, names).text.contains(THOUGHT);
+    let among_words = said_and_called(text, names).is_none()
+        && find_calls(text, &|name| names.contains(&name)).text.contains(THOUGHT);
     (among_words && !thoughts.contains("<think>")).then(|| (thoughts.trim(), rest))
 }
 

@@ -1,0 +1,247 @@
+//! What models really say, and what they mean by it.
+//!
+//! Each line of `replies/*.jsonl` is one reply: its text and calls as the server gave them, the files it is about, and
+//! what a careful reader says is meant. `HOLON_REPLIES` prints every case that is read otherwise.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use holon_agent::edit::{self, patch};
+use holon_agent::reply::{Reading, understand};
+use holon_model::provider::Answer;
+use holon_model::{
+    Cancel, Delta, Message, ModelError, Part, Provider, Reply, Request, Sink, Stop, TextTools, Tool, ToolCall,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    mode: String,
+    text: String,
+    native_calls: Vec<Called>,
+    stop: String,
+    files: BTreeMap<String, String>,
+    meant: Vec<Meant>,
+    or: Option<Vec<Meant>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Called {
+    name: String,
+    arguments: String,
+}
+
+/// What a reply shall do, or did.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Meant {
+    Call { call: String, arguments: Map<String, Value> },
+    File { file: String, after: String },
+    Deleted { deleted: String },
+}
+
+fn tools() -> Vec<Tool> {
+    let tool = |name: &str, properties: Value, required: &[&str]| {
+        Tool::new(name, "", json!({"type": "object", "properties": properties, "required": required}))
+    };
+    let (text, number, flag, list) = (
+        json!({"type": "string"}),
+        json!({"type": "integer"}),
+        json!({"type": "boolean"}),
+        json!({"type": "array"}),
+    );
+    vec![
+        tool("ls", json!({"path": text, "depth": number, "all": flag}), &[]),
+        tool("read_file", json!({"path": text, "offset": number, "limit": number}), &["path"]),
+        tool("glob", json!({"pattern": text, "path": text, "all": flag}), &["pattern"]),
+        tool(
+            "grep",
+            json!({"pattern": text, "path": text, "glob": text, "literal": flag, "ignore_case": flag, "context": number,
+                "names_only": flag}),
+            &["pattern"],
+        ),
+        tool(
+            "edit_file",
+            json!({"path": text, "old": text, "new": text, "all": flag}),
+            &["path", "old", "new"],
+        ),
+        tool("write_file", json!({"path": text, "content": text}), &["path", "content"]),
+        tool("delete_file", json!({"path": text}), &["path"]),
+        tool("apply_patch", json!({"patch": text}), &["patch"]),
+        tool("execute", json!({"command": text, "timeout": number, "background": flag}), &["command"]),
+        tool("job", json!({"job": number, "wait": number, "input": text, "end": flag}), &["job"]),
+        tool("ask_user", json!({"questions": list}), &["questions"]),
+        tool("delegate", json!({"task": text}), &["task"]),
+        tool("write_todos", json!({"todos": list}), &["todos"]),
+        tool("finish", json!({"summary": text, "status": text}), &["summary"]),
+    ]
+}
+
+/// A model that says one thing.
+#[derive(Debug)]
+struct Says(Reply);
+
+impl Provider for Says {
+    fn name(&self) -> &str {
+        "says"
+    }
+
+    fn stream<'a>(&'a self, _: &'a Request, _: &'a mut dyn Sink, _: &'a Cancel) -> Answer<'a> {
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn delta(&mut self, _: Delta) {}
+    fn waiting(&mut self, _: std::time::Duration, _: &ModelError) {}
+}
+
+fn read(case: &Case, tools: &[Tool]) -> Reply {
+    let mut parts = Vec::new();
+    if !case.text.is_empty() {
+        parts.push(Part::Text(case.text.clone()));
+    }
+    let calls = case.native_calls.iter().enumerate();
+    parts.extend(
+        calls.map(|(at, call)| Part::Call(ToolCall::new(format!("c{at}"), &call.name, &call.arguments))),
+    );
+    let stop = match case.stop.as_str() {
+        "length" => Stop::MaxTokens,
+        "tool" => Stop::ToolUse,
+        _ => Stop::EndTurn,
+    };
+    let mut reply = Reply { id: None, model: None, parts, stop, usage: None };
+    if case.mode == "words" {
+        let told: Vec<Tool> = tools.iter().filter(|tool| tool.name != "apply_patch").cloned().collect();
+        let request = Request { messages: vec![Message::user("x")], tools: told, ..Request::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let provider = TextTools::new(Says(reply), false);
+        reply = runtime.block_on(provider.stream(&request, &mut Nowhere, &Cancel::default())).unwrap();
+    }
+    understand(reply, tools, Reading::Everything, 1)
+}
+
+/// What the calls of a reply do to the files, and what else they are.
+fn effects(case: &Case, reply: &Reply, tools: &[Tool]) -> Vec<Meant> {
+    let mut files = case.files.clone();
+    let mut all = Vec::new();
+    for call in reply.calls() {
+        let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else { continue };
+        let Ok(arguments) = call.object() else { continue };
+        let required = tool.schema["required"].as_array().unwrap();
+        if !required.iter().all(|name| arguments.contains_key(name.as_str().unwrap())) {
+            continue;
+        }
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let path = text("path").trim_start_matches("./").to_owned();
+        match call.name.as_str() {
+            "write_file" => drop(files.insert(path, text("content"))),
+            "delete_file" => drop(files.remove(&path)),
+            "edit_file" => {
+                let every = arguments.get("all").is_some_and(|all| all == &Value::Bool(true));
+                let old = files.get(&path).cloned().unwrap_or_default();
+                if let Ok(new) = edit::replace(&old, &text("old"), &text("new"), every) {
+                    files.insert(path, new.text);
+                }
+            }
+            "apply_patch" => {
+                let Ok(patch) = patch::parse(&text("patch")) else { continue };
+                let Ok(changes) = patch::plan(&patch, |path| files.get(path).cloned()) else { continue };
+                for change in changes {
+                    apply(change, &mut files);
+                }
+            }
+            _ => all.push(Meant::Call { call: call.name.clone(), arguments }),
+        }
+    }
+    for (path, text) in &files {
+        if case.files.get(path) != Some(text) {
+            all.push(Meant::File { file: path.clone(), after: text.clone() });
+        }
+    }
+    let gone = case.files.keys().filter(|path| !files.contains_key(*path));
+    all.extend(gone.map(|path| Meant::Deleted { deleted: path.clone() }));
+    all
+}
+
+fn apply(change: patch::FileChange, files: &mut BTreeMap<String, String>) {
+    match change {
+        patch::FileChange::Create { path, text } | patch::FileChange::Update { path, text, .. } => {
+            files.insert(path, text);
+        }
+        patch::FileChange::Move { from, to, text, .. } => {
+            files.remove(&from);
+            files.insert(to, text);
+        }
+        patch::FileChange::Delete { path } => drop(files.remove(&path)),
+    }
+}
+
+/// Files first by name, then calls in their order; without what is a matter of taste.
+fn plain(all: &[Meant]) -> Vec<Meant> {
+    let mut calls = Vec::new();
+    let mut files = Vec::new();
+    for one in all {
+        match one {
+            Meant::Call { call, arguments } => {
+                let mut arguments = arguments.clone();
+                arguments.retain(|_, value| !matches!(value, Value::Null | Value::Bool(false)));
+                if arguments.get("status") == Some(&json!("done")) && call == "finish" {
+                    arguments.remove("status");
+                }
+                for value in arguments.values_mut() {
+                    if let Value::String(text) = value {
+                        *text = text.trim().to_owned();
+                    }
+                }
+                calls.push(Meant::Call { call: call.clone(), arguments });
+            }
+            Meant::File { file, after } => {
+                let after = after.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
+                files.push(Meant::File { file: file.clone(), after });
+            }
+            other => files.push(other.clone()),
+        }
+    }
+    files.sort_by_key(|one| format!("{one:?}"));
+    files.into_iter().chain(calls).collect()
+}
+
+#[test]
+fn replies_are_read_as_they_are_meant() {
+    let tools = tools();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/replies");
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let (mut right, mut missed, mut misread) = (0, Vec::new(), Vec::new());
+    for path in names {
+        for line in fs::read_to_string(&path).unwrap().lines().filter(|line| !line.trim().is_empty()) {
+            let case: Case = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let done = plain(&effects(&case, &read(&case, &tools), &tools));
+            let meant = plain(&case.meant);
+            if done == meant || case.or.as_deref().is_some_and(|or| done == plain(or)) {
+                right += 1;
+                continue;
+            }
+            if std::env::var_os("HOLON_REPLIES").is_some() {
+                eprintln!("{}:\n  meant {meant:?}\n  read  {done:?}\n", case.id);
+            }
+            if done.is_empty() { &mut missed } else { &mut misread }.push(case.id);
+        }
+    }
+    let total = right + missed.len() + misread.len();
+    eprintln!(
+        "{right} of {total} read as meant; {} missed {missed:?}; {} misread {misread:?}",
+        missed.len(),
+        misread.len()
+    );
+    assert!(total >= 150);
+    assert!(misread.is_empty(), "misread: {misread:?}");
+    assert!(right * 100 >= total * 95, "{right} of {total}; missed: {missed:?}");
+}
