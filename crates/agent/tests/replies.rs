@@ -140,6 +140,13 @@ fn effects(case: &Case, reply: &Reply, tools: &[Tool]) -> Vec<Meant> {
         }
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let path = text("path").trim_start_matches("./").to_owned();
+        // The tools refuse a path that names nothing.
+        if required.contains(&json!("path")) && path.is_empty() {
+            continue;
+        }
+        // What a tool does not know is nothing to it.
+        let mut arguments = arguments.clone();
+        arguments.retain(|name, _| tool.schema["properties"].get(name).is_some());
         match call.name.as_str() {
             "write_file" => drop(files.insert(path, text("content"))),
             "delete_file" => drop(files.remove(&path)),
@@ -196,8 +203,12 @@ fn plain(all: &[Meant]) -> Vec<Meant> {
                     arguments.remove("status");
                 }
                 for value in arguments.values_mut() {
-                    if let Value::String(text) = value {
-                        *text = text.trim().to_owned();
+                    match value {
+                        Value::String(text) if text.parse::<u64>().is_ok() => {
+                            *value = json!(text.parse::<u64>().unwrap())
+                        }
+                        Value::String(text) => *text = text.trim().to_owned(),
+                        _ => {}
                     }
                 }
                 calls.push(Meant::Call { call: call.clone(), arguments });

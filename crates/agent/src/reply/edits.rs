@@ -12,7 +12,7 @@ use crate::edit::patch;
 const PATCHES: [&str; 3] = ["diff", "patch", "udiff"];
 /// The languages in which blocks are commands or what they printed.
 pub(super) const SHELLS: [&str; 9] =
-    ["bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "shellsession", "cmd"];
+    ["bash", "sh", "shell", "zsh", "fish", "console", "terminal", "powershell", "cmd"];
 
 /// The changes in a reply and its words without them; nothing when there is none, or one cannot be told.
 pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<Call>, String)> {
@@ -23,7 +23,8 @@ pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<
     for piece in pieces {
         match piece {
             Piece::Text(text) => {
-                let found = if has("edit_file") { passages(text, "", &mut last_path) } else { None };
+                let found = if has("apply_patch") { passages(text, "", &mut last_path) } else { None };
+                let found = found.or_else(|| tagged(text).filter(|_| has("write_file")));
                 let found = found.or_else(|| unfenced(text).filter(|_| has("apply_patch")));
                 match found {
                     Some((more, rest)) => {
@@ -55,7 +56,7 @@ fn in_block(
     if !block.closed {
         return None;
     }
-    if has("edit_file")
+    if has("apply_patch")
         && let Some((calls, _)) = passages(block.body, &format!("{before}\n{}", block.info), last_path)
     {
         return Some(calls);
@@ -63,7 +64,7 @@ fn in_block(
     let label = block.label();
     let body = block.body;
     let is_patch = PATCHES.contains(&label.as_str())
-        || body.trim_start().starts_with("*** Begin Patch")
+        || body.contains("*** Begin Patch\n")
         || (body.contains("\n+++ ") && body.contains("\n@@") && starts_diff(body));
     if is_patch {
         return has("apply_patch").then(|| patched(body, block, before)).flatten();
@@ -75,7 +76,8 @@ fn in_block(
         return None;
     }
     let content = &body[named.skip..];
-    if place::leaves_out(content) || content.trim().is_empty() || is_call(content) {
+    let half = body.lines().any(opens);
+    if place::leaves_out(content) || content.trim().is_empty() || is_call(content) || half {
         return None;
     }
     *last_path = Some(named.path.clone());
@@ -140,6 +142,51 @@ fn unfenced(text: &str) -> Option<(Vec<Call>, String)> {
     Some((vec![call], format!("{}{}", &text[..from], &text[to..])))
 }
 
+/// Whole lines for others, wherever they are.
+fn replaced(path: &str, old: &str, new: &str) -> Call {
+    let signed =
+        |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
+    let patch = format!(
+        "*** Begin Patch\n*** Update File: {path}\n@@\n{}{}*** End Patch\n",
+        signed('-', old),
+        signed('+', new)
+    );
+    Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": patch }) }
+}
+
+/// Files between tags with their path.
+fn tagged(text: &str) -> Option<(Vec<Call>, String)> {
+    let mut calls = Vec::new();
+    let mut words = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("<file path=") {
+        words.push_str(&rest[..at]);
+        let (path, body) = rest[at + "<file path=".len()..].split_once('>')?;
+        let (content, after) = body.split_once("</file>")?;
+        let path = path.trim().trim_matches(['"', '\'']);
+        if !place::is_path(path) || place::leaves_out(content) {
+            return None;
+        }
+        calls.push(written(path, content.strip_prefix('\n').unwrap_or(content)));
+        rest = after;
+    }
+    words.push_str(rest);
+    (!calls.is_empty()).then_some((calls, words))
+}
+
+/// A patch or passages that are the argument of a call.
+pub(super) fn in_argument(text: &str, path: Option<&str>, offered: &[Described]) -> Option<Vec<Call>> {
+    if !offered.iter().any(|tool| tool.name == "apply_patch") {
+        return None;
+    }
+    let mut path = path.map(str::to_owned);
+    if let Some((calls, _)) = passages(text, "", &mut path) {
+        return Some(calls);
+    }
+    patch::parse(text).ok().filter(|patch| !patch.files.is_empty())?;
+    Some(vec![Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": text }) }])
+}
+
 /// Passages and what replaces them, between lines of `<<<<<<<`, `=======` and `>>>>>>>`.
 fn passages(text: &str, before: &str, last_path: &mut Option<String>) -> Option<(Vec<Call>, String)> {
     if !text.lines().any(opens) {
@@ -182,10 +229,7 @@ fn passages(text: &str, before: &str, last_path: &mut Option<String>) -> Option<
                 let path = last_path.clone()?;
                 calls.push(match old.trim().is_empty() {
                     true => written(&path, &new),
-                    false => Call {
-                        name: "edit_file".to_owned(),
-                        arguments: json!({ "path": path, "old": old, "new": new }),
-                    },
+                    false => replaced(&path, &old, &new),
                 });
                 above.clear();
             }
@@ -231,5 +275,6 @@ fn closes(line: &str) -> bool {
     let line = line.trim();
     let rest = line.trim_start_matches('>');
     let word = rest.trim().to_ascii_uppercase();
-    line.len() - rest.len() >= 5 && word.chars().all(|c| c.is_ascii_alphabetic())
+    let angles = line.len() - rest.len() >= 5 && word.chars().all(|c| c.is_ascii_alphabetic());
+    angles || line.strip_prefix("+++++++").is_some_and(|rest| rest.trim_matches('+').trim() == "REPLACE")
 }

@@ -8,13 +8,25 @@ use super::Call;
 use super::near;
 
 /// The calls in marks of any kind, and the words around them.
-pub(super) fn marked(text: &str, offered: &[Described]) -> Option<(Vec<Call>, String)> {
-    let ways: [fn(&str, &[Described]) -> Option<Found>; 6] =
-        [functions, invoked, arguments_in_tags, named_with_object, elements, spoken];
-    ways.iter().find_map(|way| {
-        let found = way(text, offered)?;
-        (!found.calls.is_empty()).then(|| (found.calls, found.words.trim().to_owned()))
-    })
+pub(super) fn marked(text: &str, offered: &[Described], cut: bool) -> Option<(Vec<Call>, String)> {
+    let ways: [fn(&str, &[Described]) -> Option<Found>; 8] = [
+        functions,
+        invoked,
+        arguments_in_tags,
+        named_with_object,
+        elements,
+        thought_and_acted,
+        name_above,
+        spoken,
+    ];
+    // A bracket that is missing at the very end was forgotten.
+    let closed = format!("{})", text.trim_end());
+    let forgotten = || spoken(&closed, offered).filter(|_| !cut && text.trim_end().ends_with(['"', '\'']));
+    ways.iter()
+        .filter_map(|way| way(text, offered))
+        .find(|found| !found.calls.is_empty())
+        .or_else(forgotten)
+        .and_then(|found| (!found.calls.is_empty()).then(|| (found.calls, found.words.trim().to_owned())))
 }
 
 #[derive(Default)]
@@ -55,9 +67,13 @@ fn functions(text: &str, _: &[Described]) -> Option<Found> {
         let inside = &rest["<function=".len()..];
         let (name, body) = inside.split_once('>')?;
         let end = body.find("</function>")?;
-        let arguments = parameters(&body[..end], "<parameter=", "</parameter>")?;
+        let name = name.trim().trim_matches('"').to_owned();
+        let arguments = match body[..end].trim() {
+            object if object.starts_with('{') => parse_lenient(object)?.0,
+            pairs => Value::Object(parameters(pairs, "<parameter=", "</parameter>")?),
+        };
         let length = rest.len() - body.len() + end + "</function>".len();
-        Some((Call::new(name.trim().trim_matches('"'), arguments), length))
+        Some((Call { name, arguments }, length))
     })
 }
 
@@ -78,9 +94,10 @@ fn parameters(body: &str, open: &str, close: &str) -> Option<Map<String, Value>>
     let mut rest = body;
     while let Some(at) = rest.find(open) {
         let (name, value) = rest[at + open.len()..].split_once('>')?;
-        let end = value.find(close)?;
+        // Some forget to close one before they open the next.
+        let end = value.find(close).into_iter().chain(value.find(open)).min().unwrap_or(value.len());
         arguments.insert(name.trim().trim_matches(['"', '\'']).to_owned(), text_value(&value[..end]));
-        rest = &value[end + close.len()..];
+        rest = value[end..].strip_prefix(close).unwrap_or(&value[end..]);
     }
     Some(arguments)
 }
@@ -94,7 +111,9 @@ fn text_value(text: &str) -> Value {
     };
     match inner.trim() {
         list if list.starts_with('[') => serde_json::from_str(list).unwrap_or_else(|_| inner.into()),
-        short if !short.contains('\n') && !inner.contains('\n') => unescaped(short).into(),
+        // On lines of its own its indentation is part of it.
+        _ if inner.len() < text.len() => inner.into(),
+        short if !short.contains('\n') => unescaped(short).into(),
         _ => inner.into(),
     }
 }
@@ -135,8 +154,11 @@ fn arguments_in_tags(text: &str, offered: &[Described]) -> Option<Found> {
 
 /// A name and an object behind a mark: `[TOOL_CALLS]read_file{…}`, `to=functions.read_file…{…}`, and the like.
 fn named_with_object(text: &str, offered: &[Described]) -> Option<Found> {
-    const MARKS: [&str; 8] = [
+    const MARKS: [&str; 11] = [
+        "<｜tool▁call▁begin｜>",
         "<｜tool▁sep｜>",
+        "<|tool_sep|>",
+        "<|tool_call_start|>",
         "to=functions.",
         "to=tool.",
         "[TOOL_CALLS]",
@@ -145,7 +167,10 @@ fn named_with_object(text: &str, offered: &[Described]) -> Option<Found> {
         "<|python_tag|>",
         "<|action_start|>",
     ];
-    let mark = MARKS.into_iter().find(|mark| text.contains(mark))?;
+    MARKS.into_iter().filter(|mark| text.contains(mark)).find_map(|mark| behind_each(text, mark, offered))
+}
+
+fn behind_each(text: &str, mark: &str, offered: &[Described]) -> Option<Found> {
     let mut found = Found::default();
     let mut rest = text;
     while let Some(at) = rest.find(mark) {
@@ -162,17 +187,17 @@ fn named_with_object(text: &str, offered: &[Described]) -> Option<Found> {
 
 fn behind_a_mark(body: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)> {
     if body.starts_with(['[', '{']) {
-        let (value, length) = parse_lenient(body)?;
+        let Some((value, length)) = parse_lenient(body) else { return wrapped(body, offered) };
         let list = if let Value::Array(list) = value { list } else { vec![value] };
         let calls: Option<Vec<Call>> = list.into_iter().map(|one| from_object(&one, offered)).collect();
         return Some((calls?, length));
     }
     let name: String = body.chars().take_while(|c| c.is_alphanumeric() || "_-.".contains(*c)).collect();
-    if !near::is_known(&name, offered) {
+    let after = &body[name.len()..];
+    if !near::is_known(name.trim_end_matches(".call"), offered) {
         return None;
     }
-    let after = &body[name.len()..];
-    if after.trim_start().starts_with('(') || after.trim_start().starts_with(".call(") {
+    if after.trim_start().starts_with('(') {
         let (call, length) = python_call(body)?;
         return Some((vec![call], length));
     }
@@ -227,6 +252,12 @@ fn elements(text: &str, offered: &[Described]) -> Option<Found> {
     let mut found = Found::default();
     let mut rest = text;
     while let Some(at) = rest.find('<') {
+        if let Some((call, length)) = with_attributes(&rest[at..], offered) {
+            found.words.push_str(&rest[..at]);
+            found.calls.push(call);
+            rest = &rest[at + length..];
+            continue;
+        }
         let name: String =
             rest[at + 1..].chars().take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c)).collect();
         let open = format!("<{name}>");
@@ -248,6 +279,55 @@ fn elements(text: &str, offered: &[Described]) -> Option<Found> {
     }
     found.words.push_str(rest);
     Some(found)
+}
+
+/// `<ls path="src"/>`, `<tool_call name="ls" path="src" />`
+fn with_attributes(text: &str, offered: &[Described]) -> Option<(Call, usize)> {
+    let end = text.find("/>")?;
+    let inside = text[1..end].trim();
+    let (element, mut rest) = inside.split_once(' ')?;
+    if inside.contains(['<', '>', '\n']) {
+        return None;
+    }
+    let mut arguments = Map::new();
+    while !rest.trim().is_empty() {
+        let (key, value) = rest.split_once('=')?;
+        let value = value.trim_start();
+        let quote = value.chars().next().filter(|quote| "\"'".contains(*quote))?;
+        let (value, after) = value[1..].split_once(quote)?;
+        arguments.insert(key.trim().to_owned(), unescaped(value).into());
+        rest = after;
+    }
+    let name = match element {
+        "tool_call" | "tool" | "invoke" | "function_call" => arguments.remove("name")?.as_str()?.to_owned(),
+        own => own.to_owned(),
+    };
+    near::is_known(&name, offered).then(|| (Call::new(&name, arguments), end + 2))
+}
+
+/// `Action: read_file` and `Action Input: {…}` on the next line.
+fn thought_and_acted(text: &str, offered: &[Described]) -> Option<Found> {
+    let (before, rest) = text.split_once("Action:")?;
+    let (name, rest) = rest.split_once('\n')?;
+    let name = name.trim().trim_matches(['`', '*', '"']);
+    let input = rest.trim_start().strip_prefix("Action Input:")?.trim_start();
+    let arguments = match input.starts_with(['{', '[']) {
+        true => parse_lenient(input)?.0,
+        false => Value::String(input.lines().next()?.trim().trim_matches(['"', '`']).to_owned()),
+    };
+    let known = near::is_known(name, offered);
+    known.then(|| Found { calls: vec![Call { name: name.to_owned(), arguments }], words: before.to_owned() })
+}
+
+/// The name on a line of its own, the object on the next.
+fn name_above(text: &str, offered: &[Described]) -> Option<Found> {
+    let (before, rest) = match text.trim_start().split_once('\n')? {
+        (name, rest) if offered.iter().any(|tool| tool.name == name.trim()) => (name, rest),
+        _ => return None,
+    };
+    let (value, length) = parse_lenient(rest.trim_start()).filter(|(value, _)| value.is_object())?;
+    let words = rest.trim_start()[length..].to_owned();
+    Some(Found { calls: vec![Call { name: before.trim().to_owned(), arguments: value }], words })
 }
 
 /// The elements within one, or the object or text that is all of it.
@@ -287,10 +367,7 @@ fn spoken(text: &str, offered: &[Described]) -> Option<Found> {
             let label = here.trim_start_matches('`').trim();
             let inside = &rest[line.len()..];
             let first = inside.trim_start().lines().next().unwrap_or_default();
-            if !fenced
-                && ["", "python", "tool_code", "py", "tool", "tool_call"].contains(&label)
-                && starts(first, offered)
-            {
+            if !fenced && CODE.contains(&label) && starts(first, offered) {
                 fenced = true;
                 rest = inside;
                 continue;
@@ -317,7 +394,7 @@ fn spoken(text: &str, offered: &[Described]) -> Option<Found> {
                 continue;
             }
         }
-        if fenced && !line.trim().is_empty() && !here.starts_with('#') {
+        if fenced && !line.trim().is_empty() && !here.starts_with('#') && !here.starts_with("print(") {
             // Code that does more than call.
             return None;
         }
@@ -327,8 +404,23 @@ fn spoken(text: &str, offered: &[Described]) -> Option<Found> {
     Some(found)
 }
 
+/// The languages in which calls are written like this.
+const CODE: [&str; 9] =
+    ["", "python", "tool_code", "py", "tool", "tool_call", "javascript", "js", "typescript"];
+
+/// What may stand before a call on its line.
+const BEFORE: [&str; 7] = ["print(", "[", "`", "Tool:", "Call:", "->", "Action:"];
+
+fn unprefixed(line: &str) -> &str {
+    let mut line = line.trim_start();
+    while let Some(rest) = BEFORE.iter().find_map(|before| line.strip_prefix(before)) {
+        line = rest.trim_start();
+    }
+    line
+}
+
 fn starts(line: &str, offered: &[Described]) -> bool {
-    let line = line.trim_start().trim_start_matches("print(").trim_start_matches('[').trim_start_matches('`');
+    let line = unprefixed(line);
     let line = line
         .split_once(" = ")
         .filter(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
@@ -341,9 +433,7 @@ fn starts(line: &str, offered: &[Described]) -> bool {
 
 /// One call or a list of them, perhaps printed or assigned.
 fn wrapped(text: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)> {
-    let inner = text.trim_start_matches('`');
-    let inner = inner.strip_prefix("print(").unwrap_or(inner);
-    let inner = inner.strip_prefix('[').unwrap_or(inner);
+    let inner = unprefixed(text);
     let assigned =
         inner.split_once(" = ").filter(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
     let inner = assigned.map_or(inner, |(_, call)| call);

@@ -11,7 +11,7 @@ mod near;
 mod place;
 mod shell;
 
-use holon_model::fallback::find_calls;
+use holon_model::fallback::{IsCall, before_pretending, find_calls, without_thoughts};
 use holon_model::{Part, Reasoning, Reply, Stop, Tool as Described, ToolCall};
 use serde_json::{Map, Value};
 
@@ -40,32 +40,51 @@ pub enum Reading {
 /// The reply with every call in it made a real one. `turn` keeps the ids of those that were read apart from all others.
 pub fn understand(reply: Reply, offered: &[Described], reading: Reading, turn: u64) -> Reply {
     let cut = reply.stop == Stop::MaxTokens;
-    let called = reply.parts.iter().any(|part| matches!(part, Part::Call(_)));
+    let natively = reply.calls().any(|call| !was_read(call));
+    let read_before = reply.calls().next().is_some();
+    let said = reply.text();
     let mut parts = Vec::with_capacity(reply.parts.len());
-    let mut read = 0;
+    let mut ids = (0..).map(|number| format!("read_{turn}_{number}"));
+    let mut read = false;
     for part in reply.parts {
         match part {
-            Part::Call(call) => parts.push(Part::Call(mended(call, offered, cut))),
-            Part::Text(text) if !called => {
+            Part::Call(call) => {
+                parts.extend(mended(call, offered, cut, &said, &mut ids).into_iter().map(Part::Call))
+            }
+            Part::Text(text) if !natively => {
                 let (thoughts, text) = without_thoughts(&text);
                 if let Some(thoughts) = thoughts {
-                    parts.push(Part::Reasoning(Reasoning { text: thoughts, seal: None }));
+                    parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
                 }
-                let (calls, words) = in_words(&text, offered, reading, cut).unwrap_or((Vec::new(), text));
+                let found = match read_before {
+                    // The calls were read by the provider; what is shown beside them is meant with them.
+                    true => shown(text, offered, reading, cut),
+                    false => in_words(text, offered, reading, cut),
+                };
+                let (calls, words) = found.unwrap_or_else(|| (Vec::new(), text.to_owned()));
                 if !words.trim().is_empty() {
-                    parts.push(Part::Text(words));
+                    parts.push(Part::Text(words.clone()));
                 }
-                for (name, arguments) in calls {
-                    let id = format!("read_{turn}_{read}");
+                for (name, mut arguments) in calls {
+                    conclude(&name, &mut arguments, &words);
+                    let id = ids.next().unwrap_or_default();
                     parts.push(Part::Call(ToolCall::new(id, name, Value::Object(arguments).to_string())));
-                    read += 1;
+                    read = true;
                 }
             }
             other => parts.push(other),
         }
     }
-    let stop = if read > 0 && reply.stop == Stop::EndTurn { Stop::ToolUse } else { reply.stop };
+    let stop = if read && reply.stop == Stop::EndTurn { Stop::ToolUse } else { reply.stop };
     Reply { parts, stop, ..reply }
+}
+
+/// Who says what was done and then that it is done has said the summary.
+fn conclude(name: &str, arguments: &mut Map<String, Value>, said: &str) {
+    let missing = arguments.get("summary").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty());
+    if name == "finish" && missing && !said.trim().is_empty() {
+        arguments.insert("summary".to_owned(), Value::String(said.trim().to_owned()));
+    }
 }
 
 /// Whether a call was read out of words, here or by the provider.
@@ -74,46 +93,37 @@ pub(crate) fn was_read(call: &ToolCall) -> bool {
 }
 
 /// A call under the name and with the arguments of the tool that is meant; what cannot be told stays as it is.
-fn mended(call: ToolCall, offered: &[Described], cut: bool) -> ToolCall {
-    let right = offered.iter().find(|tool| tool.name == call.name);
-    if call.custom || right.is_some_and(|tool| call.object().is_ok_and(|own| near::is_whole(tool, &own))) {
-        return call;
-    }
-    let arguments = match call.object() {
-        Ok(object) => Value::Object(object),
+fn mended(
+    call: ToolCall,
+    offered: &[Described],
+    cut: bool,
+    said: &str,
+    ids: &mut impl Iterator<Item = String>,
+) -> Vec<ToolCall> {
+    let own = call.object();
+    if call.custom || (own.is_err() && cut) {
         // Half a call may be what it looks like.
-        Err(_) if cut => return call,
-        Err(_) => Value::String(call.arguments.clone()),
+        return vec![call];
+    }
+    let mut arguments = own.clone().map_or_else(|_| Value::String(call.arguments.clone()), Value::Object);
+    if let Value::Object(object) = &mut arguments
+        && near::is_named(&call.name, "finish", offered)
+    {
+        conclude("finish", object, said);
+    }
+    let Some(calls) = near::calls(&call.name, &arguments, offered) else { return vec![call] };
+    if let ([(name, fitted)], Ok(own)) = (calls.as_slice(), &own)
+        && *name == call.name
+        && fitted == own
+    {
+        return vec![call];
+    }
+    let mut id = Some(call.id.clone());
+    let one = |(name, arguments): (String, Map<String, Value>)| {
+        let id = id.take().or_else(|| ids.next()).unwrap_or_default();
+        ToolCall { id, name, arguments: Value::Object(arguments).to_string(), custom: false }
     };
-    match near::call(&call.name, &arguments, offered) {
-        Some((name, arguments)) => ToolCall { name, arguments: Value::Object(arguments).to_string(), ..call },
-        None => call,
-    }
-}
-
-/// Thoughts between their marks, and the rest. Thoughts without an end are all there is.
-fn without_thoughts(text: &str) -> (Option<String>, String) {
-    const MARKS: [(&str, &str); 4] = [
-        ("<think>", "</think>"),
-        ("<thinking>", "</thinking>"),
-        ("<reasoning>", "</reasoning>"),
-        ("<|channel|>analysis<|message|>", "<|end|>"),
-    ];
-    let mut thoughts = String::new();
-    let mut rest = text.to_owned();
-    for (open, close) in MARKS {
-        while let Some(at) = rest.find(open) {
-            let inside = rest[at + open.len()..].to_owned();
-            let (thought, after) = inside.split_once(close).unwrap_or((inside.as_str(), ""));
-            thoughts.push_str(thought.trim());
-            rest = format!("{}{after}", &rest[..at]);
-        }
-        if let Some((thought, after)) = rest.split_once(close).filter(|_| close != "<|end|>") {
-            thoughts.push_str(thought.trim());
-            rest = after.to_owned();
-        }
-    }
-    (Some(thoughts).filter(|thoughts| !thoughts.is_empty()), rest)
+    calls.into_iter().map(one).collect()
 }
 
 type Calls = Vec<(String, Map<String, Value>)>;
@@ -123,37 +133,111 @@ fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> O
     if text.trim().is_empty() {
         return None;
     }
-    json_calls(text, offered)
-        .or_else(|| {
-            let (calls, words) = markup::marked(text, offered)?;
+    let own = before_pretending(text);
+    let json = variants(own, cut).iter().find_map(|text| json_calls(text, offered));
+    let found = json.or_else(|| {
+        let (calls, words) = markup::marked(own, offered, cut)?;
+        Some((fitted(&calls, offered)?, words))
+    });
+    match found {
+        Some((calls, words)) => match shown(&words, offered, reading, cut) {
+            Some((more, words)) => Some((more.into_iter().chain(calls).collect(), words)),
+            None => Some((calls, words)),
+        },
+        None => shown(text, offered, reading, cut).or_else(|| {
+            let pieces = block::pieces(own);
+            let can = offered.iter().any(|tool| tool.name == "execute");
+            let (calls, words) =
+                shell::shown(&pieces).filter(|_| can && !cut && reading == Reading::Everything)?;
             Some((fitted(&calls, offered)?, words))
-        })
-        .or_else(|| {
-            if reading == Reading::Calls || cut {
-                return None;
-            }
-            let pieces = block::pieces(text);
-            let (calls, words) = edits::shown(&pieces, offered).or_else(|| {
-                let can = offered.iter().any(|tool| tool.name == "execute");
-                if can { shell::shown(&pieces) } else { None }
-            })?;
-            Some((fitted(&calls, offered)?, words))
-        })
+        }),
+    }
+}
+
+/// The changes that a text shows, if any may be read into it.
+fn shown(text: &str, offered: &[Described], reading: Reading, cut: bool) -> Option<(Calls, String)> {
+    if reading == Reading::Calls || cut {
+        return None;
+    }
+    let (calls, words) = edits::shown(&block::pieces(before_pretending(text)), offered)?;
+    Some((fitted(&calls, offered)?, words))
+}
+
+/// The text, and then as it would be if it were not escaped once too often or lacked nothing but braces.
+fn variants(text: &str, cut: bool) -> Vec<String> {
+    let mut all = vec![text.to_owned()];
+    if text.contains("&quot;") {
+        let plain =
+            text.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        all.push(plain);
+    }
+    if text.contains("{\\\"") {
+        let plain = text.replace("\\\"", "\"");
+        all.push(plain.replace("\"{\"", "{\"").replace("}\"\n", "}\n"));
+    }
+    for label in ["xml", "tool_call", "html"] {
+        if text.contains(&format!("```{label}\n<")) {
+            all.push(text.replace(&format!("```{label}\n<"), "<"));
+        }
+    }
+    let open = text.trim_end().trim_end_matches('`').trim_end();
+    if !cut && text.contains('{') && open.ends_with(['}', '"', ']']) {
+        let fenced = text.contains("```");
+        let close = if fenced { "\n```" } else { "" };
+        all.extend(["}", "}}"].iter().map(|braces| format!("{open}{braces}{close}")));
+    }
+    all
 }
 
 /// All of them as their tools want them, or none.
 fn fitted(calls: &[Call], offered: &[Described]) -> Option<Calls> {
-    calls.iter().map(|call| near::call(&call.name, &call.arguments, offered)).collect()
+    let all: Option<Vec<Calls>> =
+        calls.iter().map(|call| near::calls(&call.name, &call.arguments, offered)).collect();
+    all.map(|all| all.concat())
 }
 
 /// Calls as JSON, in tags, in blocks or bare.
 fn json_calls(text: &str, offered: &[Described]) -> Option<(Calls, String)> {
-    let known = |name: &str| near::is_known(name, offered);
-    let found = find_calls(text, &known);
-    if found.calls.is_empty() {
+    let is_call = |name: &str, arguments: &Map<String, Value>, beside: bool| {
+        let finishes = near::is_named(name, "finish", offered);
+        let whole = || near::calls(name, &Value::Object(arguments.clone()), offered).is_some();
+        near::is_known(name, offered) && ((finishes && !beside) || whole())
+    };
+    let found = find_calls(text, &is_call);
+    let (calls, words) = match found.calls.is_empty() {
+        false => (found.calls, found.text),
+        true => within_a_sentence(text, &is_call)?,
+    };
+    let mut all = Vec::new();
+    for (name, mut arguments) in calls {
+        if near::is_named(&name, "finish", offered) {
+            conclude("finish", &mut arguments, &words);
+        }
+        all.extend(near::calls(&name, &Value::Object(arguments), offered)?);
+    }
+    (!all.is_empty()).then_some((all, words))
+}
+
+/// A complete call on the last line of a text, with a few words around it.
+fn within_a_sentence(text: &str, is_call: IsCall<'_>) -> Option<(Calls, String)> {
+    let line = text.trim_end().rsplit('\n').next()?;
+    let at = line.find("{\"").filter(|at| *at > 0)?;
+    let object = &line[at..];
+    let (value, length) = holon_model::fallback::parse_lenient(object)?;
+    let explicit =
+        ["arguments", "parameters"].iter().any(|key| value.get(*key).is_some_and(Value::is_object));
+    let after = object[length..].trim_matches(['`', '.', ' ']);
+    let before = line[..at].to_lowercase();
+    let acts = ["i will", "i'll", "i need", "let me", "call", "now"].iter().any(|word| before.contains(word));
+    if !explicit
+        || after.chars().count() > 12
+        || !acts
+        || before.contains("would")
+        || before.contains("could")
+    {
         return None;
     }
-    let calls = found.calls.into_iter();
-    let calls: Vec<Call> = calls.map(|(name, arguments)| Call::new(&name, arguments)).collect();
-    Some((fitted(&calls, offered)?, found.text))
+    let found = find_calls(&object[..length], is_call);
+    (!found.calls.is_empty())
+        .then(|| (found.calls, text[..text.trim_end().len() - object.len()].trim().to_owned()))
 }

@@ -73,6 +73,11 @@ pub(super) fn is_known(name: &str, offered: &[Described]) -> bool {
     offered.iter().any(|tool| tool.name == name) || meant(name, offered).is_some() || several()
 }
 
+/// Whether a name stands for this tool.
+pub(super) fn is_named(name: &str, tool: &str, offered: &[Described]) -> bool {
+    meant(name, offered).is_some_and(|meant| meant.name == tool)
+}
+
 /// The tool that a name stands for.
 fn meant<'a>(name: &str, offered: &'a [Described]) -> Option<&'a Described> {
     let exact = offered.iter().find(|tool| tool.name == name.trim());
@@ -84,9 +89,32 @@ fn meant<'a>(name: &str, offered: &'a [Described]) -> Option<&'a Described> {
     exact.or_else(spelled).or_else(listed)
 }
 
-/// A call as its tool wants it, if it can be told which one is meant and nothing that it needs is missing.
-pub(super) fn call(name: &str, arguments: &Value, offered: &[Described]) -> Option<(String, Arguments)> {
-    let mut arguments = object(name, arguments, offered)?;
+/// Calls as their tools want them, if it can be told which are meant and nothing that they need is missing.
+pub(super) fn calls(
+    name: &str,
+    arguments: &Value,
+    offered: &[Described],
+) -> Option<Vec<(String, Arguments)>> {
+    // Marks of the template behind the name.
+    let name = name.split(['<', '{', '(']).next().unwrap_or_default().trim();
+    let objects = objects(name, arguments, offered)?;
+    let calls: Option<Vec<Vec<(String, Arguments)>>> =
+        objects.into_iter().map(|arguments| with_object(name, arguments, offered)).collect();
+    Some(calls?.concat())
+}
+
+fn with_object(
+    name: &str,
+    mut arguments: Arguments,
+    offered: &[Described],
+) -> Option<Vec<(String, Arguments)>> {
+    if !is_known(name, offered) {
+        // The whole call among the arguments of one that is none.
+        let inner =
+            ["tool", "name", "function"].iter().find_map(|key| arguments.get(*key)?.as_str())?.to_owned();
+        let rest = ["arguments", "parameters", "args"].iter().find_map(|key| arguments.get(*key))?.clone();
+        return is_known(&inner, offered).then(|| calls(&inner, &rest, offered))?;
+    }
     let several =
         NAMES.several.iter().find(|several| several.names.iter().any(|own| plain(own) == plain(name)));
     let tool = match several {
@@ -97,42 +125,117 @@ pub(super) fn call(name: &str, arguments: &Value, offered: &[Described]) -> Opti
         }
         None => meant(name, offered)?,
     };
+    if tool.name == "edit_file"
+        && let Some(calls) = edits(tool, &arguments, offered)
+    {
+        return Some(calls);
+    }
+    let split = arguments.get("path").or_else(|| arguments.get("paths")).and_then(Value::as_array).cloned();
+    if let Some(paths) = split.filter(|_| tool.name == "read_file") {
+        arguments.remove("paths");
+        let one = |path: Value| {
+            let mut arguments = arguments.clone();
+            arguments.insert("path".to_owned(), path);
+            (tool.name.clone(), fitted(tool, arguments))
+        };
+        return Some(paths.into_iter().map(one).collect());
+    }
     let arguments = fitted(tool, arguments);
-    is_whole(tool, &arguments).then(|| (tool.name.clone(), arguments))
+    is_whole(tool, &arguments).then(|| vec![(tool.name.clone(), arguments)])
 }
 
-/// Arguments as an object, however they came.
-fn object(name: &str, arguments: &Value, offered: &[Described]) -> Option<Arguments> {
+/// Several edits of one file in one call, or a patch of it.
+fn edits(tool: &Described, arguments: &Arguments, offered: &[Described]) -> Option<Vec<(String, Arguments)>> {
+    let list = ["edits", "changes", "replacements"].iter().find_map(|key| arguments.get(*key)?.as_array());
+    if let Some(list) = list {
+        let one = |edit: &Value| {
+            let mut whole = arguments.clone();
+            whole.retain(|_, value| !value.is_array());
+            whole.extend(edit.as_object()?.clone());
+            let whole = fitted(tool, whole);
+            is_whole(tool, &whole).then(|| (tool.name.clone(), whole))
+        };
+        return list.iter().map(one).collect();
+    }
+    let patch = ["diff", "patch"].iter().find_map(|key| arguments.get(*key)?.as_str())?;
+    let path = fitted(tool, arguments.clone()).get("path").and_then(Value::as_str).map(str::to_owned);
+    let calls = super::edits::in_argument(patch, path.as_deref(), offered)?;
+    let object = |call: super::Call| Some((call.name, call.arguments.as_object()?.clone()));
+    calls.into_iter().map(object).collect()
+}
+
+/// Arguments as objects, however they came; more than one where a server joined several calls.
+fn objects(name: &str, arguments: &Value, offered: &[Described]) -> Option<Vec<Arguments>> {
     let only = |value: Value| {
         let tool = meant(name, offered)?;
         let [only] = required(tool).try_into().ok()?;
-        Some(Arguments::from_iter([(only, value)]))
+        Some(vec![Arguments::from_iter([(only, value)])])
     };
     match arguments {
-        Value::Object(object) => Some(object.clone()),
-        Value::Null => Some(Arguments::new()),
-        Value::String(text) if text.trim().is_empty() => Some(Arguments::new()),
-        Value::String(text) => match parse_lenient(text.trim()) {
-            Some((value @ Value::Object(_), end)) if end == text.trim().len() => {
-                object(name, &value, offered)
+        Value::Object(object) => {
+            let wrapped =
+                WRAPPERS.iter().find_map(|key| Some(object.get(*key)?).filter(|_| object.len() == 1));
+            let known = meant(name, offered).and_then(properties);
+            match wrapped.filter(|_| !known.is_some_and(|own| object.keys().any(|key| own.contains_key(key))))
+            {
+                Some(inner) => objects(name, inner, offered),
+                None => Some(vec![object.clone()]),
             }
-            Some((Value::String(inner), end)) if end == text.trim().len() => match parse_lenient(&inner) {
-                Some((value @ Value::Object(_), _)) => object(name, &value, offered),
-                _ => only(Value::String(inner)),
-            },
-            // Half an object is nothing; a plain text is the one thing the tool needs.
-            _ if text.trim_start().starts_with(['{', '[']) => None,
-            _ => only(Value::String(text.clone())),
-        },
+        }
+        Value::Null => Some(vec![Arguments::new()]),
+        Value::String(text) => {
+            let text = bare(text);
+            if text.is_empty() {
+                return Some(vec![Arguments::new()]);
+            }
+            if !text.starts_with(['{', '[', '"']) {
+                return only(Value::String(text.to_owned()));
+            }
+            let mut all = Vec::new();
+            let mut rest = text;
+            while !rest.is_empty() {
+                // Only braces may be missing at the end: what is in quotes is whole then.
+                let closed = || parse_lenient(&format!("{rest}}}")).map(|(value, _)| (value, rest.len()));
+                let ends = rest.ends_with(['"', '}', ']']);
+                let (value, end) = parse_lenient(rest).or_else(|| if ends { closed() } else { None })?;
+                all.extend(objects(name, &value, offered)?);
+                rest = bare(&rest[end..]);
+            }
+            Some(all)
+        }
         Value::Array(list) => match list.as_slice() {
-            [single @ Value::Object(_)] => object(name, single, offered),
+            [single @ Value::Object(_)] => objects(name, single, offered),
+            pairs
+                if !pairs.is_empty()
+                    && pairs.iter().all(|pair| pair.get("name").is_some() && pair.get("value").is_some()) =>
+            {
+                let pair =
+                    |pair: &Value| Some((pair.get("name")?.as_str()?.to_owned(), pair.get("value")?.clone()));
+                Some(vec![pairs.iter().map(pair).collect::<Option<Arguments>>()?])
+            }
             _ => {
                 let tool = meant(name, offered)?;
                 let names = required(tool);
-                (names.len() == list.len()).then(|| names.into_iter().zip(list.iter().cloned()).collect())
+                (names.len() == list.len() && list.iter().all(Value::is_string))
+                    .then(|| vec![names.into_iter().zip(list.iter().cloned()).collect()])
             }
         },
         _ => None,
+    }
+}
+
+/// Keys under which all arguments stand once more.
+const WRAPPERS: [&str; 8] =
+    ["properties", "arguments", "parameters", "args", "input", "kwargs", "action_input", "tool_input"];
+
+/// A text without a fence or marks of a template around it.
+fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
+    let text = text.strip_suffix("```").unwrap_or(text).trim();
+    match text.rfind("<|").filter(|_| text.ends_with("|>")) {
+        Some(at) => text[..at].trim(),
+        None => text,
     }
 }
 
@@ -145,12 +248,16 @@ fn properties(tool: &Described) -> Option<&Map<String, Value>> {
     tool.schema.get("properties").and_then(Value::as_object)
 }
 
+/// Arguments that say nothing when they are empty.
+const MUST_SAY: [&str; 4] = ["path", "command", "pattern", "task"];
+
 /// Whether everything is there that the tool needs, in its kind.
 pub(super) fn is_whole(tool: &Described, arguments: &Arguments) -> bool {
     let fits = |name: &String| {
         let kind = properties(tool).and_then(|all| all.get(name)).and_then(|one| one.get("type"));
         match (arguments.get(name), kind.and_then(Value::as_str)) {
             (None | Some(Value::Null), _) => false,
+            (Some(Value::String(text)), _) if MUST_SAY.contains(&name.as_str()) => !text.trim().is_empty(),
             (Some(value), Some("string")) => value.is_string(),
             (Some(value), Some("array")) => value.is_array(),
             _ => true,
@@ -159,30 +266,39 @@ pub(super) fn is_whole(tool: &Described, arguments: &Arguments) -> bool {
     required(tool).iter().all(fits)
 }
 
-/// Arguments under the names and in the kinds of the tool's own.
+/// Arguments under the names and in the kinds of the tool's own. What it does not know stays: the gate may.
 fn fitted(tool: &Described, mut arguments: Arguments) -> Arguments {
     let Some(known) = properties(tool) else { return arguments };
-    for wrapper in ["properties", "arguments", "parameters", "args", "input", "kwargs"] {
-        let inner = arguments.get(wrapper).filter(|_| !known.contains_key(wrapper) && arguments.len() == 1);
-        if let Some(inner) = inner.and_then(Value::as_object) {
-            arguments = inner.clone();
-        }
-    }
-    let mut names: Vec<(String, String)> = Vec::new();
     let table = NAMES.arguments.get(&tool.name);
-    for key in arguments.keys().filter(|key| !known.contains_key(*key)) {
-        let same = known.keys().find(|own| plain(own) == plain(key));
+    if let Some(inner) = WRAPPERS.iter().find_map(|key| arguments.get(*key)?.as_object()).cloned()
+        && arguments.get("name").and_then(Value::as_str) == Some(tool.name.as_str())
+    {
+        arguments = inner;
+    }
+    for own in known.keys() {
+        if arguments.contains_key(own) {
+            continue;
+        }
+        let same = arguments.keys().find(|key| plain(key) == plain(own) && !known.contains_key(*key));
+        let others = table.and_then(|table| table.get(own)).into_iter().flatten();
         let listed = || {
-            let mut all = table?.iter();
-            all.find(|(_, others)| others.iter().any(|other| plain(other) == plain(key))).map(|(own, _)| own)
+            others
+                .filter_map(|other| {
+                    arguments.keys().find(|key| plain(key) == plain(other) && !known.contains_key(*key))
+                })
+                .next()
         };
-        if let Some(own) = same.or_else(listed).filter(|own| !arguments.contains_key(*own)) {
-            names.push((key.clone(), own.clone()));
+        let found = same.or_else(listed).cloned();
+        if let Some(value) = found.and_then(|key| arguments.remove(&key)) {
+            arguments.insert(own.clone(), value);
         }
     }
-    for (from, to) in names {
-        if let Some(value) = arguments.remove(&from) {
-            arguments.entry(to).or_insert(value);
+    if tool.name == "read_file" {
+        let end = ["end_line", "end", "line_end", "to"].iter().find_map(|key| arguments.get(*key)?.as_u64());
+        if let (Some(end), Some(first)) = (end, arguments.get("offset").and_then(Value::as_u64))
+            && end >= first
+        {
+            arguments.entry("limit").or_insert(json!(end - first + 1));
         }
     }
     for (name, schema) in known {
@@ -192,7 +308,25 @@ fn fitted(tool: &Described, mut arguments: Arguments) -> Arguments {
             fit(value, kind, name);
         }
     }
+    if let Some(Value::String(path)) = arguments.get_mut("path") {
+        *path = path.trim().trim_matches(['`', '"', '\'']).trim().to_owned();
+    }
+    unfenced(&mut arguments);
     arguments
+}
+
+/// A file's content without the fence that is around all of it.
+fn unfenced(arguments: &mut Arguments) {
+    let is_markdown = arguments.get("path").and_then(Value::as_str).is_some_and(|path| path.ends_with(".md"));
+    let Some(Value::String(content)) = arguments.get_mut("content").filter(|_| !is_markdown) else { return };
+    let trimmed = content.trim();
+    if let Some(inside) = trimmed.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"))
+        && let Some((label, body)) = inside.split_once('\n')
+        && label.chars().all(char::is_alphanumeric)
+        && !body.contains("```")
+    {
+        *content = body.to_owned();
+    }
 }
 
 /// One value in the kind that its property has.
@@ -200,14 +334,31 @@ fn fit(value: &mut Value, kind: &str, name: &str) {
     let new = match (kind, &*value) {
         ("string", Value::Array(lines)) if lines.iter().all(Value::is_string) => {
             let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
-            let joint = if name == "command" { " && " } else { "\n" };
-            Value::String(lines.join(joint))
+            Value::String(if name == "command" { command(&lines) } else { lines.join("\n") })
         }
-        ("string", Value::Number(number)) => Value::String(number.to_string()),
-        ("integer", Value::String(text)) => match text.trim().parse::<i64>() {
-            Ok(number) => json!(number),
-            Err(_) => return,
+        ("string", Value::Object(object)) if object.contains_key("value") => object["value"].clone(),
+        ("string", Value::Object(_) | Value::Array(_)) if name == "content" => {
+            match serde_json::to_string_pretty(value) {
+                Ok(text) => Value::String(format!("{text}\n")),
+                Err(_) => return,
+            }
+        }
+        ("string", Value::String(text)) if name == "status" => match text.to_ascii_lowercase().as_str() {
+            "success" | "successful" | "complete" | "completed" | "ok" | "finished" => json!("done"),
+            "failure" | "error" | "unsuccessful" => json!("failed"),
+            _ => return,
         },
+        ("string", Value::Number(number)) => Value::String(number.to_string()),
+        ("integer", Value::String(text)) => {
+            let text = text.trim();
+            let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            let number = text[..text.len() - unit.len()].parse::<i64>();
+            match (number, unit.trim()) {
+                (Ok(number), "" | "s" | "sec" | "seconds") => json!(number),
+                (Ok(number), "m" | "min" | "minutes") => json!(number * 60),
+                _ => return,
+            }
+        }
         ("integer", Value::Number(number)) => match number.as_f64() {
             Some(float) if !number.is_i64() && float.fract() == 0.0 => json!(float as i64),
             _ => return,
@@ -217,9 +368,12 @@ fn fit(value: &mut Value, kind: &str, name: &str) {
             "false" | "no" | "" => Value::Bool(false),
             _ => return,
         },
-        ("array", Value::String(text)) if name == "questions" => json!([{ "question": text }]),
         ("array", Value::String(text)) => match parse_lenient(text.trim()) {
-            Some((list @ Value::Array(_), _)) => list,
+            Some((mut list @ Value::Array(_), _)) => {
+                fit(&mut list, kind, name);
+                list
+            }
+            _ if name == "questions" => json!([{ "question": text }]),
             _ => return,
         },
         ("array", Value::Array(list)) if name == "questions" || name == "todos" => {
@@ -228,13 +382,45 @@ fn fit(value: &mut Value, kind: &str, name: &str) {
                 (Value::String(text), _) => json!({ "text": text, "status": "pending" }),
                 (other, _) => other.clone(),
             };
-            Value::Array(
-                list.iter().map(wrap).map(|one| if name == "todos" { todo(one) } else { one }).collect(),
-            )
+            let one = |one: Value| if name == "todos" { todo(one) } else { question(one) };
+            Value::Array(list.iter().map(wrap).map(one).collect())
         }
         _ => return,
     };
     *value = new;
+}
+
+/// A command given as a list: its words, or several commands.
+fn command(words: &[&str]) -> String {
+    match words {
+        [shell, flag, line]
+            if ["bash", "sh", "zsh"].contains(shell) && flag.starts_with('-') && flag.contains('c') =>
+        {
+            (*line).to_owned()
+        }
+        [first, ..] if first.contains(' ') => words.join(" && "),
+        _ => {
+            let quoted = |word: &&str| match word.contains([' ', '"', '$', '*', ';', '|', '&']) {
+                true => format!("'{}'", word.replace('\'', r"'\''")),
+                false => (*word).to_owned(),
+            };
+            words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// One question, its options as texts.
+fn question(entry: Value) -> Value {
+    let Value::Object(mut entry) = entry else { return entry };
+    if let Some(Value::Array(options)) = entry.get_mut("options") {
+        for option in options {
+            let label = ["label", "text", "value", "title"].iter().find_map(|key| option.get(*key)?.as_str());
+            if let Some(label) = label.map(str::to_owned) {
+                *option = Value::String(label);
+            }
+        }
+    }
+    Value::Object(entry)
 }
 
 /// One entry of a to-do list, under its own names.

@@ -72,6 +72,62 @@ fn introduced(line: &str) -> Option<String> {
     let mut paths: Vec<&str> = if ticked.is_empty() { words().collect() } else { ticked };
     paths.dedup();
     match paths.as_slice() {
+        [only] if gives_the_whole(line) && !speaks_of_a_part(line) => Some((*only).to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether a line says that what follows is the file as it shall be.
+fn gives_the_whole(line: &str) -> bool {
+    const WHOLE: [&str; 36] = [
+        "updated",
+        "new ",
+        "full",
+        "complete",
+        "entire",
+        "whole",
+        "content",
+        "create",
+        "corrected",
+        "fixed",
+        "final",
+        "following",
+        "here is",
+        "here's",
+        "rewrit",
+        "version",
+        "now looks",
+        "should be",
+        "becomes",
+        "write",
+        "save",
+        "neue",
+        "vollständig",
+        "aktualisiert",
+        "nuevo",
+        "completo",
+        "actualizado",
+        "corregid",
+        "新",
+        "完整",
+        "修正",
+        "内容",
+        "обновл",
+        "полн",
+        "исправлен",
+        "كامل",
+    ];
+    let line = line.to_lowercase();
+    WHOLE.iter().any(|word| line.contains(word))
+}
+
+/// The only path in a heading.
+fn headed(line: &str) -> Option<String> {
+    let heading =
+        line.trim().starts_with('#') || (line.trim().starts_with("**") && line.trim().ends_with("**"));
+    let words = line.split(['`', ' ', '*']).map(bare).filter(|word| is_path(word));
+    let paths: Vec<&str> = words.filter(|_| heading).collect();
+    match paths.as_slice() {
         [only] if !speaks_of_a_part(line) => Some((*only).to_owned()),
         _ => None,
     }
@@ -123,7 +179,8 @@ pub(super) fn of(block: &Block<'_>, before: &str) -> Option<Named> {
     let above = before.trim_end().rsplit('\n').next().unwrap_or_default();
     let gap = before.len() - before.trim_end().len();
     let near = before[before.len() - gap..].matches('\n').count() <= 2;
-    if let Some(path) = alone(above).or_else(|| introduced(above)).filter(|_| near) {
+    if let Some(path) = alone(above).or_else(|| headed(above)).or_else(|| introduced(above)).filter(|_| near)
+    {
         return here(path);
     }
     let first = block.body.lines().next().unwrap_or_default();

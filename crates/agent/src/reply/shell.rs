@@ -59,7 +59,7 @@ pub(super) fn shown(pieces: &[Piece<'_>]) -> Option<(Vec<Call>, String)> {
     }
     let words: String = texts().collect::<Vec<_>>().join("\n");
     let lower = words.to_lowercase();
-    if ADVICE.iter().any(|advice| lower.contains(advice)) || tells_of_the_past(&lower) {
+    if ADVICE.iter().any(|advice| lower.contains(advice)) || tells_of_the_past(&lower) || !acts(&lower) {
         return None;
     }
     let last = match pieces.last() {
@@ -77,9 +77,39 @@ pub(super) fn shown(pieces: &[Piece<'_>]) -> Option<(Vec<Call>, String)> {
     Some((calls.collect(), words.trim().to_owned()))
 }
 
+/// Whether whoever says this means to do it now. Words of other languages than English are believed to.
+fn acts(words: &str) -> bool {
+    const NOW: [&str; 19] = [
+        "let me",
+        "creating",
+        "i'll",
+        "i will",
+        "i'm going",
+        "i am going",
+        "let's",
+        "running",
+        "run the",
+        "run ",
+        "first",
+        "now",
+        "next",
+        "start by",
+        "check",
+        "i need",
+        "i want",
+        "look",
+        "verify",
+    ];
+    const STOP: [&str; 8] = ["?", "？", "never", "confirm", "careful", "next steps", "for you", "it with"];
+    if STOP.iter().any(|stop| words.contains(stop)) {
+        return false;
+    }
+    words.trim().is_empty() || !words.is_ascii() || NOW.iter().any(|now| words.contains(now))
+}
+
 /// Whether the words say that all of it is over.
 fn tells_of_the_past(words: &str) -> bool {
-    const PAST: [&str; 12] = [
+    const PAST: [&str; 17] = [
         "i ran",
         "i have run",
         "i've run",
@@ -92,6 +122,11 @@ fn tells_of_the_past(words: &str) -> bool {
         "is complete",
         "has been",
         "result of the call",
+        "is ready",
+        "i have ",
+        "is set up",
+        "已经完成",
+        "fertig",
     ];
     PAST.iter().any(|past| words.contains(past))
 }

@@ -125,13 +125,13 @@ fn an_unknown_tool_is_denied_with_the_list_of_known_ones() {
     let hands = Memory::default();
     let played = Stage::new(settings("ethical"), &hands).play(
         "
-- tools: [{ bash: { command: ls } }, { move_file: { from: a, to: b } }]
+- tools: [{ teleport: { command: ls } }, { move_file: { from: a, to: b } }]
 - tool: finish
   args: { summary: x, status: failed }
 ",
     );
     let results = played.results();
-    assert!(results[0].contains("`bash` is not a tool Holon knows"), "{}", results[0]);
+    assert!(results[0].contains("`teleport` is not a tool Holon knows"), "{}", results[0]);
     assert!(results[0].ends_with(
         "The tools here are: ls, read_file, glob, grep, execute, delegate, write_todos, report_ethics, finish"
     ));

@@ -266,7 +266,7 @@ mod tests {
             pieces.iter().for_each(|piece| drop(aloud.push(piece)));
             let text = pieces.concat();
             if !text.trim_start().starts_with('{') {
-                let words = find_calls(&text, &|name| name == "ls").text;
+                let words = find_calls(&text, &|name, _, _| name == "ls").text;
                 prop_assert!(words.starts_with(aloud.told()), "{text:?}: told {:?} of {words:?}", aloud.told());
             }
         }

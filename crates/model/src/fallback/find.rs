@@ -14,13 +14,14 @@ pub struct Found {
 }
 
 /// Tags that models were trained to put around calls.
-pub(super) const TAGS: [(&str, &str); 6] = [
+pub(super) const TAGS: [(&str, &str); 7] = [
     ("<tool_call>", "</tool_call>"),
     ("<function_call>", "</function_call>"),
     ("<|tool_call|>", "<|/tool_call|>"),
     ("<|tool_call_start|>", "<|tool_call_end|>"),
     ("<tool_use>", "</tool_use>"),
     ("<tool>", "</tool>"),
+    ("<TOOLCALL>", "</TOOLCALL>"),
 ];
 
 /// What may stand after the three back-ticks of a block with a call.
@@ -45,18 +46,18 @@ pub(super) const FENCES: [&str; 16] = [
 
 /// The calls in a text: in tags, in fenced blocks, or as objects on lines of their own.
 ///
-/// Outside tags only the name of a tool makes a call, so that JSON shown as an example stays text.
-pub fn find_calls(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Found {
+/// Outside tags only what `is_call` knows makes a call, so that JSON shown as an example stays text.
+pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
     let mut found = Found::default();
     let mut rest = text;
     while !rest.is_empty() {
         let line_end = rest.find('\n').map_or(rest.len(), |end| end + 1);
-        match candidate(rest, is_tool) {
-            Some((calls, length)) => {
+        match candidate(rest, is_call) {
+            Some((calls, length)) if !(is_supposed(&found.text) && !starts_with_tag(rest)) => {
                 found.calls.extend(calls);
                 rest = &rest[length..];
             }
-            None => {
+            _ => {
                 // Tags also count in the middle of a line.
                 let tag = TAGS.iter().filter_map(|(open, _)| rest[..line_end].find(open)).min();
                 let length = tag.filter(|at| *at > 0).or_else(|| other_block(rest)).unwrap_or(line_end);
@@ -67,6 +68,34 @@ pub fn find_calls(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Found {
     }
     found.text = found.text.trim().to_owned();
     found
+}
+
+/// Says whether a name and arguments are a call; the last one tells whether they stood beside the name instead of under a
+/// key of their own.
+pub type IsCall<'a> = &'a dyn Fn(&str, &Map<String, Value>, bool) -> bool;
+
+fn starts_with_tag(text: &str) -> bool {
+    TAGS.iter().any(|(open, _)| text.trim_start().starts_with(open))
+}
+
+/// Whether the words before something say that it is an example, or what might be done.
+fn is_supposed(words: &str) -> bool {
+    const SUPPOSED: [&str; 12] = [
+        "for example",
+        "for instance",
+        "e.g.",
+        "i would ",
+        "would be",
+        "could call",
+        "could use",
+        "if you allow",
+        "such as",
+        "zum beispiel",
+        "por ejemplo",
+        "例如",
+    ];
+    let line = words.trim_end().rsplit('\n').next().unwrap_or_default().to_lowercase();
+    SUPPOSED.iter().any(|word| line.contains(word))
 }
 
 /// The length of a fenced block at the beginning of a text that is closed; it holds no call, so nothing inside is one.
@@ -80,7 +109,7 @@ fn other_block(text: &str) -> Option<usize> {
 pub(super) fn is_no_call(body: &str) -> bool {
     let body = body.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
     let mut strict = serde_json::Deserializer::from_str(body).into_iter::<Value>();
-    matches!(strict.next(), Some(Ok(_))) && leading_calls(body, |_| true).is_none()
+    matches!(strict.next(), Some(Ok(_))) && leading_calls(body, &|_, _, _| true).is_none()
 }
 
 /// A call as this module asks models to write it; [`find_calls`] reads it back.
@@ -92,26 +121,30 @@ pub fn write_call(name: &str, arguments: &Map<String, Value>) -> String {
 type Calls = Vec<(String, Map<String, Value>)>;
 
 /// The calls that stand at the beginning of a text, and its length.
-fn candidate(text: &str, known: &dyn Fn(&str) -> bool) -> Option<(Calls, usize)> {
+fn candidate(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
     let start = text.len() - text.trim_start_matches([' ', '\t']).len();
     let here = &text[start..];
     for (open, close) in TAGS {
         if let Some(inside) = here.strip_prefix(open) {
             let end = inside.find(close).unwrap_or(inside.len());
             let length = start + open.len() + (end + close.len()).min(inside.len());
-            return Some((all_calls(&inside[..end], |_| true)?, length));
+            return Some((all_calls(&inside[..end], &|_, _, _| true)?, length));
         }
     }
     if let Some(inside) = here.strip_prefix("```") {
-        let (label, body) = inside.split_once('\n')?;
+        let (label, mut body) = inside.split_once('\n')?;
+        let label = label.split_once(" {").map_or(label, |(label, _)| label);
         if !FENCES.contains(&label.trim()) {
             return None;
+        }
+        while body.trim_start().starts_with("//") {
+            body = body.split_once('\n')?.1;
         }
         let before = text.len() - body.len();
         // The value itself tells where it ends: texts in it may hold fences.
         let (calls, used) = leading_calls(body, known)?;
         let after = &body[used..];
-        let close = after.trim_start();
+        let close = after.trim_start_matches(|c: char| c.is_whitespace() || "};".contains(c));
         let close = close.strip_prefix("```")?;
         return Some((calls, before + body.len() - close.len()));
     }
@@ -123,7 +156,7 @@ fn candidate(text: &str, known: &dyn Fn(&str) -> bool) -> Option<(Calls, usize)>
 }
 
 /// Calls that fill a whole text.
-fn all_calls(text: &str, known: impl Fn(&str) -> bool) -> Option<Calls> {
+fn all_calls(text: &str, known: IsCall<'_>) -> Option<Calls> {
     // Some models fence inside the tag.
     let text = text.trim();
     let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
@@ -133,18 +166,26 @@ fn all_calls(text: &str, known: impl Fn(&str) -> bool) -> Option<Calls> {
 }
 
 /// One call, a list of calls, or several one after another.
-fn leading_calls(text: &str, known: impl Fn(&str) -> bool) -> Option<(Calls, usize)> {
+fn leading_calls(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
     let mut calls = Calls::new();
     let mut used = 0;
     loop {
         let rest = &text[used..];
-        let start = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',').len();
+        let start =
+            rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || ",;".contains(c)).len();
         if !rest[start..].starts_with(['{', '[']) {
             break;
         }
         let Some((value, length)) = lenient::parse(&rest[start..]) else { break };
-        let values = if let Value::Array(list) = value { list } else { vec![value] };
-        let more: Option<Calls> = values.into_iter().map(|value| call(value, &known)).collect();
+        let values = match value {
+            Value::Array(list) => list,
+            Value::Object(mut object) => match object.remove("tool_calls") {
+                Some(Value::Array(list)) => list,
+                _ => vec![Value::Object(object)],
+            },
+            other => vec![other],
+        };
+        let more: Option<Calls> = values.into_iter().map(|value| call(value, known)).collect();
         match more {
             Some(more) if !more.is_empty() => calls.extend(more),
             _ => break,
@@ -155,7 +196,7 @@ fn leading_calls(text: &str, known: impl Fn(&str) -> bool) -> Option<(Calls, usi
 }
 
 /// A call out of an object, in the shapes models know.
-fn call(value: Value, known: &impl Fn(&str) -> bool) -> Option<(String, Map<String, Value>)> {
+fn call(value: Value, known: IsCall<'_>) -> Option<(String, Map<String, Value>)> {
     let Value::Object(mut object) = value else { return None };
     for key in ["function", "tool_call", "function_call"] {
         if object.get(key).is_some_and(Value::is_object)
@@ -164,40 +205,50 @@ fn call(value: Value, known: &impl Fn(&str) -> bool) -> Option<(String, Map<Stri
             return call(inner, known);
         }
     }
-    let key = ["tool", "name", "function", "tool_name"]
-        .into_iter()
-        .find(|key| object.get(*key).and_then(Value::as_str).is_some_and(known));
+    let key = NAMED.into_iter().find(|key| object.get(*key).is_some_and(Value::is_string));
     let Some(key) = key else {
         // `{"read_file": {"path": "x"}}`
         let (name, arguments) = object.into_iter().next()?;
         return match arguments {
-            Value::Object(arguments) if known(&name) && !GENERIC.contains(&name.as_str()) => {
-                Some((name, arguments))
+            Value::Object(arguments) if !GENERIC.contains(&name.as_str()) => {
+                known(&name, &arguments, false).then_some((name, arguments))
             }
             _ => None,
         };
     };
     let Some(Value::String(name)) = object.remove(key) else { return None };
-    for key in ["arguments", "parameters", "args", "input", "params"] {
-        match object.get(key) {
-            Some(Value::Object(arguments)) => return Some((name, arguments.clone())),
-            Some(Value::String(text)) => {
-                if let Some((Value::Object(arguments), _)) = lenient::parse(text) {
-                    return Some((name, arguments));
-                }
-            }
-            _ => {}
-        }
+    let is_placeholder = |value: &Value| {
+        value.as_str().is_some_and(|text| {
+            (text.starts_with('<') && text.ends_with('>') && text.contains(' ')) || text == "…"
+        })
+    };
+    for key in GENERIC {
+        let arguments = match object.get(key) {
+            Some(Value::Object(arguments)) => arguments.clone(),
+            Some(Value::String(text)) => match lenient::parse(text) {
+                Some((Value::Object(arguments), _)) => arguments,
+                // Whoever knows the tool knows what this is.
+                _ => Map::from_iter([(key.to_owned(), Value::String(text.clone()))]),
+            },
+            Some(Value::Array(list)) => Map::from_iter([(key.to_owned(), Value::Array(list.clone()))]),
+            _ => continue,
+        };
+        let supposed = arguments.values().any(is_placeholder);
+        return (!supposed && known(&name, &arguments, false)).then_some((name, arguments));
     }
     // Arguments beside the name.
     for key in ["type", "id"] {
         object.remove(key);
     }
-    Some((name, object))
+    known(&name, &object, true).then_some((name, object))
 }
 
+/// Keys under which the name of a tool stands.
+const NAMED: [&str; 6] = ["tool", "name", "function", "tool_name", "action", "工具"];
+
 /// Keys that describe a call and never name one, whatever stands in a tag.
-const GENERIC: [&str; 5] = ["arguments", "parameters", "args", "input", "params"];
+const GENERIC: [&str; 8] =
+    ["arguments", "parameters", "args", "input", "params", "action_input", "tool_input", "参数"];
 
 #[cfg(test)]
 mod tests {
@@ -207,7 +258,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, calls: &[(&str, Value)], words: &str) {
-        let found = find_calls(text, &|name| ["read_file", "ls"].contains(&name));
+        let found = find_calls(text, &|name, _, _| ["read_file", "ls"].contains(&name));
         let got: Vec<(String, Value)> = found.calls.into_iter().map(|(n, a)| (n, Value::Object(a))).collect();
         let expect: Vec<(String, Value)> = calls.iter().map(|(n, a)| ((*n).to_owned(), a.clone())).collect();
         assert_eq!(got, expect, "{text}");
@@ -300,14 +351,14 @@ mod tests {
         fn written_calls_are_read_back(all in prop::collection::vec(arguments(), 1..4), words in "[a-z ]{0,10}") {
             let calls: Vec<_> = all.into_iter().map(|arguments| ("read_file".to_owned(), arguments)).collect();
             let blocks: Vec<String> = calls.iter().map(|(name, arguments)| write_call(name, arguments)).collect();
-            let found = find_calls(&format!("{words}\n{}", blocks.join("\n")), &|name| name == "read_file");
+            let found = find_calls(&format!("{words}\n{}", blocks.join("\n")), &|name, _, _| name == "read_file");
             prop_assert_eq!(found.calls, calls);
             prop_assert_eq!(found.text, words.trim());
         }
 
         #[test]
         fn any_text_is_survived(text in r#"(<tool_call>|</tool_call>|```json\n|```|\{"tool": "ls"|[{}\[\]:,'"a \né]){0,20}"#) {
-            find_calls(&text, &|name| name == "ls");
+            find_calls(&text, &|name, _, _| name == "ls");
         }
     }
 }

@@ -23,6 +23,8 @@ pub fn parse(text: &str) -> Option<(Value, usize)> {
 /// Where a text stands, which decides what can follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
+    /// It is all there is, or stands between the brackets of a call.
+    Nothing,
     Key,
     Value,
     List,
@@ -33,6 +35,7 @@ fn closing(quote: char) -> Option<char> {
     match quote {
         '"' | '\'' | '`' => Some(quote),
         '“' | '”' => Some('”'),
+        '„' => Some('“'),
         '‘' | '’' => Some('’'),
         _ => None,
     }
@@ -65,7 +68,7 @@ impl Reader<'_> {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
-            if self.rest().starts_with("//") {
+            if self.rest().starts_with("//") || self.rest().starts_with('#') {
                 self.at += self.rest().find('\n').unwrap_or(self.rest().len());
             } else if self.rest().starts_with("/*") {
                 let rest = self.rest();
@@ -84,7 +87,10 @@ impl Reader<'_> {
         match self.peek()? {
             '{' => self.object(depth),
             '[' => self.array(depth),
-            quote if closing(quote).is_some() => self.string(quote, Within::Value).map(Value::String),
+            quote if closing(quote).is_some() => {
+                let within = if depth == 0 { Within::Nothing } else { Within::Value };
+                self.string(quote, within).map(Value::String)
+            }
             _ => self.word(),
         }
     }
@@ -109,14 +115,14 @@ impl Reader<'_> {
                 _ => self.bare_key()?,
             };
             self.skip();
-            if !self.eat(":") {
+            if !(self.eat(":") || self.eat("：") || self.eat("=")) {
                 return None;
             }
             let value = self.value(depth + 1)?;
             map.insert(key, value);
             self.skip();
             // A comma that was left out is clear before a quoted key.
-            if !self.eat(",") && self.peek()? != '}' && !self.key_follows() {
+            if !(self.eat(",") || self.eat("，")) && self.peek()? != '}' && !self.key_follows() {
                 return None;
             }
         }
@@ -192,10 +198,21 @@ impl Reader<'_> {
             self.at += c.len_utf8();
             match c {
                 '\\' => self.escape(&mut out)?,
-                c if c == close && self.closes(within) => return Some(out),
+                c if c == close && self.closes(within) => {
+                    let more = self.joined().map(|next| self.string(next, within));
+                    return Some(out + &more.unwrap_or_else(|| Some(String::new()))?);
+                }
                 c => out.push(c),
             }
         }
+    }
+
+    /// The quote that opens a text which is joined to this one by a plus.
+    fn joined(&mut self) -> Option<char> {
+        let rest = self.rest().trim_start().strip_prefix('+')?.trim_start();
+        let quote = rest.chars().next().filter(|c| closing(*c).is_some())?;
+        self.at = self.text.len() - rest.len();
+        Some(quote)
     }
 
     /// A quote may be one of the text; it closes the text only before what can follow one here.
@@ -203,17 +220,21 @@ impl Reader<'_> {
         let rest = self.rest().trim_start();
         let mut next = rest.chars();
         match (next.next(), within) {
-            (None, _) => true,
-            (Some(':'), Within::Key) => true,
+            (None, _) | (Some(_), Within::Nothing) => true,
+            (Some(':' | '：' | '='), Within::Key) => true,
             (Some(_), Within::Key) => false,
             (Some('}'), Within::Value) | (Some(']'), Within::List) => true,
-            (Some(','), Within::List) => true,
-            (Some(','), Within::Value) => {
+            (Some(',' | '，'), Within::List) => true,
+            // Joined to the next.
+            (Some('+'), _) => next.as_str().trim_start().starts_with(['"', '\'']),
+            (Some('#' | '/'), Within::Value) => false,
+            (Some(',' | '，'), Within::Value) => {
                 let reader = Reader { text: next.as_str().trim_start(), at: 0 };
+                let mut reader = reader;
+                reader.skip();
                 reader.rest().starts_with(['}', ']']) || reader.key_follows() || reader.bare_key_follows()
             }
-            // A value of its own, or one before a key whose comma is missing.
-            (Some(')'), Within::Value) => true,
+            // One before a key whose comma is missing.
             (Some(c), Within::Value) if closing(c).is_some() => Reader { text: rest, at: 0 }.key_follows(),
             (Some(_), _) => false,
         }
@@ -225,7 +246,7 @@ impl Reader<'_> {
         let Some(close) = rest.next().and_then(closing) else { return false };
         let Some((key, after)) = rest.as_str().split_once(close) else { return false };
         let plain = key.len() < 40 && key.chars().all(|c| c.is_alphanumeric() || "_- $".contains(c));
-        plain && after.trim_start().starts_with(':')
+        plain && after.trim_start().starts_with([':', '：', '='])
     }
 
     /// Whether a key without quotes stands here.
@@ -245,7 +266,11 @@ impl Reader<'_> {
             'r' => out.push('\r'),
             'b' => out.push('\u{8}'),
             'f' => out.push('\u{c}'),
-            'u' => out.push(self.unicode()?),
+            'u' => match self.unicode() {
+                Some(c) => out.push(c),
+                // A path of Windows'.
+                None => out.push_str("\\u"),
+            },
             '"' | '\'' | '\\' | '/' | '`' => out.push(c),
             // A backslash before a line break joins lines; any other was meant to stay, as in a regular expression.
             '\n' => {}
@@ -304,6 +329,8 @@ mod tests {
             ("{\"a\": \"\"\"\nx = \"1\"\n\"\"\", b: 1}", json!({"a": "x = \"1\"\n", "b": 1})),
             ("{{\"a\": {{\"b\": 1}}}}", json!({"a": {"b": 1}})),
             ("{“a”: “x”}", json!({"a": "x"})),
+            ("{\"a\"：\"x\"，\"b\" = 1}", json!({"a": "x", "b": 1})),
+            ("{\"a\": \"one\\n\" +\n  \"two\\n\"\n}", json!({"a": "one\ntwo\n"})),
             ("{\"a\": `x\ny`}", json!({"a": "x\ny"})),
         ] {
             let (value, end) = parse(text).unwrap_or_else(|| panic!("{text}"));

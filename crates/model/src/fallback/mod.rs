@@ -9,8 +9,10 @@ mod lenient;
 mod prompt;
 mod provider;
 mod say;
+mod thoughts;
 
-pub use find::{Found, find_calls, write_call};
+pub use find::{Found, IsCall, find_calls, write_call};
 pub use lenient::parse as parse_lenient;
 pub use prompt::{SAY_SCHEMA_NAME, explain_tools};
 pub use provider::TextTools;
+pub use thoughts::{before_pretending, without_thoughts};

@@ -8,12 +8,13 @@ use super::aloud::Aloud;
 use super::find::{Found, find_calls};
 use super::lenient;
 use super::prompt::explain_tools;
+use super::thoughts::{before_pretending, without_thoughts};
 use crate::cancel::Cancel;
 use crate::error::{ErrorKind, ModelError};
 use crate::message::{Part, Reasoning, ToolCall};
 use crate::provider::{Answer, Provider, Sink};
 use crate::reply::{Delta, Reply, Stop};
-use crate::request::{Request, ToolChoice};
+use crate::request::{Request, Tool, ToolChoice};
 
 /// Explains tools in the prompt and reads calls out of the answer's text.
 #[derive(Debug)]
@@ -43,9 +44,8 @@ impl<P: Provider> TextTools<P> {
         let mut teller = Teller { sink, aloud: Aloud::default() };
         let reply = self.inner.stream(&plain, &mut teller, cancel).await?;
         let told = teller.aloud.told().to_owned();
-        let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         let turn = request.messages.len();
-        let reply = with_calls(reply, &names, turn);
+        let reply = with_calls(reply, &request.tools, turn);
         let rest = untold(&reply, &told).unwrap_or_else(|| {
             // What looked like words was something else after all.
             std::iter::once(Delta::Restart).chain(reply.deltas()).collect()
@@ -132,7 +132,7 @@ fn untold(reply: &Reply, told: &str) -> Option<Vec<Delta>> {
 }
 
 /// The reply with the calls in its words made real ones; `turn` keeps their ids apart from those of other turns.
-fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
+fn with_calls(reply: Reply, tools: &[Tool], turn: usize) -> Reply {
     let mut parts = Vec::new();
     let mut count = 0;
     for part in reply.parts {
@@ -140,15 +140,16 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
             parts.push(part);
             continue;
         };
-        let text = match thought_first(&text, names) {
-            Some((thoughts, rest)) => {
-                parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
-                rest.to_owned()
+        let (thoughts, rest) = match without_thoughts(&text) {
+            (None, text) => {
+                thought_first(text, tools).map_or((None, text), |(thoughts, rest)| (Some(thoughts), rest))
             }
-            None => text,
+            thought => thought,
         };
-        let found =
-            said_and_called(&text, names).unwrap_or_else(|| find_calls(&text, &|name| names.contains(&name)));
+        if let Some(thoughts) = thoughts {
+            parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
+        }
+        let found = said_and_called(rest, tools).unwrap_or_else(|| called(rest, tools));
         if !found.text.is_empty() {
             parts.push(Part::Text(found.text));
         }
@@ -166,23 +167,38 @@ fn with_calls(reply: Reply, names: &[&str], turn: usize) -> Reply {
 /// The thoughts before an answer and the rest, where only their end is marked: some templates begin them themselves.
 ///
 /// A call that is only thought about is none. The mark inside a call is part of what is written.
-fn thought_first<'a>(text: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+fn thought_first<'a>(text: &'a str, tools: &[Tool]) -> Option<(&'a str, &'a str)> {
     let (thoughts, rest) = text.split_once(THOUGHT)?;
-    let among_words = said_and_called(text, names).is_none()
-        && find_calls(text, &|name| names.contains(&name)).text.contains(THOUGHT);
+    let among_words = said_and_called(text, tools).is_none() && called(text, tools).text.contains(THOUGHT);
     (among_words && !thoughts.contains("<think>")).then(|| (thoughts.trim(), rest))
+}
+
+/// The calls in an answer's words, as far as they are its own.
+fn called(text: &str, tools: &[Tool]) -> Found {
+    let is_call = |name: &str, arguments: &Map<String, Value>, beside: bool| {
+        let tool = tools.iter().find(|tool| tool.name == name);
+        tool.is_some_and(|tool| !beside || has_required(tool, arguments))
+    };
+    let own = find_calls(before_pretending(text), &is_call);
+    // Words that only look so are nobody's pretence.
+    if own.calls.is_empty() { find_calls(text, &is_call) } else { own }
+}
+
+fn has_required(tool: &Tool, arguments: &Map<String, Value>) -> bool {
+    let required = tool.schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    required.filter_map(Value::as_str).all(|name| arguments.contains_key(name))
 }
 
 /// What stands behind thoughts.
 const THOUGHT: &str = "</think>";
 
 /// An answer that follows the schema of words and a call.
-fn said_and_called(text: &str, names: &[&str]) -> Option<Found> {
+fn said_and_called(text: &str, tools: &[Tool]) -> Option<Found> {
     let trimmed = text.trim();
     let (Value::Object(mut object), end) = lenient::parse(trimmed)? else { return None };
     let tool = object.get("tool")?.as_str()?.to_owned();
     let say = object.get("say")?.as_str()?.to_owned();
-    if end != trimmed.len() || !(tool == "none" || names.contains(&tool.as_str())) {
+    if end != trimmed.len() || !(tool == "none" || tools.iter().any(|known| known.name == tool)) {
         return None;
     }
     let arguments = match object.remove("arguments") {
