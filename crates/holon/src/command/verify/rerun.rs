@@ -47,6 +47,7 @@ pub(super) fn run(
         touched: base.map(|base| base.touched).unwrap_or_default(),
         patch,
         commands: stated.iter().map(|check| check.command.clone()).collect(),
+        baselines: stated.iter().all(|check| check.baseline.is_some()),
     };
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, false, true);
