@@ -17,7 +17,7 @@ use holon_core::event::Body;
 use holon_core::manifest::{CheckOrigin, CheckRun, OtherRun, Verification, Verified};
 use holon_core::patch::named_paths;
 use holon_core::weakened::weakened;
-use holon_sandbox::walls::Ending;
+use holon_sandbox::walls::{Ending, Network};
 
 use super::baseline::{KeptBaseline, KeptBaselines};
 use super::check_reports::fresh_reports;
@@ -124,6 +124,8 @@ impl Run<'_> {
             claims: claims::of_verification(&self.summary()),
             weakened: if changed { weakened(&found.patch.bytes) } else { Vec::new() },
             tests_may_change: self.plan.tests_may_change,
+            variables: self.plan.spec.context.env.keys().cloned().collect(),
+            host_network: self.network() == Network::Host,
             ..Verification::default()
         };
         for weaker in known.weakened.clone() {
