@@ -252,10 +252,15 @@ fn honest_changes_of_tests_are_verified() {
     }
 }
 
-/// What the checks of the last run printed, by the names of their logs: one for each time a check was run.
-fn logs(env: &TestEnv) -> Vec<String> {
-    let last = env.runs().pop().unwrap();
-    let entries = fs::read_dir(last.join("evidence")).unwrap().flatten();
+/// The folder of a run.
+fn folder(env: &TestEnv, manifest: &Value) -> std::path::PathBuf {
+    let id = manifest["run_id"].as_str().unwrap();
+    env.runs().into_iter().find(|run| run.ends_with(id)).unwrap()
+}
+
+/// What the checks of a run printed, by the names of their logs: one for each time a check was run.
+fn logs(env: &TestEnv, manifest: &Value) -> Vec<String> {
+    let entries = fs::read_dir(folder(env, manifest).join("evidence")).unwrap().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.retain(|name| name.starts_with("check-") && name.ends_with(".log"));
     names.sort();
@@ -290,8 +295,8 @@ fn with_no_definition_touched_there_is_one_run_and_one_baseline_that_is_made_onc
         assert!(check["differences"]["fixed"][0].as_str().unwrap().contains("test_add"), "{manifest:#}");
         assert!(check.get("as_it_was").is_none(), "{manifest:#}");
         let ran: &[&str] = if cached { &["check-1.log"] } else { &["check-1-baseline.log", "check-1.log"] };
-        assert_eq!(logs(&env), ran);
-        assert!(!env.runs().pop().unwrap().join("beside").exists());
+        assert_eq!(logs(&env, &manifest), ran);
+        assert!(!folder(&env, &manifest).join("beside").exists());
     }
 }
 
@@ -344,7 +349,7 @@ fn on_one_core_a_baseline_is_made_when_a_check_cannot_be_judged_without() {
     let repo = repo(&env, &[CALC_PY, TEST_PY]);
     let (output, manifest) = run(&env, &repo, "x", CURES, &["--check", UNITTEST]);
     output.assert_code(0);
-    assert_eq!(logs(&env), ["check-1.log"], "{manifest:#}");
+    assert_eq!(logs(&env, &manifest), ["check-1.log"], "{manifest:#}");
     // What the checks before it leave is there on the untouched tree, too.
     let checks = ["--check", "echo 4 > expected", "--check", "test -e expected && exit 3"];
     let (_, manifest) = run(&env, &repo, "x", "echo x >> README.md", &checks);
@@ -354,7 +359,10 @@ fn on_one_core_a_baseline_is_made_when_a_check_cannot_be_judged_without() {
         (&"failing_as_before".into(), &3.into()),
         "{manifest:#}"
     );
-    assert_eq!(logs(&env), ["check-1-baseline.log", "check-1.log", "check-2-baseline.log", "check-2.log"]);
+    assert_eq!(
+        logs(&env, &manifest),
+        ["check-1-baseline.log", "check-1.log", "check-2-baseline.log", "check-2.log"]
+    );
 }
 
 #[test]
@@ -418,4 +426,22 @@ fn inv_18_checks_leave_no_byte_in_a_patch_and_see_nothing_beside_it() {
     output.assert_code(0);
     let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
     assert!(patch.contains("a + b") && !patch.contains("pycache") && !patch.contains("coverage"), "{patch}");
+}
+
+#[test]
+fn in_a_repository_of_many_packages_those_that_were_touched_are_checked_first() {
+    let env = TestEnv::new(BIN);
+    let check = "test:\n\ttest -f a.txt\n";
+    let packages = ["a", "b", "c"].map(|name| [format!("{name}/Makefile"), format!("{name}/a.txt")]);
+    let files: Vec<(&str, &str)> =
+        packages.iter().flat_map(|[make, text]| [(make.as_str(), check), (text.as_str(), "x\n")]).collect();
+    let repo = repo(&env, &files);
+    let (output, manifest) = run(&env, &repo, "x", "echo y >> b/a.txt", &[]);
+    output.assert_code(0);
+    let checks = known(&manifest)["checks"].as_array().unwrap();
+    let ran: Vec<&str> = checks.iter().map(|check| check["command"].as_str().unwrap()).collect();
+    assert_eq!(ran, ["make -C b test", "make -C a test", "make -C c test"], "{manifest:#}");
+    assert_eq!(known(&manifest)["state"], "verified", "{manifest:#}");
+    let based = checks.iter().filter(|check| check["baseline"]["exit_code"] == 0).count();
+    assert_eq!(based, if many_cores() { 3 } else { 0 }, "{manifest:#}");
 }

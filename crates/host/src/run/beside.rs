@@ -46,11 +46,8 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// The baseline of a check, as soon as it is there; none when it cannot be had, or `over` says so.
-    pub(super) fn answer(&mut self, number: usize, command: &str, over: &Cancel) -> Option<Answer> {
-        let at = number.checked_sub(1)?;
-        if self.commands.get(at).is_none_or(|known| known != command) {
-            return None;
-        }
+    pub(super) fn answer(&mut self, command: &str, over: &Cancel) -> Option<Answer> {
+        let at = self.commands.iter().position(|known| known == command)?;
         self.wanted.cancel();
         while self.got.len() <= at {
             match self.answers.recv_timeout(TICK) {

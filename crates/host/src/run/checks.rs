@@ -135,6 +135,14 @@ impl Run<'_> {
         if !changed {
             all.retain(|(origin, _)| *origin == CheckOrigin::Asked);
         }
+        if let Some(changes) = found.changes.as_ref().filter(|_| all.len() > 1) {
+            let touched: Vec<_> =
+                changes.entries.iter().map(|change| change.path.to_string_lossy()).collect();
+            let touched: Vec<&str> = touched.iter().map(AsRef::as_ref).collect();
+            let first = shape::of(&self.plan.workspace).checks_for(&touched);
+            // The order of checks that were asked for is the user's.
+            all.sort_by_key(|(origin, check)| *origin == CheckOrigin::Found && !first.contains(check));
+        }
         let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
         let change = CheckedChange::of(found.changes.as_ref(), &self.plan.workspace, &commands);
         if changed && !all.is_empty() {
@@ -226,9 +234,7 @@ impl Run<'_> {
             ..CheckEvidence::default()
         };
         let over = self.cancel;
-        if let Some((kept, cached)) =
-            self.beside.as_mut().and_then(|beside| beside.answer(check.number, command, over))
-        {
+        if let Some((kept, cached)) = self.beside.as_mut().and_then(|beside| beside.answer(command, over)) {
             run.baseline = other(&kept.ran, kept.duration_ms, cached);
             evidence.baseline = Some(kept.ran);
         } else if checking.always_based && checking.change.is_some() && !over.is_cancelled() {
