@@ -53,26 +53,6 @@ fn example(name: &str) -> Option<(String, u64)> {
     Some((format!("{}{tail}", head.trim_end_matches(" -")), line.parse().ok()?))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::test;
-
-    #[test]
-    fn examples_keep_their_names_when_lines_move() {
-        let said = |first: u32, second: u32| {
-            format!(
-                "test src/lib.rs - two (line {second}) ... FAILED\ntest src/lib.rs - two (line {first}) ... ok\n\
-                 test src/lib.rs - (line {first}) - compile ... ok\ntest a::b ... ok\n"
-            )
-        };
-        let report = test(&said(8, 9));
-        assert_eq!(report, test(&said(98, 100)), "9 comes before 10, and 98 before 100");
-        assert_eq!(report.failing.iter().collect::<Vec<_>>(), ["src/lib.rs - two #2"]);
-        let names: Vec<_> = report.cases.keys().collect();
-        assert_eq!(names, ["a::b", "src/lib.rs - compile", "src/lib.rs - two", "src/lib.rs - two #2"]);
-    }
-}
-
 /// Nextest: a line per case, a summary at the end.
 pub(super) fn nextest(output: &str) -> Report {
     let mut report = Report::default();
@@ -100,4 +80,24 @@ pub(super) fn nextest(output: &str) -> Report {
         }
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test;
+
+    #[test]
+    fn examples_keep_their_names_when_lines_move() {
+        let said = |first: u32, second: u32| {
+            format!(
+                "test src/lib.rs - two (line {second}) ... FAILED\ntest src/lib.rs - two (line {first}) ... ok\n\
+                 test src/lib.rs - (line {first}) - compile ... ok\ntest a::b ... ok\n"
+            )
+        };
+        let report = test(&said(8, 9));
+        assert_eq!(report, test(&said(98, 100)), "9 comes before 10, and 98 before 100");
+        assert_eq!(report.failing.iter().collect::<Vec<_>>(), ["src/lib.rs - two #2"]);
+        let names: Vec<_> = report.cases.keys().collect();
+        assert_eq!(names, ["a::b", "src/lib.rs - compile", "src/lib.rs - two", "src/lib.rs - two #2"]);
+    }
 }
