@@ -64,6 +64,11 @@ impl HolonRun {
         self.out().join(name)
     }
 
+    /// Where its caches are.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.folder.join("cache")
+    }
+
     /// One whole run, checked afterwards.
     pub(crate) fn turn(&mut self) -> Result<Duration, Failure> {
         let time = time(&mut self.command())?;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod apply;
+mod baseline;
 mod calls;
 mod cold;
 mod first;
@@ -50,6 +51,12 @@ pub(crate) const ALL: &[Suite] = &[
         about: "bringing 2,000 changed files home, against git apply, and one among 50,000",
         depends_on_user: true,
         measure: apply::measure,
+    },
+    Suite {
+        name: "baseline",
+        about: "what a check costs besides itself: its baseline known, made beside the agent, and its definition touched",
+        depends_on_user: true,
+        measure: baseline::measure,
     },
     Suite {
         name: "whole-run",

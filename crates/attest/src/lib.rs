@@ -21,4 +21,4 @@ pub use key::{PublicKey, SigningKey};
 pub use policy::{Policy, Signer, builtin_policies};
 pub use rerun::{RerunCheck, compare};
 pub use ssh::NAMESPACE;
-pub use statement::{Check, PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};
+pub use statement::{Check, Checks, PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};

@@ -157,6 +157,12 @@ pub struct Checks {
     pub ran: Vec<Check>,
     /// Tests the change takes away or makes weaker.
     pub weakened: Vec<Weakening>,
+    /// Names of the variables that a spec gave to them; the values are not stated.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub variables: Vec<String>,
+    /// Whether they had the host's network.
+    #[serde(rename = "hostNetwork", skip_serializing_if = "std::ops::Not::not", default)]
+    pub host_network: bool,
 }
 
 /// One check.
@@ -313,6 +319,8 @@ fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Pre
             state: known.state,
             ran: known.checks.iter().map(check).collect(),
             weakened: known.weakened,
+            variables: known.variables,
+            host_network: known.host_network,
         },
         steps: steps(manifest),
         accepted: metadata.accepted.clone(),

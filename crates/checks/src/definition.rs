@@ -186,6 +186,11 @@ const FILES: [&str; 14] = [
 
 pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| load(&FILES).unwrap_or_default());
 
+/// Reads the rules, which takes a moment, so that whoever needs them first finds them ready.
+pub fn make_ready() {
+    LazyLock::force(&RULES);
+}
+
 fn load(texts: &[&str]) -> Result<Rules, String> {
     let mut rules = Rules::default();
     for text in texts {

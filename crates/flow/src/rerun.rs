@@ -33,6 +33,8 @@ pub struct Rerun {
     pub patch: Vec<u8>,
     /// The checks, in order.
     pub commands: Vec<String>,
+    /// Whether all of them run on the base, too, as they did then.
+    pub baselines: bool,
 }
 
 /// How it went.
@@ -99,8 +101,11 @@ impl Rerun {
             auto_checks: false,
             ..RunRequest::default()
         };
-        let before =
-            TreeBefore { workspace: house.base(), touched: self.touched.keys().map(PathBuf::from).collect() };
+        let before = TreeBefore {
+            workspace: house.base(),
+            touched: self.touched.keys().map(PathBuf::from).collect(),
+            always: self.baselines,
+        };
         let inside = Places { state: house.dir.path().join("state"), ..places.clone() };
         let finished = host(inside).check(&request, Some(&before), sink, cancel)?;
         let manifest = finished.manifest;

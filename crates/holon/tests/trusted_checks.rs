@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
+use std::time::Duration;
 
-use holon_testkit::{Output, TestEnv, Workspace, for_each_identity};
+use holon_testkit::{Output, TestEnv, Workspace, for_each_identity, wait_until};
 use serde_json::Value;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -251,15 +252,117 @@ fn honest_changes_of_tests_are_verified() {
     }
 }
 
+/// The folder of a run.
+fn folder(env: &TestEnv, manifest: &Value) -> std::path::PathBuf {
+    let id = manifest["run_id"].as_str().unwrap();
+    env.runs().into_iter().find(|run| run.ends_with(id)).unwrap()
+}
+
+/// What the checks of a run printed, by the names of their logs: one for each time a check was run.
+fn logs(env: &TestEnv, manifest: &Value) -> Vec<String> {
+    let entries = fs::read_dir(folder(env, manifest).join("evidence")).unwrap().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("check-") && name.ends_with(".log"));
+    names.sort();
+    names
+}
+
+const CURES: &str = "sed -i 's/a - b/a + b/' calc.py";
+
+/// Whether baselines are made beside the agent here.
+fn many_cores() -> bool {
+    std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
+}
+
 #[test]
-fn with_no_definition_touched_there_is_no_second_run() {
+fn with_no_definition_touched_there_is_one_run_and_one_baseline_that_is_made_once() {
+    if !many_cores() {
+        return;
+    }
     let env = TestEnv::new(BIN);
     let repo = repo(&env, &[CALC_PY, TEST_PY]);
-    let (output, manifest) = run(&env, &repo, "x", "sed -i 's/a - b/a + b/' calc.py", &["--check", UNITTEST]);
+    for cached in [false, true] {
+        let (output, manifest) = run(&env, &repo, "x", CURES, &["--check", UNITTEST]);
+        output.assert_code(0);
+        let check = &known(&manifest)["checks"][0];
+        assert_eq!(
+            (&check["verdict"], &check["cases"]["passed"]),
+            (&"passed".into(), &2.into()),
+            "{manifest:#}"
+        );
+        assert_eq!(check["baseline"]["cases"]["failed"], 1, "{manifest:#}");
+        assert_eq!(check["baseline"].get("cached").is_some(), cached, "{manifest:#}");
+        assert!(check["differences"]["fixed"][0].as_str().unwrap().contains("test_add"), "{manifest:#}");
+        assert!(check.get("as_it_was").is_none(), "{manifest:#}");
+        let ran: &[&str] = if cached { &["check-1.log"] } else { &["check-1-baseline.log", "check-1.log"] };
+        assert_eq!(logs(&env, &manifest), ran);
+        assert!(!folder(&env, &manifest).join("beside").exists());
+    }
+}
+
+#[test]
+fn a_baseline_is_made_while_the_agent_works() {
+    if !many_cores() {
+        return;
+    }
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY]);
+    // The agent goes on when the baseline has said what it has to say.
+    let script = format!(
+        "#!/bin/sh\nuntil test -e \"$HOLON_INPUT_DIR/go\"; do sleep 0.05; done\n{CURES}\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n"
+    );
+    let agent = env.agent("agent.sh", &script);
+    let call = env.holon(["run", "--mode", "execute", "--goal", "x", "--check", UNITTEST, "--agent"]);
+    let running = call.arg(&agent).cwd(repo.path()).spawn();
+    let told = |run: &std::path::PathBuf| {
+        let log = fs::read_to_string(run.join("evidence/check-1-baseline.log")).unwrap_or_default();
+        log.contains("FAILED (failures=1)")
+    };
+    assert!(wait_until(Duration::from_secs(60), || env.runs().last().is_some_and(told)));
+    let last = env.runs().pop().unwrap();
+    fs::write(last.join("input/go"), "").unwrap();
+    let output = running.wait();
     output.assert_code(0);
-    let check = &known(&manifest)["checks"][0];
-    assert_eq!((&check["verdict"], &check["cases"]["passed"]), (&"passed".into(), &2.into()), "{manifest:#}");
-    assert!(check.get("baseline").is_none() && check.get("as_it_was").is_none(), "{manifest:#}");
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(last.join("output/manifest.json")).unwrap()).unwrap();
+    assert_eq!(known(&manifest)["checks"][0]["baseline"]["exit_code"], 1, "{manifest:#}");
+}
+
+#[test]
+fn a_baseline_that_nobody_needs_keeps_nobody_waiting() {
+    let env = TestEnv::new(BIN);
+    // It never ends, and there is nothing to be checked.
+    let repo = repo(&env, &[("Makefile", "test:\n\ttail -f /dev/null\n")]);
+    let (output, manifest) = run(&env, &repo, "x", ":", &[]);
+    assert!(!output.timed_out, "{manifest:#}");
+    assert!(known(&manifest).get("checks").is_none(), "{manifest:#}");
+}
+
+#[test]
+fn on_one_core_a_baseline_is_made_when_a_check_cannot_be_judged_without() {
+    let mut one = rustix::thread::CpuSet::new();
+    let all = rustix::thread::sched_getaffinity(None).unwrap();
+    one.set((0..rustix::thread::CpuSet::MAX_CPU).find(|core| all.is_set(*core)).unwrap());
+    // What this thread starts inherits it.
+    rustix::thread::sched_setaffinity(None, &one).unwrap();
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[CALC_PY, TEST_PY]);
+    let (output, manifest) = run(&env, &repo, "x", CURES, &["--check", UNITTEST]);
+    output.assert_code(0);
+    assert_eq!(logs(&env, &manifest), ["check-1.log"], "{manifest:#}");
+    // What the checks before it leave is there on the untouched tree, too.
+    let checks = ["--check", "echo 4 > expected", "--check", "test -e expected && exit 3"];
+    let (_, manifest) = run(&env, &repo, "x", "echo x >> README.md", &checks);
+    let check = &known(&manifest)["checks"][1];
+    assert_eq!(
+        (&check["verdict"], &check["baseline"]["exit_code"]),
+        (&"failing_as_before".into(), &3.into()),
+        "{manifest:#}"
+    );
+    assert_eq!(
+        logs(&env, &manifest),
+        ["check-1-baseline.log", "check-1.log", "check-2-baseline.log", "check-2.log"]
+    );
 }
 
 #[test]
@@ -323,4 +426,22 @@ fn inv_18_checks_leave_no_byte_in_a_patch_and_see_nothing_beside_it() {
     output.assert_code(0);
     let patch = fs::read_to_string(env.work().join("out/diff.patch")).unwrap();
     assert!(patch.contains("a + b") && !patch.contains("pycache") && !patch.contains("coverage"), "{patch}");
+}
+
+#[test]
+fn in_a_repository_of_many_packages_those_that_were_touched_are_checked_first() {
+    let env = TestEnv::new(BIN);
+    let check = "test:\n\ttest -f a.txt\n";
+    let packages = ["a", "b", "c"].map(|name| [format!("{name}/Makefile"), format!("{name}/a.txt")]);
+    let files: Vec<(&str, &str)> =
+        packages.iter().flat_map(|[make, text]| [(make.as_str(), check), (text.as_str(), "x\n")]).collect();
+    let repo = repo(&env, &files);
+    let (output, manifest) = run(&env, &repo, "x", "echo y >> b/a.txt", &[]);
+    output.assert_code(0);
+    let checks = known(&manifest)["checks"].as_array().unwrap();
+    let ran: Vec<&str> = checks.iter().map(|check| check["command"].as_str().unwrap()).collect();
+    assert_eq!(ran, ["make -C b test", "make -C a test", "make -C c test"], "{manifest:#}");
+    assert_eq!(known(&manifest)["state"], "verified", "{manifest:#}");
+    let based = checks.iter().filter(|check| check["baseline"]["exit_code"] == 0).count();
+    assert_eq!(based, if many_cores() { 3 } else { 0 }, "{manifest:#}");
 }

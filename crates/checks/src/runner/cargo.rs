@@ -5,6 +5,7 @@ use super::{Report, count_before, plain};
 /// The plain harness: one `test result:` line per binary.
 pub(super) fn test(output: &str) -> Report {
     let mut report = Report::default();
+    let mut examples = Vec::new();
     for line in output.lines().map(plain) {
         if let Some(result) = line.trim_start().strip_prefix("test result:") {
             let count = |word: &str| count_before(result, word).unwrap_or(0);
@@ -14,16 +15,42 @@ pub(super) fn test(output: &str) -> Report {
         {
             let name = name.trim_end_matches(" - should panic");
             let outcome = outcome.trim_end();
-            if outcome.starts_with("FAILED") {
-                report.fail(name);
-            } else if outcome.starts_with("ignored") {
-                report.skip(name);
-            } else if outcome.starts_with("ok") {
-                report.pass(name);
+            match example(name) {
+                Some((stem, line)) => examples.push((stem, line, outcome.to_owned())),
+                None => note(&mut report, name, outcome),
             }
         }
     }
+    // Lines move with every change above them: examples are told apart by their order.
+    examples.sort();
+    let mut before: Option<(String, usize)> = None;
+    for (stem, _, outcome) in examples {
+        let number = before.filter(|(known, _)| *known == stem).map_or(1, |(_, number)| number + 1);
+        match number {
+            1 => note(&mut report, &stem, &outcome),
+            _ => note(&mut report, &format!("{stem} #{number}"), &outcome),
+        }
+        before = Some((stem, number));
+    }
     report
+}
+
+fn note(report: &mut Report, name: &str, outcome: &str) {
+    if outcome.starts_with("FAILED") {
+        report.fail(name);
+    } else if outcome.starts_with("ignored") {
+        report.skip(name);
+    } else if outcome.starts_with("ok") {
+        report.pass(name);
+    }
+}
+
+/// The name of an example in documentation without its line, `src/lib.rs - two (line 8) - compile`, and the line.
+fn example(name: &str) -> Option<(String, u64)> {
+    let (head, rest) = name.split_once(" (line ")?;
+    let (line, tail) = rest.split_once(')')?;
+    (head.contains(" - ") || head.ends_with(" -")).then_some(())?;
+    Some((format!("{}{tail}", head.trim_end_matches(" -")), line.parse().ok()?))
 }
 
 /// Nextest: a line per case, a summary at the end.
@@ -53,4 +80,24 @@ pub(super) fn nextest(output: &str) -> Report {
         }
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test;
+
+    #[test]
+    fn examples_keep_their_names_when_lines_move() {
+        let said = |first: u32, second: u32| {
+            format!(
+                "test src/lib.rs - two (line {second}) ... FAILED\ntest src/lib.rs - two (line {first}) ... ok\n\
+                 test src/lib.rs - (line {first}) - compile ... ok\ntest a::b ... ok\n"
+            )
+        };
+        let report = test(&said(8, 9));
+        assert_eq!(report, test(&said(98, 100)), "9 comes before 10, and 98 before 100");
+        assert_eq!(report.failing.iter().collect::<Vec<_>>(), ["src/lib.rs - two #2"]);
+        let names: Vec<_> = report.cases.keys().collect();
+        assert_eq!(names, ["a::b", "src/lib.rs - compile", "src/lib.rs - two", "src/lib.rs - two #2"]);
+    }
 }

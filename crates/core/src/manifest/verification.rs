@@ -30,6 +30,12 @@ pub struct Verification {
     /// Whether somebody said before the run that tests may change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tests_may_change: bool,
+    /// Names of the variables that the spec gave to the checks; their values are nobody's business.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+    /// Whether the checks had the host's network.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub host_network: bool,
 }
 
 /// How much of a result is known to be right.

@@ -59,6 +59,7 @@ impl Drive<'_, '_> {
         let before = TreeBefore {
             workspace: self.workspace.clone(),
             touched: joining::paths(state).into_iter().collect(),
+            always: false,
         };
         let mut pass = |event: &RunEvent| self.heard(state, node, event, &base);
         let finished = match host.check(&request, Some(&before), &mut pass, cancel) {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_core::digest::sha256;
+use holon_core::manifest::Manifest;
 use holon_core::mode::Catalog;
 use holon_core::spec::WantedArtifact;
 use holon_host::store::write_atomic;
@@ -19,6 +20,9 @@ use crate::step::{Asked, ChildWork};
 
 /// Files of one task that others can use.
 const HANDED: [&str; 5] = ["plan.md", "plan.json", "review.json", "debug.json", "summary.md"];
+
+/// What a review is told of lines that no test ran.
+const NOT_RUN: &str = "lines-no-test-ran.md";
 
 /// What every child is made from.
 pub(super) struct Nursery<'a> {
@@ -73,6 +77,12 @@ pub(super) fn child(
     if !changes.is_empty() && (mode == "review" || mode == "ethical" || purpose != Purpose::Task) {
         put("changes.patch".into(), changes)?;
     }
+    if mode == "review"
+        && purpose == Purpose::Task
+        && let Some(text) = not_run(state, folder)?
+    {
+        put(NOT_RUN.into(), text.as_bytes())?;
+    }
     if mode == "ethical" && !brief.is_empty() {
         put("checks.md".into(), brief.as_bytes())?;
     }
@@ -118,6 +128,34 @@ fn before(state: &State, now: &Node, folder: &Path) -> Result<Vec<(String, Vec<u
         }
     }
     Ok(files)
+}
+
+/// The changed lines that no test ran, as the checks of the tasks so far tell; nothing where they tell nothing.
+fn not_run(state: &State, folder: &Path) -> Result<Option<String>, FlowError> {
+    let mut text = String::new();
+    for node in &state.nodes {
+        let Some(attempt) = node.result() else { continue };
+        let known = manifest(attempt, folder)?.and_then(|manifest| manifest.metadata.verification);
+        let Some(coverage) = known.and_then(|known| known.coverage) else { continue };
+        for file in &coverage.not_run {
+            text += &format!("- {file} ({})\n", node.task.id);
+        }
+    }
+    let head = "# Changed lines that no test ran\n\nAs reports of the checks say, each by the lines of the task that is named; what was \
+                joined later may have moved them.\n\n";
+    Ok((!text.is_empty()).then(|| format!("{head}{text}")))
+}
+
+/// The manifest of a run that has ended, after checking that it is the one that was seen then.
+fn manifest(attempt: &Attempt, folder: &Path) -> Result<Option<Manifest>, FlowError> {
+    let expected = attempt.end.as_ref().and_then(|end| end.manifest_sha256.as_ref());
+    let (Some(at), Some(expected)) = (&attempt.folder, expected) else { return Ok(None) };
+    let changed = || FlowError::Changed { path: format!("{at}/output/manifest.json") };
+    let bytes = fs::read(folder.join(at).join("output/manifest.json")).map_err(|_| changed())?;
+    if sha256(&bytes) != *expected {
+        return Err(changed());
+    }
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| changed())
 }
 
 /// A file of the last run of a purpose.

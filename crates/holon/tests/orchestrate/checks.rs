@@ -140,3 +140,22 @@ fn killed_while_it_is_checked_it_goes_on_with_the_check() {
     assert_eq!(purposes(&folder).last(), Some(&row("task", "success")));
     assert_eq!(read(&folder.join("output/manifest.json"))["metadata"]["verification"]["state"], "verified");
 }
+
+#[test]
+fn a_review_is_told_which_changed_lines_no_test_ran() {
+    let env = TestEnv::new(BIN);
+    let tests =
+        "mkdir -p coverage; printf 'SF:one.txt\\nDA:1,1\\nDA:2,0\\nend_of_record\\n' > coverage/lcov.info";
+    let look = "grep -q '^- one.txt 2 (one)' $in/context/lines-no-test-ran.md || exit 3";
+    for (covered, code) in [(tests, 0), ("true", 3)] {
+        let env = if code == 0 { &env } else { &TestEnv::new(BIN) };
+        let scripts = [("one", "printf 'a\\nb\\n' > one.txt"), ("look", look), ("together", covered)];
+        let tasks = plan(&[task("one", "code", &[]), task("look", "review", &["one"])]);
+        let repo = repo(env, &tasks, &scripts);
+        let output = goal(env, &repo, &["--check", "sh script/together.sh"]).run();
+        let (folder, manifest) = last(env);
+        let outcome = attempts(&orchestration(&folder), "look").pop().unwrap().2;
+        // Without a report there is nothing to be told.
+        assert_eq!(outcome == "success", code == 0, "{outcome}: {}{manifest:#}", output.stderr);
+    }
+}

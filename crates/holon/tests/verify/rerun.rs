@@ -118,3 +118,22 @@ fn an_original_that_was_never_committed_is_taken_from_the_workspace_or_missed_by
         .assert_code(1)
         .assert_stderr("states no check");
 }
+
+#[test]
+fn checks_whose_surroundings_cannot_be_had_again_are_refused() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let agent = env.agent("agent.sh", AGENT);
+    let spec = env.work().join("spec.yaml");
+    fs::write(&spec, "goal: Say two\ncontext: {env: {WORD: secret-value}}\nconstraints: {checks: ['test \"$WORD\" = secret-value']}\n")
+        .unwrap();
+    let run = |more: &[&str]| env.holon(["run", "--agent"]).arg(&agent).args(more).cwd(repo.path()).run();
+    run(&["--spec", spec.to_str().unwrap()]).assert_code(0);
+    let again = || env.holon(["verify", "last", "--rerun"]).cwd(repo.path()).run();
+    let refused = again();
+    assert_ne!(refused.code, 0);
+    refused.assert_stderr("variables of a spec, whose values are not stated: WORD");
+    assert!(!refused.stderr.contains("secret-value"), "{}", refused.stderr);
+    run(&["--goal", "Say two", "--network", "host", "--check", "sh test.sh"]).assert_code(0);
+    again().assert_stderr("its checks had the host's network");
+}

@@ -182,6 +182,7 @@ const VARYING: &[&str] = &[
     "ts",
     "started_at",
     "duration_ms",
+    "cached",
     "manifest_sha256",
     "audit",
     "phases",

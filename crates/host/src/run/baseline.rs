@@ -1,8 +1,6 @@
 //! What checks say of the untouched tree, kept by tree, command and environment.
-//!
-//! Only asked for when a check is red or has gone quiet: nothing here is on the way of a run whose checks pass.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +10,7 @@ use holon_checks::Ran;
 use holon_core::digest::sha256;
 use holon_git::tracked::{self, Stamped};
 use holon_git::{Digest, Git, Repository};
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::Stage;
@@ -19,7 +18,7 @@ use super::{Host, Run};
 use crate::store::write_atomic;
 
 /// The form of what is kept; another one is another key.
-const VERSION: &str = "holon baseline 2";
+const VERSION: &str = "holon baseline 3";
 /// Most files whose content is looked at because they differ from what is committed.
 const DIRTY: usize = 2_000;
 /// Installed dependencies, which git does not know: when these were last changed says which they are.
@@ -70,29 +69,85 @@ fn tree_state(git: &Git, workspace: &Path) -> Option<String> {
     Some(sha256(&state))
 }
 
-/// Where the baseline of a command is kept.
-fn place(host: &Host, key: &str) -> PathBuf {
-    host.places.cache.join("baselines").join(format!("{key}.json"))
+/// Baselines on the disk.
+#[derive(Debug, Clone)]
+pub(super) struct KeptBaselines {
+    folder: PathBuf,
+}
+
+impl KeptBaselines {
+    pub(super) fn of(host: &Host) -> Self {
+        Self { folder: host.places.cache.join("baselines") }
+    }
+
+    /// What is kept under a key.
+    pub(super) fn get(&self, key: &str) -> Option<KeptBaseline> {
+        let text = fs::read(self.folder.join(format!("{key}.json"))).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Keeps a baseline; one that cannot be kept is made again. One that was ended says nothing about the tree.
+    pub(super) fn put(&self, key: &str, kept: &KeptBaseline) {
+        if kept.ran.exit.is_none() || fs::create_dir_all(&self.folder).is_err() {
+            return;
+        }
+        if let Ok(text) = serde_json::to_vec(kept) {
+            let _ = write_atomic(&self.folder.join(format!("{key}.json")), &text);
+        }
+    }
+
+    /// Tries to be the only one who holds a name. Of many runs that begin on the same tree one makes the baselines.
+    pub(super) fn try_alone(&self, name: &str) -> Option<Alone> {
+        let file = fs::create_dir_all(&self.folder).and_then(|()| {
+            File::options().create(true).append(true).open(self.folder.join(format!("lock-{name}")))
+        });
+        let Ok(file) = file else { return Some(Alone { _lock: None }) };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => None,
+            _ => Some(Alone { _lock: Some(file) }),
+        }
+    }
+}
+
+/// As long as it is there, nobody else holds the name.
+pub(super) struct Alone {
+    _lock: Option<File>,
+}
+
+/// What baselines are known by, besides the commands.
+#[derive(Debug, Clone)]
+pub(super) struct BaselineGround {
+    git: Git,
+    workspace: PathBuf,
+    around: String,
+}
+
+impl BaselineGround {
+    /// The names of commands on this tree and in this environment, as they follow each other: what one leaves, the next
+    /// one finds. `None` where the tree cannot be told.
+    pub(super) fn keys(&self, commands: &[String]) -> Option<Vec<String>> {
+        let tree = tree_state(&self.git, &self.workspace)?;
+        let installed: Vec<String> = INSTALLED
+            .iter()
+            .filter_map(|name| fs::symlink_metadata(self.workspace.join(name)).ok().map(|meta| (name, meta)))
+            .map(|(name, meta)| format!("{name} {}.{}", meta.mtime(), meta.mtime_nsec()))
+            .collect();
+        let mut all =
+            [VERSION, &self.workspace.to_string_lossy(), &tree, &installed.join("\n"), &self.around]
+                .join("\0");
+        let key = |command: &String| {
+            all.push('\0');
+            all.push_str(command);
+            sha256(all.as_bytes())
+        };
+        Some(commands.iter().map(key).collect())
+    }
 }
 
 impl Run<'_> {
-    /// The name of this tree, command and environment among the kept baselines.
-    pub(super) fn baseline_key(&self, stage: &Stage, command: &str) -> Option<String> {
-        let found;
-        let git = match &stage.git {
-            Some(git) => git,
-            None => {
-                found = Git::find().ok()?;
-                &found
-            }
-        };
-        let workspace = &self.plan.workspace;
-        let tree = tree_state(git, workspace)?;
-        let installed: Vec<String> = INSTALLED
-            .iter()
-            .filter_map(|name| fs::symlink_metadata(workspace.join(name)).ok().map(|meta| (name, meta)))
-            .map(|(name, meta)| format!("{name} {}.{}", meta.mtime(), meta.mtime_nsec()))
-            .collect();
+    /// What the baselines of this run are known by.
+    pub(super) fn baseline_ground(&self, stage: &Stage) -> Option<BaselineGround> {
+        let git = stage.git.clone().or_else(|| Git::find().ok())?;
         let exposed = &stage.exposed;
         let around = format!(
             "{:?} {:?} {:?} {:?} {:?} {}",
@@ -103,23 +158,6 @@ impl Run<'_> {
             self.plan.check_reports,
             stage.backend.name()
         );
-        let all = [VERSION, &workspace.to_string_lossy(), &tree, &installed.join("\n"), command, &around]
-            .join("\0");
-        Some(sha256(all.as_bytes()))
-    }
-
-    /// What is kept under a key.
-    pub(super) fn kept_baseline(&self, key: &str) -> Option<KeptBaseline> {
-        let text = fs::read(place(self.host, key)).ok()?;
-        serde_json::from_slice(&text).ok()
-    }
-
-    /// Keeps a baseline; one that cannot be kept is made again.
-    pub(super) fn keep_baseline(&self, key: &str, kept: &KeptBaseline) {
-        let path = place(self.host, key);
-        let folder = path.parent().map(fs::create_dir_all);
-        if let (Some(Ok(())), Ok(text)) = (folder, serde_json::to_vec(kept)) {
-            let _ = write_atomic(&path, &text);
-        }
+        Some(BaselineGround { git, workspace: self.plan.workspace.clone(), around })
     }
 }

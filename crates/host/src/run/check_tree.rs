@@ -14,7 +14,9 @@ use holon_checks::definition::is_documentation;
 use holon_checks::{AsItWas, ChangedFile, CheckDefinitions, Put, as_it_was};
 use holon_sandbox::diff::{Change, Changes, Place, Side};
 use holon_sandbox::expose::Exposed;
+use holon_sandbox::mount::Source;
 use holon_sandbox::snapshot::{Laid, Snapshot, Strategy, StrategyChoice};
+use holon_sandbox::walls::{Identity, Job};
 
 use super::Run;
 use super::check_reports::SeenReports;
@@ -65,6 +67,23 @@ impl CheckTree {
     /// What it is made of.
     pub(super) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Makes it mountable once more, in a job that was made for it.
+    pub(super) fn renew(&mut self, job: &mut Job) -> Result<(), HostError> {
+        self.snapshot.renew()?;
+        for mount in self.snapshot.mounts() {
+            if let Some(known) = job.mounts.iter_mut().find(|known| known.at == mount.at) {
+                known.source = mount.source;
+            }
+        }
+        for mount in &mut self.exposed.mounts {
+            if let Source::Overlay(overlay) = &mut mount.source {
+                let path = overlay.work.clone().unwrap_or_default();
+                overlay.renew(job.identity.owner()).map_err(HostError::io("renew", &path))?;
+            }
+        }
+        Ok(())
     }
 
     /// Does something with a stage on which this tree is seen.
@@ -234,6 +253,11 @@ impl<'a> CheckedChange<'a> {
         Self { entries, ground, as_it_was, definitions }
     }
 
+    /// Whether the run's workspace is the tree before the change, and not the one with it.
+    pub(super) fn begins_at_workspace(&self) -> bool {
+        self.ground == TreeKind::Base
+    }
+
     /// Whether there is a change at all.
     pub(super) fn is_some(&self) -> bool {
         !self.entries.is_empty()
@@ -319,19 +343,30 @@ impl Run<'_> {
         number: usize,
     ) -> Result<CheckTree, HostError> {
         let layers = self.folder.layers().join(format!("checks-{}-{number}", kind.name()));
+        let tree = self.check_tree_in(&layers, stage, &stage.identity)?;
+        change.lay(&tree.snapshot, kind)?;
+        Ok(tree)
+    }
+
+    /// The workspace as it is, below a folder and for somebody.
+    pub(super) fn check_tree_in(
+        &self,
+        layers: &Path,
+        stage: &Stage,
+        identity: &Identity,
+    ) -> Result<CheckTree, HostError> {
         let home = layers.join("home");
-        for folder in [&layers, &home] {
+        for folder in [layers, &home] {
             fs::create_dir(folder).map_err(HostError::io("create", folder))?;
         }
-        give(&home, &stage.identity)?;
+        give(&home, identity)?;
         let choice = match stage.snapshot.strategy() {
             Strategy::Reflink => StrategyChoice::Reflink,
             Strategy::Copy => StrategyChoice::Copy,
             _ => self.plan.snapshot,
         };
-        let snapshot = self.snapshot_in(&layers, stage.backend.as_ref(), &stage.identity, choice)?;
-        change.lay(&snapshot, kind)?;
-        let exposed = self.expose_in(&layers, &snapshot, &stage.identity, stage.backend.overlays())?;
+        let snapshot = self.snapshot_in(layers, stage.backend.as_ref(), identity, choice)?;
+        let exposed = self.expose_in(layers, &snapshot, identity, stage.backend.overlays())?;
         Ok(CheckTree { snapshot, exposed, home, seen: SeenReports::new() })
     }
 }

@@ -27,6 +27,8 @@ pub struct TreeBefore {
     pub workspace: PathBuf,
     /// Paths that may differ, relative to it.
     pub touched: Vec<PathBuf>,
+    /// Whether every check runs on it, also where nothing of the result asks for that.
+    pub always: bool,
 }
 
 impl Host {
@@ -74,8 +76,9 @@ impl Run<'_> {
                 }
                 None => CheckedChange::of(None, workspace, &commands),
             };
-            let mut checking = Checking::new(change, Some(end));
-            let checks = run.each_check(&mut stage, all, &mut checking)?;
+            let mut checking = Checking::new(change, all, Some(end));
+            checking.always_based = before.is_some_and(|before| before.always);
+            let checks = run.each_check(&mut stage, &mut checking)?;
             let definitions = checking.change.as_it_was.definitions.clone();
             let tests_may_change = run.plan.tests_may_change;
             let mut known = Verification { checks, definitions, tests_may_change, ..Verification::default() };

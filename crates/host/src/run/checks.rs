@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use holon_checks::coverage::CoverageReports;
 use holon_checks::report_files::with_case_files;
-use holon_checks::runner::{self, Runner};
+use holon_checks::runner::{self, Report, Runner};
 use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces};
 use holon_core::claims;
 use holon_core::coverage::{ChangeCoverage, EVIDENCE as COVERAGE, of_change};
@@ -17,9 +17,9 @@ use holon_core::event::Body;
 use holon_core::manifest::{CheckOrigin, CheckRun, OtherRun, Verification, Verified};
 use holon_core::patch::named_paths;
 use holon_core::weakened::weakened;
-use holon_sandbox::walls::{Ending, Streams};
+use holon_sandbox::walls::{Ending, Network};
 
-use super::baseline::KeptBaseline;
+use super::baseline::{KeptBaseline, KeptBaselines};
 use super::check_reports::fresh_reports;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind};
 use super::collect::Found;
@@ -56,6 +56,14 @@ impl Plan {
 /// All checks of a run, and the trees they run in.
 pub(super) struct Checking<'a> {
     pub(super) change: CheckedChange<'a>,
+    /// The checks, in order.
+    all: Vec<(CheckOrigin, String)>,
+    /// How many of them ran on the tree before the change.
+    based: usize,
+    /// Whether that is asked of every check, also where nothing else asks for it.
+    pub(super) always_based: bool,
+    /// The names of their baselines, once they were looked for.
+    keys: Option<Option<Vec<String>>>,
     trees: BTreeMap<TreeKind, CheckTree>,
     /// How many trees were made.
     made: usize,
@@ -66,20 +74,39 @@ pub(super) struct Checking<'a> {
 }
 
 impl<'a> Checking<'a> {
-    pub(super) fn new(change: CheckedChange<'a>, end: Option<Instant>) -> Self {
-        Self { change, trees: BTreeMap::new(), made: 0, end, coverage: CoverageReports::default() }
+    pub(super) fn new(
+        change: CheckedChange<'a>,
+        all: Vec<(CheckOrigin, String)>,
+        end: Option<Instant>,
+    ) -> Self {
+        Self {
+            change,
+            all,
+            based: 0,
+            always_based: false,
+            keys: None,
+            trees: BTreeMap::new(),
+            made: 0,
+            end,
+            coverage: CoverageReports::default(),
+        }
     }
 }
 
 /// One check to run.
-struct OneCheck<'c> {
-    number: usize,
-    origin: CheckOrigin,
-    command: &'c str,
+pub(super) struct OneCheck<'c> {
+    pub(super) number: usize,
+    pub(super) origin: CheckOrigin,
+    pub(super) command: &'c str,
 }
 
 impl OneCheck<'_> {
-    fn log(&self, suffix: &str) -> String {
+    /// Its longest time.
+    pub(super) fn limit(&self) -> Duration {
+        if self.origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT }
+    }
+
+    pub(super) fn log(&self, suffix: &str) -> String {
         format!("check-{}{suffix}.log", self.number)
     }
 }
@@ -97,6 +124,8 @@ impl Run<'_> {
             claims: claims::of_verification(&self.summary()),
             weakened: if changed { weakened(&found.patch.bytes) } else { Vec::new() },
             tests_may_change: self.plan.tests_may_change,
+            variables: self.plan.spec.context.env.keys().cloned().collect(),
+            host_network: self.network() == Network::Host,
             ..Verification::default()
         };
         for weaker in known.weakened.clone() {
@@ -106,13 +135,25 @@ impl Run<'_> {
         if !changed {
             all.retain(|(origin, _)| *origin == CheckOrigin::Asked);
         }
+        if let Some(changes) = found.changes.as_ref().filter(|_| all.len() > 1) {
+            let touched: Vec<_> =
+                changes.entries.iter().map(|change| change.path.to_string_lossy()).collect();
+            let touched: Vec<&str> = touched.iter().map(AsRef::as_ref).collect();
+            let first = shape::of(&self.plan.workspace).checks_for(&touched);
+            // The order of checks that were asked for is the user's.
+            all.sort_by_key(|(origin, check)| *origin == CheckOrigin::Found && !first.contains(check));
+        }
         let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
         let change = CheckedChange::of(found.changes.as_ref(), &self.plan.workspace, &commands);
         if changed && !all.is_empty() {
             known.definitions.clone_from(&change.as_it_was.definitions);
         }
-        let mut checking = Checking::new(change, None);
-        known.checks = self.each_check(stage, all, &mut checking)?;
+        let mut checking = Checking::new(change, all, None);
+        if !checking.change.is_some() {
+            // What there is to run is the untouched tree.
+            self.beside = None;
+        }
+        known.checks = self.each_check(stage, &mut checking)?;
         known.coverage = self.coverage_of(&checking, &found.patch.bytes)?;
         self.judge_checks(&checking.change, &mut known, verdict);
         if known.state == Verified::Unverified {
@@ -146,11 +187,10 @@ impl Run<'_> {
     pub(super) fn each_check(
         &mut self,
         stage: &mut Stage,
-        all: Vec<(CheckOrigin, String)>,
         checking: &mut Checking<'_>,
     ) -> Result<Vec<CheckRun>, HostError> {
         let mut ran = Vec::new();
-        for (number, (origin, command)) in all.into_iter().enumerate() {
+        for (number, (origin, command)) in checking.all.clone().into_iter().enumerate() {
             if self.cancel.is_cancelled() {
                 break;
             }
@@ -193,6 +233,13 @@ impl Run<'_> {
             result,
             ..CheckEvidence::default()
         };
+        let over = self.cancel;
+        if let Some((kept, cached)) = self.beside.as_mut().and_then(|beside| beside.answer(command, over)) {
+            run.baseline = other(&kept.ran, kept.duration_ms, cached);
+            evidence.baseline = Some(kept.ran);
+        } else if checking.always_based && checking.change.is_some() && !over.is_cancelled() {
+            self.one_more(stage, check, checking, NeededRun::Baseline, &mut evidence, &mut run)?;
+        }
         while let Some(needed) = evidence.needed().filter(|_| !self.cancel.is_cancelled()) {
             self.one_more(stage, check, checking, needed, &mut evidence, &mut run)?;
         }
@@ -215,27 +262,9 @@ impl Run<'_> {
         evidence: &mut CheckEvidence,
         run: &mut CheckRun,
     ) -> Result<(), HostError> {
-        let other = |ran: &Ran, duration_ms, cached| {
-            Some(OtherRun { exit_code: ran.exit, duration_ms, cases: ran.counts(), cached })
-        };
         match needed {
             NeededRun::Baseline => {
-                let key = self.baseline_key(stage, check.command);
-                let kept = key.as_deref().and_then(|key| self.kept_baseline(key));
-                let cached = kept.is_some();
-                let kept = match kept {
-                    Some(kept) => kept,
-                    None => {
-                        let (ran, duration_ms) =
-                            self.run_on(stage, check, checking, TreeKind::Base, "-baseline")?;
-                        let kept = KeptBaseline { ran, duration_ms };
-                        // One that was ended says nothing about the tree.
-                        if let Some(key) = key.filter(|_| kept.ran.exit.is_some()) {
-                            self.keep_baseline(&key, &kept);
-                        }
-                        kept
-                    }
-                };
+                let (kept, cached) = self.baseline(stage, check, checking)?;
                 run.baseline = other(&kept.ran, kept.duration_ms, cached);
                 evidence.baseline = Some(kept.ran);
             }
@@ -259,6 +288,40 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// What a check says of the tree before the change, and whether that was known. Where it is not, the checks before this
+    /// one run there, too: it may need what they leave.
+    fn baseline(
+        &mut self,
+        stage: &mut Stage,
+        check: &OneCheck<'_>,
+        checking: &mut Checking<'_>,
+    ) -> Result<(KeptBaseline, bool), HostError> {
+        let kept = KeptBaselines::of(self.host);
+        if checking.keys.is_none() {
+            let commands: Vec<String> = checking.all.iter().map(|(_, command)| command.clone()).collect();
+            let ground = self.baseline_ground(stage).filter(|_| checking.change.begins_at_workspace());
+            checking.keys = Some(ground.and_then(|ground| ground.keys(&commands)));
+        }
+        let keys = checking.keys.clone().flatten().unwrap_or_default();
+        if let Some(known) = keys.get(check.number - 1).and_then(|key| kept.get(key)) {
+            return Ok((known, true));
+        }
+        loop {
+            let at = checking.based;
+            let (origin, command) = checking.all[at].clone();
+            let one = OneCheck { number: at + 1, origin, command: &command };
+            let (ran, duration_ms) = self.run_on(stage, &one, checking, TreeKind::Base, "-baseline")?;
+            checking.based += 1;
+            let made = KeptBaseline { ran, duration_ms };
+            if let Some(key) = keys.get(at) {
+                kept.put(key, &made);
+            }
+            if one.number == check.number {
+                return Ok((made, false));
+            }
+        }
+    }
+
     /// Runs a check in one tree, and reads what it says.
     fn run_on(
         &mut self,
@@ -275,8 +338,7 @@ impl Run<'_> {
                 self.check_tree(stage, &checking.change, kind, checking.made)?
             }
         };
-        let limit = if check.origin == CheckOrigin::Asked { ASKED_LIMIT } else { FOUND_LIMIT };
-        let until = Instant::now() + limit;
+        let until = Instant::now() + check.limit();
         let until = checking.end.map_or(until, |end| end.min(until));
         let began = Instant::now();
         let log = check.log(suffix);
@@ -288,14 +350,12 @@ impl Run<'_> {
             Ending::Code(code) => Some(code),
             Ending::Signal(_) | Ending::Killed => None,
         };
-        let runner = runner::recognise(check.command).unwrap_or(Runner::Other);
-        let report = runner::read(runner, &self.printed(&log));
         if kind == TreeKind::Result {
             for text in reports.values() {
                 checking.coverage.add(text);
             }
         }
-        let report = with_case_files(report, reports.values().map(String::as_str));
+        let report = read_run(check.command, &self.folder.evidence().join(&log), &reports);
         Ok((Ran { exit, report, rewritten }, began.elapsed().as_millis() as u64))
     }
 
@@ -324,9 +384,8 @@ impl Run<'_> {
     ) -> Result<Ending, HostError> {
         stage.snapshot.renew()?;
         stage.renew_caches()?;
-        let argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
-        let mut job = self.job(stage, argv);
-        job.streams = Streams::Watched;
+        let ground = self.check_ground(self.record.id.as_str());
+        let job = self.check_job(stage, command, ground, &self.folder.left());
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
         let log = self.folder.evidence().join(log);
         let watched = vec![self.folder.layers()];
@@ -345,6 +404,18 @@ impl Run<'_> {
         let bytes = std::fs::read(self.folder.output().join("summary.md")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// What a further run comes to in the manifest.
+fn other(ran: &Ran, duration_ms: u64, cached: bool) -> Option<OtherRun> {
+    Some(OtherRun { exit_code: ran.exit, duration_ms, cases: ran.counts(), cached })
+}
+
+/// What a check said, from what it printed and from the reports it wrote.
+pub(super) fn read_run(command: &str, log: &Path, reports: &BTreeMap<String, String>) -> Report {
+    let runner = runner::recognise(command).unwrap_or(Runner::Other);
+    let report = runner::read(runner, &read_end(log).unwrap_or_default());
+    with_case_files(report, reports.values().map(String::as_str))
 }
 
 fn read_end(path: &Path) -> std::io::Result<String> {

@@ -58,6 +58,9 @@ impl Run<'_> {
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
         let thinking = self.think(stage, payload.as_mut(), repair)?;
+        if attempt == 1 {
+            self.begin_baselines(stage);
+        }
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
         self.close_door();
         let attended = attended?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::snapshot::WORKSPACE_INSIDE;
-use holon_sandbox::walls::{Ground, Identity, Job, Limits, Streams, layout};
+use holon_sandbox::walls::{Ground, Identity, Job, Limits, Network, Streams, layout};
 
 use super::Run;
 use super::snapshot::Stage;
@@ -32,9 +32,39 @@ pub(super) struct Folders {
 impl Run<'_> {
     /// Everything the payload sees and may use.
     pub(super) fn job(&self, stage: &Stage, argv: Vec<OsString>) -> Job {
+        self.job_on(stage, argv, self.ground(), &self.folder.left(), self.foreign_env())
+    }
+
+    /// A check is no agent: it finds no way to a model, and nothing that speaks of one.
+    pub(super) fn check_job(&self, stage: &Stage, command: &str, ground: Ground, left: &Path) -> Job {
+        let argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
+        self.job_on(stage, argv, ground, left, Vec::new())
+    }
+
+    /// The ground of a check.
+    pub(super) fn check_ground(&self, name: &str) -> Ground {
+        let identity = Identity::for_run(name);
+        let network = if self.network() == Network::Host { Network::Host } else { Network::None };
+        Ground {
+            name: name.to_owned(),
+            mounts: layout::system_root(&identity),
+            identity,
+            network,
+            streams: Streams::Watched,
+            ..self.ground()
+        }
+    }
+
+    fn job_on(
+        &self,
+        stage: &Stage,
+        argv: Vec<OsString>,
+        ground: Ground,
+        left: &Path,
+        for_agent: Vec<(String, String)>,
+    ) -> Job {
         let inside = stage.backend.private_root();
         let folders = self.folders(stage, inside);
-        let ground = self.ground();
         let mut mounts = if inside { ground.mounts } else { Vec::new() };
         let mut workspace = stage.snapshot.mounts();
         let scoped = stage.snapshot.scoped_dirs();
@@ -47,7 +77,7 @@ impl Run<'_> {
         }
         mounts.extend(workspace);
         mounts.push(Mount::read_only(self.folder.input(), "/holon/input"));
-        mounts.push(Mount::writable(self.folder.left(), "/holon/output"));
+        mounts.push(Mount::writable(left, "/holon/output"));
         mounts.push(Mount::writable(&stage.home, "/holon/home"));
         mounts.extend(stage.exposed.mounts.iter().cloned());
         if let (Some(file), Some(name)) =
@@ -71,7 +101,7 @@ impl Run<'_> {
             mounts,
             writable_below: scoped.map(<[_]>::to_vec).unwrap_or_default(),
             argv,
-            env: self.environment(stage, &folders),
+            env: self.environment(stage, &folders, for_agent),
             cwd: folders.workspace,
             limits: ground.limits,
             network: ground.network,
@@ -162,7 +192,12 @@ impl Run<'_> {
         argv
     }
 
-    fn environment(&self, stage: &Stage, folders: &Folders) -> Vec<(String, String)> {
+    fn environment(
+        &self,
+        stage: &Stage,
+        folders: &Folders,
+        for_agent: Vec<(String, String)>,
+    ) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let located = self.plan.agent.located.iter().flat_map(|located| &located.path);
         let mut path: Vec<String> = located.chain(&stage.exposed.path).map(|p| text(p)).collect();
@@ -194,7 +229,7 @@ impl Run<'_> {
             more.extend(system.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
             more.extend(stage.exposed.env.iter().cloned());
         }
-        let more = more.into_iter().chain(self.foreign_env()).chain(self.plan.spec.context.env.clone());
+        let more = more.into_iter().chain(for_agent).chain(self.plan.spec.context.env.clone());
         for (key, value) in more {
             match env.iter_mut().find(|(k, _)| *k == key) {
                 // What the contract sets is not for others to change.

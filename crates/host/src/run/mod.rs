@@ -7,6 +7,7 @@ mod again;
 mod apply;
 mod artifacts;
 mod baseline;
+mod beside;
 pub(crate) mod carry;
 mod check_reports;
 mod check_rewritten;
@@ -195,6 +196,7 @@ impl Host {
             foreign: Foreign::default(),
             kept: false,
             looking: None,
+            beside: None,
         };
         run.begin();
         Ok(run)
@@ -236,6 +238,8 @@ pub(crate) struct Run<'a> {
     kept: bool,
     /// Looks for uncommitted work beside the run.
     looking: Option<dirty::Looking>,
+    /// What checks say of the untouched tree, found out beside the agent.
+    beside: Option<beside::Beside>,
 }
 
 impl Run<'_> {
@@ -276,6 +280,7 @@ impl Run<'_> {
         if verdict.is_deliverable() {
             self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }
+        self.beside = None;
         let known = self.manifest.metadata.verification.as_ref();
         let allowed = self.plan.tests_may_change;
         // A check that fails as before vouches for nothing but a change that it cannot depend on.

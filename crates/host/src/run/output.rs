@@ -22,7 +22,7 @@ use crate::adapter::events::Heard;
 use crate::error::HostError;
 
 /// How often limits are looked at.
-const TICK: Duration = Duration::from_millis(25);
+pub(super) const TICK: Duration = Duration::from_millis(25);
 /// How long a payload may take to end after being asked to.
 const GRACE: Duration = Duration::from_secs(3);
 /// Pieces of output (of at most 64 KiB) handled between two looks at the limits.
@@ -231,7 +231,7 @@ pub(super) fn not_started(refusal: &Refusal) -> HostError {
     HostError::Walls { message: refusal.to_string(), hint: refusal.remedy().map(str::to_owned) }
 }
 
-fn read_output(payload: &mut dyn Payload) -> Receiver<(Stream, Vec<u8>)> {
+pub(super) fn read_output(payload: &mut dyn Payload) -> Receiver<(Stream, Vec<u8>)> {
     let (sender, receiver) = sync_channel(64);
     if let Some((stdout, stderr)) = payload.take_output() {
         pump(stdout, Stream::Stdout, sender.clone());
@@ -252,9 +252,9 @@ fn pump(mut from: Box<dyn Read + Send>, stream: Stream, to: SyncSender<(Stream, 
 }
 
 /// Printed output on its way into the log and the events: redacted first, then cut into lines.
-struct Printed {
+pub(super) struct Printed {
     log: File,
-    bytes: u64,
+    pub(super) bytes: u64,
     /// Lines that may still be told.
     telling: u64,
     stdout: Half,
@@ -268,13 +268,13 @@ struct Half {
 }
 
 impl Printed {
-    fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
+    pub(super) fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
         let half = |redactor| Half { redactor, line: Vec::new(), longest: MAX_LINE };
         let telling = if tell { MAX_LINES } else { 0 };
         Self { log, bytes: 0, telling, stdout: half(stdout), stderr: half(stderr) }
     }
 
-    fn take(&mut self, stream: Stream, bytes: &[u8]) -> Vec<(Stream, String)> {
+    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) -> Vec<(Stream, String)> {
         self.bytes += bytes.len() as u64;
         let half = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
         let mut clean = Vec::with_capacity(bytes.len());
@@ -294,7 +294,7 @@ impl Printed {
         lines
     }
 
-    fn end(&mut self) -> Vec<(Stream, String)> {
+    pub(super) fn end(&mut self) -> Vec<(Stream, String)> {
         let mut all = Vec::new();
         for (stream, half) in [(Stream::Stdout, &mut self.stdout), (Stream::Stderr, &mut self.stderr)] {
             let mut clean = Vec::new();

@@ -23,6 +23,7 @@ impl Run<'_> {
     pub(super) fn seal(mut self, mut verdict: Verdict) -> Finished {
         let began = Instant::now();
         self.events.emit(Body::PhaseStarted { phase: Phase::Seal });
+        self.beside = None;
         self.keep_left();
         if !self.plan.keep {
             // Before the manifest: on a full disk this is what makes room for it.

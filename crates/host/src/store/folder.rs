@@ -123,6 +123,11 @@ impl RunFolder {
         self.path.join("layers")
     }
 
+    /// The same of checks on the tree before the change, which run beside the agent and do not count as its writing.
+    pub fn beside(&self) -> PathBuf {
+        self.path.join("beside")
+    }
+
     /// Lets go of a run that is over.
     pub fn release(&mut self) {
         if let (Some(runs), Some(name)) = (self.path.parent(), self.path.file_name()) {
@@ -234,6 +239,8 @@ impl RunFolder {
 
     /// Removes the snapshot and the private home; what an agent made unremovable is made removable first.
     pub fn remove_layers(&self) {
-        let _ = holon_sandbox::snapshot::remove_tree(&self.layers());
+        for folder in [self.layers(), self.beside()] {
+            let _ = holon_sandbox::snapshot::remove_tree(&folder);
+        }
     }
 }

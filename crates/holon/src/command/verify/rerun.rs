@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use holon_attest::{RerunCheck, Statement, compare};
+use holon_attest::{Checks, RerunCheck, Statement, compare};
 use holon_core::digest::sha256;
 use holon_core::sandbox::Level;
 use holon_flow::Rerun;
@@ -40,6 +40,7 @@ pub(super) fn run(
         return Err(Failure::config("it states no check, so there is nothing to run again")
             .hint("of a flow or an orchestration, name the step that was checked: RUN/STEP"));
     }
+    surroundings(&statement.predicate.checks)?;
     let base = statement.predicate.base.clone();
     let again = Rerun {
         workspace: session.workspace(workspace)?,
@@ -47,6 +48,7 @@ pub(super) fn run(
         touched: base.map(|base| base.touched).unwrap_or_default(),
         patch,
         commands: stated.iter().map(|check| check.command.clone()).collect(),
+        baselines: stated.iter().all(|check| check.baseline.is_some()),
     };
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, false, true);
@@ -58,6 +60,23 @@ pub(super) fn run(
         taken_along: reran.taken_along,
         level: reran.manifest.metadata.sandbox.level,
     })
+}
+
+/// Refuses checks whose surroundings cannot be had again: they would end differently for no reason of the change's.
+fn surroundings(checks: &Checks) -> Result<(), Failure> {
+    if checks.host_network {
+        let message = "its checks had the host's network, and a rerun has none: they could end differently for that alone";
+        return Err(
+            Failure::config(message).hint("run it anew with `--network host` where you trust the change")
+        );
+    }
+    if !checks.variables.is_empty() {
+        let names = checks.variables.iter().map(|name| visible(name)).collect::<Vec<_>>().join(", ");
+        let message = format!("its checks saw variables of a spec, whose values are not stated: {names}");
+        return Err(Failure::config(message)
+            .hint("run the spec anew, or set them in the command of the check itself"));
+    }
+    Ok(())
 }
 
 impl Compared {

@@ -1,0 +1,291 @@
+//! Baselines beside the agent: while it works, each check runs on the untouched tree, so that it is known before the
+//! agent is done. A thread of its own, a tree, a user and a network of its own: neither sees the other.
+//!
+//! Not where the agent could reach into it (the host's network, walls without a private root), not where the tree would
+//! have to be copied, and not on one core: there a baseline is made afterwards, when a check cannot be judged without.
+
+use std::fs::{self, File};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use holon_checks::{Ran, ReportPlaces};
+use holon_core::redact::Redactor;
+use holon_sandbox::backend::Payload;
+use holon_sandbox::disk::DiskWatch;
+use holon_sandbox::snapshot::Strategy;
+use holon_sandbox::walls::{Ending, Job, Launcher, Network};
+
+use super::Run;
+use super::baseline::{Alone, BaselineGround, KeptBaseline, KeptBaselines};
+use super::check_reports::fresh_reports;
+use super::check_rewritten::rewritten;
+use super::check_tree::{CheckTree, CheckedChange, TreeKind};
+use super::checks::{OneCheck, read_run};
+use super::output::{Allowance, Printed, TICK, read_output};
+use super::snapshot::{Stage, give};
+use crate::cancel::Cancel;
+use crate::error::HostError;
+
+/// A baseline, and whether it was known.
+pub(super) type Answer = (KeptBaseline, bool);
+
+/// Baselines that are being made.
+pub(crate) struct Beside {
+    commands: Vec<String>,
+    answers: Receiver<Answer>,
+    got: Vec<Answer>,
+    /// Nobody needs them any more.
+    stop: Cancel,
+    /// Somebody waits for them.
+    wanted: Cancel,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Beside {
+    /// The baseline of a check, as soon as it is there; none when it cannot be had, or `over` says so.
+    pub(super) fn answer(&mut self, command: &str, over: &Cancel) -> Option<Answer> {
+        let at = self.commands.iter().position(|known| known == command)?;
+        self.wanted.cancel();
+        while self.got.len() <= at {
+            match self.answers.recv_timeout(TICK) {
+                Ok(answer) => self.got.push(answer),
+                Err(RecvTimeoutError::Timeout) if !over.is_cancelled() => {}
+                Err(_) => return None,
+            }
+        }
+        self.got.get(at).cloned()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Starts the baselines of all checks, where there are some and they can run beside the agent. What goes wrong here is
+    /// no reason to stop: whoever needs a baseline makes it.
+    pub(super) fn begin_baselines(&mut self, stage: &mut Stage) {
+        if self.plan.profile.access.delivers() && cores() > 1 {
+            // Needed after the agent, and idle until then.
+            thread::spawn(holon_checks::definition::make_ready);
+        }
+        if self.beside.is_none() && self.baselines_fit(stage) {
+            self.beside = self.baselines_beside(stage).ok().flatten();
+        }
+    }
+
+    fn baselines_fit(&self, stage: &Stage) -> bool {
+        self.plan.profile.access.delivers()
+            && stage.backend.name() == "native"
+            && !matches!(stage.snapshot.strategy(), Strategy::Copy | Strategy::Reflink)
+            && self.network() != Network::Host
+            && cores() > 1
+    }
+
+    fn baselines_beside(&self, stage: &mut Stage) -> Result<Option<Beside>, HostError> {
+        let all = self.plan.checking();
+        let Some(ground) = self.baseline_ground(stage).filter(|_| !all.is_empty()) else { return Ok(None) };
+        let folder = self.folder.beside();
+        let left = folder.join("output");
+        let ground_of_job = self.check_ground(&format!("{}-baseline", self.record.id));
+        for folder in [&folder, &left] {
+            fs::create_dir(folder).map_err(HostError::io("create", folder))?;
+        }
+        give(&left, &ground_of_job.identity)?;
+        let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
+        let layers = folder.join("tree");
+        let mut tree = self.check_tree_in(&layers, stage, &ground_of_job.identity)?;
+        let job = tree.on(stage, |stage| self.check_job(stage, "", ground_of_job, &left));
+        let checks = all.iter().enumerate().map(|(at, (origin, command))| {
+            let check = OneCheck { number: at + 1, origin: *origin, command };
+            BesideCheck {
+                command: command.clone(),
+                log: self.folder.evidence().join(check.log("-baseline")),
+                limit: check.limit(),
+                places: ReportPlaces::of(command, &self.plan.check_reports).ok(),
+            }
+        });
+        let (stop, wanted) = (Cancel::default(), Cancel::default());
+        let making = Making {
+            checks: checks.collect(),
+            kept: KeptBaselines::of(self.host),
+            ground,
+            workspace: self.plan.workspace.clone(),
+            tree,
+            job,
+            launcher: self.host.launcher.clone(),
+            redactor: self.events.redactor().clone(),
+            allowance: self.allowance(stage, Instant::now()),
+            folder,
+            stop: [stop.clone(), self.cancel.clone()],
+            wanted: wanted.clone(),
+        };
+        let (sender, answers) = channel();
+        let thread = thread::Builder::new().name("baseline".into()).spawn(move || making.all(&sender)).ok();
+        Ok(Some(Beside { commands, answers, got: Vec::new(), stop, wanted, thread }))
+    }
+}
+
+/// How many cores there are to use.
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+struct BesideCheck {
+    command: String,
+    log: PathBuf,
+    limit: Duration,
+    places: Option<ReportPlaces>,
+}
+
+/// Everything the thread needs.
+struct Making {
+    checks: Vec<BesideCheck>,
+    kept: KeptBaselines,
+    ground: BaselineGround,
+    workspace: PathBuf,
+    tree: CheckTree,
+    job: Job,
+    launcher: Launcher,
+    redactor: Redactor,
+    allowance: Allowance,
+    folder: PathBuf,
+    stop: [Cancel; 2],
+    wanted: Cancel,
+}
+
+impl Making {
+    fn is_over(&self) -> bool {
+        self.stop.iter().any(Cancel::is_cancelled)
+    }
+
+    /// Makes all of them, one after the other in one tree, as they will run on the result.
+    fn all(mut self, answers: &Sender<Answer>) {
+        let commands: Vec<String> = self.checks.iter().map(|check| check.command.clone()).collect();
+        let keys = self.ground.keys(&commands);
+        if self.tell_known(keys.as_deref(), answers) {
+            return;
+        }
+        let Some(_alone) = self.room(keys.as_deref()) else { return };
+        // Somebody else may have made them meanwhile.
+        if self.tell_known(keys.as_deref(), answers) {
+            return;
+        }
+        let change = CheckedChange::of(None, &self.workspace, &commands);
+        let mut made = Vec::new();
+        for at in 0..self.checks.len() {
+            let Ok(Some(kept)) = self.one(at, &change) else { break };
+            made.push(kept.clone());
+            if answers.send((kept, false)).is_err() {
+                break;
+            }
+        }
+        // Kept is what was the same before and after: people work in this tree.
+        if let Some(keys) = keys.filter(|keys| self.ground.keys(&commands).as_ref() == Some(keys)) {
+            keys.iter().zip(&made).for_each(|(key, kept)| self.kept.put(key, kept));
+        }
+    }
+
+    /// Tells what is kept, if that is all of it.
+    fn tell_known(&self, keys: Option<&[String]>, answers: &Sender<Answer>) -> bool {
+        let known: Option<Vec<KeptBaseline>> =
+            keys.and_then(|keys| keys.iter().map(|key| self.kept.get(key)).collect());
+        let Some(known) = known else { return false };
+        known.into_iter().for_each(|kept| drop(answers.send((kept, true))));
+        true
+    }
+
+    /// Waits until nobody else makes these, and a core is left for them, or somebody waits for them here.
+    fn room(&self, keys: Option<&[String]>) -> Option<[Option<Alone>; 2]> {
+        let mut alone = None;
+        while !self.is_over() {
+            if let (Some(key), true) = (keys.and_then(<[_]>::last), alone.is_none()) {
+                alone = self.kept.try_alone(&key[..key.len().min(2)]);
+            }
+            if alone.is_some() || keys.is_none() {
+                let mut cores = (1..cores()).map(|core| self.kept.try_alone(&format!("core-{core}")));
+                let core = cores.find_map(|core| core);
+                if core.is_some() || self.wanted.is_cancelled() {
+                    return Some([alone, core]);
+                }
+            }
+            thread::sleep(TICK);
+        }
+        None
+    }
+
+    /// Makes one; nothing when nobody needs it any more.
+    fn one(&mut self, at: usize, change: &CheckedChange<'_>) -> Result<Option<KeptBaseline>, HostError> {
+        self.tree.renew(&mut self.job)?;
+        let check = &self.checks[at];
+        self.job.argv = ["/bin/sh", "-c", &check.command].map(Into::into).to_vec();
+        let began = Instant::now();
+        let Ok(payload) = self.launcher.spawn(&self.job) else { return Ok(None) };
+        let ending = self.attend(Box::new(payload), check)?;
+        if self.is_over() {
+            return Ok(None);
+        }
+        let rewritten = rewritten(change, self.tree.snapshot(), TreeKind::Base);
+        let reports = match &check.places {
+            Some(places) => {
+                let mut seen = std::mem::take(&mut self.tree.seen);
+                let fresh = fresh_reports(change, self.tree.snapshot(), TreeKind::Base, places, &mut seen);
+                self.tree.seen = seen;
+                fresh
+            }
+            None => Default::default(),
+        };
+        let report = read_run(&check.command, &check.log, &reports);
+        let exit = match ending {
+            Ending::Code(code) => Some(code),
+            Ending::Signal(_) | Ending::Killed => None,
+        };
+        let duration_ms = began.elapsed().as_millis() as u64;
+        Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten }, duration_ms }))
+    }
+
+    /// Follows it to its end, within the limits of every payload.
+    fn attend(&self, mut payload: Box<dyn Payload>, check: &BesideCheck) -> Result<Ending, HostError> {
+        let chunks = read_output(payload.as_mut());
+        let file = File::options().create(true).append(true).open(&check.log);
+        let file = file.map_err(HostError::io("create", &check.log))?;
+        let mut printed = Printed::new(file, self.redactor.stream(), self.redactor.stream(), false);
+        let mut disk = DiskWatch::start(vec![self.folder.clone()], self.allowance.disk);
+        let (began, mut last_sign) = (Instant::now(), Instant::now());
+        // One that is not needed, or too long, is ended at once: it says nothing.
+        let stopped = loop {
+            if !matches!(payload.wait(TICK), Ok(None)) {
+                break false;
+            }
+            for (stream, bytes) in chunks.try_iter() {
+                last_sign = Instant::now();
+                printed.take(stream, &bytes);
+            }
+            if self.is_over()
+                || began.elapsed() >= check.limit
+                || last_sign.elapsed() >= self.allowance.idle
+                || printed.bytes > self.allowance.output_bytes
+                || disk.broken(self.allowance.already, || payload.processes()).is_some()
+            {
+                break true;
+            }
+        };
+        let finisher = thread::spawn(move || payload.finish());
+        for (stream, bytes) in chunks.iter() {
+            if printed.bytes <= self.allowance.output_bytes {
+                printed.take(stream, &bytes);
+            }
+        }
+        printed.end();
+        let ending = finisher.join().map_or(Ending::Killed, |finished| finished.ending);
+        Ok(if stopped { Ending::Killed } else { ending })
+    }
+}
