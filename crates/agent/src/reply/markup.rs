@@ -9,7 +9,7 @@ use super::near;
 
 /// The calls in marks of any kind, and the words around them.
 pub(super) fn marked(text: &str, offered: &[Described], cut: bool) -> Option<(Vec<Call>, String)> {
-    let ways: [fn(&str, &[Described]) -> Option<Found>; 8] = [
+    let ways: [Way; 8] = [
         functions,
         invoked,
         arguments_in_tags,
@@ -28,6 +28,9 @@ pub(super) fn marked(text: &str, offered: &[Described], cut: bool) -> Option<(Ve
         .or_else(forgotten)
         .and_then(|found| (!found.calls.is_empty()).then(|| (found.calls, found.words.trim().to_owned())))
 }
+
+/// One form of calls: what is found of it in a text.
+type Way = fn(&str, &[Described]) -> Option<Found>;
 
 #[derive(Default)]
 struct Found {

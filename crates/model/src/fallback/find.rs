@@ -53,7 +53,7 @@ pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
     while !rest.is_empty() {
         let line_end = rest.find('\n').map_or(rest.len(), |end| end + 1);
         match candidate(rest, is_call) {
-            Some((calls, length)) if !(is_supposed(&found.text) && !starts_with_tag(rest)) => {
+            Some((calls, length)) if !is_supposed(&found.text) || starts_with_tag(rest) => {
                 found.calls.extend(calls);
                 rest = &rest[length..];
             }
