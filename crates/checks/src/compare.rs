@@ -121,8 +121,7 @@ impl CheckEvidence {
             return None;
         }
         // A runner that counts and counted nothing: did it before?
-        let counts = self.runner.is_some_and(|runner| !matches!(runner, Runner::Make | Runner::Other));
-        let quiet = counts && self.old_tests().is_empty();
+        let quiet = self.counts() && self.old_tests().is_empty();
         // Cases that are left out, and definitions that change while they are used: was it so before?
         let left_out = self.old_tests().report.skipped > 0;
         let odd = quiet || left_out || self.ends_process || !self.rewritten().is_empty();
@@ -177,10 +176,24 @@ impl CheckEvidence {
 
     /// Whether tests that ran before the change do not run with it, though nothing of them was touched.
     fn lost_cases(&self, before: &Ran) -> bool {
+        if self.tells_failures_alone(before) {
+            return false;
+        }
         let ran = |ran: &Ran| ran.report.passed.saturating_add(ran.report.failed);
         let (now, then) = (self.old_tests(), ran(before));
         let fewer = ran(now) < before.ran_at_least();
         (now.is_empty() && then > 0) || fewer || (self.ends_process && ran(now) < then)
+    }
+
+    /// Whether the runner is one that counts what it runs.
+    fn counts(&self) -> bool {
+        self.runner.is_some_and(|runner| !matches!(runner, Runner::Make | Runner::Other))
+    }
+
+    /// Whether this is a check of somebody's own that named what failed, nothing else, and now has nothing to name.
+    fn tells_failures_alone(&self, before: &Ran) -> bool {
+        let silent = self.old_tests().is_empty() && self.result.is_green();
+        silent && before.report.passed == 0 && !before.is_green() && !self.counts() && !self.ends_process
     }
 
     /// Whether the old checks ran nothing although the new ones ran something, or the runner counts and said nothing.
@@ -235,7 +248,8 @@ impl CheckEvidence {
             found.failing_as_before = owned(new.intersection(&old).copied().collect());
             found.broken = owned(broken);
         }
-        if before.report.names_all() && self.result.report.names_all() {
+        let both = before.report.names_all() && self.result.report.names_all();
+        if both && !self.tells_failures_alone(before) {
             let runs = |ran: &Ran, name: &str| {
                 ran.report.cases.get(name).is_some_and(|state| *state != CaseState::Skipped)
             };
@@ -339,6 +353,20 @@ mod tests {
         assert_eq!(evidence.needed(), Some(NeededRun::Baseline));
         evidence.baseline = Some(ran(1, &[("a", F)]));
         assert_eq!(evidence.verdict().0, CheckVerdict::NoLongerRun);
+    }
+
+    #[test]
+    fn a_check_that_names_only_what_fails_is_silent_when_nothing_does() {
+        for runner in [None, Some(Runner::Make)] {
+            let mut evidence = CheckEvidence { runner, ..changed(ran(0, &[])) };
+            evidence.baseline = Some(ran(1, &[("a", F)]));
+            let (verdict, differences) = evidence.verdict();
+            assert_eq!(verdict, CheckVerdict::Passed);
+            assert_eq!((differences.fixed, differences.no_longer_run.len()), (vec!["a".to_owned()], 0));
+            // One that also names what passes is not believed to fall silent.
+            evidence.baseline = Some(ran(1, &[("a", F), ("b", P)]));
+            assert_eq!(evidence.verdict().0, CheckVerdict::NoLongerRun);
+        }
     }
 
     #[test]

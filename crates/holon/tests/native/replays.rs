@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
 
 /// Keys that differ from run to run by nature.
-const VARYING: [&str; 12] = [
+const VARYING: [&str; 13] = [
     "at",
     "ts",
     "run",
@@ -19,6 +19,7 @@ const VARYING: [&str; 12] = [
     "seq",
     "started_at",
     "duration_ms",
+    "cached",
     "phases",
     "model",
     "warnings",
