@@ -46,7 +46,7 @@ const READS: &[&str] = &[
 ];
 
 /// What a plan may use.
-const HARMLESS: &[&str] = &["read_file", "list_files", "search", "grep", "glob", "find_files", "write_todos"];
+const HARMLESS: &[&str] = &["ls", "read_file", "grep", "glob", "write_todos"];
 
 #[test]
 fn inv_01_breach_attempts_through_chat_change_no_byte() {
