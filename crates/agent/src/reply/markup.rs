@@ -69,7 +69,7 @@ fn functions(text: &str, _: &[Described]) -> Option<Found> {
     each(text, "<function=", |rest| {
         let inside = &rest["<function=".len()..];
         let (name, body) = inside.split_once('>')?;
-        let end = body.find("</function>")?;
+        let end = body.find("</function>").or_else(|| body.find("</tool_call>"))?;
         let name = name.trim().trim_matches('"').to_owned();
         let arguments = match body[..end].trim() {
             object if object.starts_with('{') => parse_lenient(object)?.0,
@@ -107,6 +107,9 @@ fn parameters(body: &str, open: &str, close: &str) -> Option<Map<String, Value>>
 
 /// What stands between two tags: a text of one line as it is, a longer one without the line breaks around it.
 fn text_value(text: &str) -> Value {
+    if let Some(data) = text.trim().strip_prefix("<![CDATA[").and_then(|data| data.strip_suffix("]]>")) {
+        return data.into();
+    }
     let inner = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
     let inner = match inner.len() < text.len() {
         true => inner.strip_suffix("\r\n").or_else(|| inner.strip_suffix('\n')).unwrap_or(inner),

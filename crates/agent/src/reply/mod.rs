@@ -6,6 +6,7 @@
 
 mod block;
 mod edits;
+mod labelled;
 mod markup;
 mod near;
 mod place;
@@ -134,9 +135,13 @@ fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> O
         return None;
     }
     let own = before_pretending(text);
-    let json = variants(own, cut).iter().find_map(|text| json_calls(text, offered));
+    let in_tags =
+        offered.iter().any(|tool| own.lines().any(|line| line.trim() == format!("<{}>", tool.name)));
+    let json = || variants(own, cut).iter().find_map(|text| json_calls(text, offered));
+    let json = if in_tags { None } else { json() };
     let found = json.or_else(|| {
-        let (calls, words) = markup::marked(own, offered, cut)?;
+        let (calls, words) = markup::marked(own, offered, cut)
+            .or_else(|| labelled::labelled(own, offered).filter(|_| !cut))?;
         Some((fitted(&calls, offered)?, words))
     });
     match found {
@@ -156,16 +161,25 @@ fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> O
 
 /// The changes that a text shows, if any may be read into it.
 fn shown(text: &str, offered: &[Described], reading: Reading, cut: bool) -> Option<(Calls, String)> {
-    if reading == Reading::Calls || cut {
+    // Who ends with a question shows what it is about.
+    let asks = text.trim_end().ends_with(['?', '？']);
+    if reading == Reading::Calls || cut || asks {
         return None;
     }
     let (calls, words) = edits::shown(&block::pieces(before_pretending(text)), offered)?;
     Some((fitted(&calls, offered)?, words))
 }
 
+/// Signs that nobody sees.
+const UNSEEN: [char; 4] = ['\u{feff}', '\u{200b}', '\u{200e}', '\u{200f}'];
+
 /// The text, and then as it would be if it were not escaped once too often or lacked nothing but braces.
 fn variants(text: &str, cut: bool) -> Vec<String> {
     let mut all = vec![text.to_owned()];
+    if text.contains(UNSEEN) || text.contains('｛') {
+        let seen = text.replace(UNSEEN, "");
+        all.push(seen.replace('｛', "{").replace('｝', "}"));
+    }
     if text.contains("&quot;") {
         let plain =
             text.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");

@@ -301,6 +301,12 @@ fn fitted(tool: &Described, mut arguments: Arguments) -> Arguments {
             arguments.entry("limit").or_insert(json!(end - first + 1));
         }
     }
+    if let (Some(Value::String(question)), Some(Value::Array(options))) =
+        (arguments.get("questions").cloned(), arguments.get("options").cloned())
+    {
+        arguments.remove("options");
+        arguments.insert("questions".to_owned(), json!([{ "question": question, "options": options }]));
+    }
     for (name, schema) in known {
         if let (Some(value), Some(kind)) =
             (arguments.get_mut(name), schema.get("type").and_then(Value::as_str))

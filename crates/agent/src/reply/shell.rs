@@ -7,7 +7,7 @@ use super::block::{Block, Piece};
 use super::edits::SHELLS;
 
 /// Words with which somebody is told what they may do themselves.
-const ADVICE: [&str; 34] = [
+const ADVICE: [&str; 37] = [
     "you can",
     "you could",
     "you should",
@@ -40,6 +40,9 @@ const ADVICE: [&str; 34] = [
     "您可以",
     "请运行",
     "できます",
+    "보세요",
+    "하세요",
+    "십시오",
     "してください",
     "يمكنك",
 ];

@@ -67,7 +67,28 @@ pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
         }
     }
     found.text = found.text.trim().to_owned();
+    if !found.calls.is_empty() && is_withdrawn(&found.text) {
+        return Found { text: text.trim().to_owned(), calls: Vec::new() };
+    }
     found
+}
+
+/// Whether the words around calls say that they shall not be made.
+fn is_withdrawn(words: &str) -> bool {
+    const WITHDRAWN: [&str; 10] = [
+        "ignore the call",
+        "ignore that call",
+        "do not do that",
+        "don't do that",
+        "wait for your ok",
+        "without your consent",
+        "without your permission",
+        "non lo faccio",
+        "ohne deine zustimmung",
+        "sin tu permiso",
+    ];
+    let words = words.to_lowercase();
+    WITHDRAWN.iter().any(|word| words.contains(word))
 }
 
 /// Says whether a name and arguments are a call; the last one tells whether they stood beside the name instead of under a
@@ -80,7 +101,7 @@ fn starts_with_tag(text: &str) -> bool {
 
 /// Whether the words before something say that it is an example, or what might be done.
 fn is_supposed(words: &str) -> bool {
-    const SUPPOSED: [&str; 12] = [
+    const SUPPOSED: [&str; 22] = [
         "for example",
         "for instance",
         "e.g.",
@@ -90,9 +111,19 @@ fn is_supposed(words: &str) -> bool {
         "could use",
         "if you allow",
         "such as",
+        "must write",
+        "looks like this",
+        "block like this",
         "zum beispiel",
+        "würde ",
         "por ejemplo",
+        "escribiría",
+        "par exemple",
+        "scriverei",
+        "ad esempio",
         "例如",
+        "たとえば",
+        "например",
     ];
     let line = words.trim_end().rsplit('\n').next().unwrap_or_default().to_lowercase();
     SUPPOSED.iter().any(|word| line.contains(word))
@@ -247,8 +278,8 @@ fn call(value: Value, known: IsCall<'_>) -> Option<(String, Map<String, Value>)>
 const NAMED: [&str; 6] = ["tool", "name", "function", "tool_name", "action", "工具"];
 
 /// Keys that describe a call and never name one, whatever stands in a tag.
-const GENERIC: [&str; 8] =
-    ["arguments", "parameters", "args", "input", "params", "action_input", "tool_input", "参数"];
+const GENERIC: [&str; 9] =
+    ["arguments", "argument", "parameters", "args", "input", "params", "action_input", "tool_input", "参数"];
 
 #[cfg(test)]
 mod tests {

@@ -264,15 +264,14 @@ impl Reader<'_> {
             'n' => out.push('\n'),
             't' => out.push('\t'),
             'r' => out.push('\r'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
             'u' => match self.unicode() {
                 Some(c) => out.push(c),
                 // A path of Windows'.
                 None => out.push_str("\\u"),
             },
             '"' | '\'' | '\\' | '/' | '`' => out.push(c),
-            // A backslash before a line break joins lines; any other was meant to stay, as in a regular expression.
+            // A backslash before a line break joins lines; any other was meant to stay, as in a regular expression, and
+            // nobody who writes like this means the signs for a bell's or a printer's use.
             '\n' => {}
             other => out.extend(['\\', other]),
         }

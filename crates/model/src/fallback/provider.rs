@@ -179,6 +179,12 @@ fn called(text: &str, tools: &[Tool]) -> Found {
         let tool = tools.iter().find(|tool| tool.name == name);
         tool.is_some_and(|tool| !beside || has_required(tool, arguments))
     };
+    let in_tags =
+        |tool: &Tool| text.lines().any(|line| line.trim_start().starts_with(&format!("<{}>", tool.name)));
+    if tools.iter().any(in_tags) {
+        // What is written between such tags may look like anything.
+        return Found { text: text.trim().to_owned(), calls: Vec::new() };
+    }
     let own = find_calls(before_pretending(text), &is_call);
     // Words that only look so are nobody's pretence.
     if own.calls.is_empty() { find_calls(text, &is_call) } else { own }

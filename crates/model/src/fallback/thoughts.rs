@@ -22,7 +22,7 @@ pub fn without_thoughts(text: &str) -> (Option<&str>, &str) {
 
 /// A text up to where the model goes on with what others would say.
 pub fn before_pretending(text: &str) -> &str {
-    const OTHERS: [&str; 10] = [
+    const OTHERS: [&str; 13] = [
         "\nUser:",
         "\nHuman:",
         "\nObservation:",
@@ -33,6 +33,9 @@ pub fn before_pretending(text: &str) -> &str {
         "<|im_start|>tool",
         "<|start_header_id|>user",
         "\n[Tool result",
+        "<tool_response>",
+        "<tool_result>",
+        "<function_results>",
     ];
     let end = OTHERS.iter().filter_map(|mark| text.find(mark)).min();
     &text[..end.unwrap_or(text.len())]
