@@ -94,7 +94,7 @@ impl Agent {
 }
 
 /// A program in a folder of programs, or of packages that each have one.
-fn below(folder: &Path, program: &str) -> Option<PathBuf> {
+pub(crate) fn below(folder: &Path, program: &str) -> Option<PathBuf> {
     let inside = |folder: &Path| {
         ["", "bin", "node_modules/.bin"]
             .map(|place| folder.join(place).join(program))

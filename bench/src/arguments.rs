@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::Failure;
 use crate::suite::{self, Suite};
+use crate::tasks::options::{self, Options};
 
 /// What this process is here for.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) enum Task {
     Measure(Arguments),
     /// Measure one suite quickly or not, for the process that started this one as another user.
     Report(&'static Suite, bool),
+    /// Play tasks with a real model.
+    Play(Options),
     /// Run one command and say what it used.
     Meter(Vec<OsString>),
 }
@@ -30,6 +33,8 @@ pub(crate) struct Arguments {
     pub(crate) strict: bool,
     /// A folder with other scripts for the suite `supervisor`.
     pub(crate) scripts: Option<PathBuf>,
+    /// Seeds of agents made from the grammar, for the same suite.
+    pub(crate) seeds: Vec<u64>,
 }
 
 /// The usage text.
@@ -37,11 +42,12 @@ pub(crate) fn help() -> String {
     let mut text = "\
 Measures Holon beside its peers on this machine and prints ratios.
 
-Usage: cargo xtask bench [--quick] [--strict] [--scripts DIR] [SUITE…]
+Usage: cargo xtask bench [--quick] [--strict] [--scripts DIR] [--seed N]… [SUITE…]
 
   --quick   Few rounds: good enough to see an order of magnitude
   --strict  Exit 1 when a target is missed or a suite could not be measured
   --scripts DIR  Agents of one's own for the suite `supervisor`, as those in bench/supervisor
+  --seed N       Agents made from the grammar beside them; may be given several times
   --help    This text
 
 Suites (all of them unless some are named):
@@ -50,7 +56,7 @@ Suites (all of them unless some are named):
     for suite in suite::ALL {
         text += &format!("  {:<16}{}\n", suite.name, suite.about);
     }
-    text
+    text + "\n" + options::HELP
 }
 
 /// Reads the arguments after the program's name.
@@ -61,8 +67,15 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
     {
         return Ok(Task::Meter(command.to_vec()));
     }
+    if let Some((first, rest)) = arguments.split_first()
+        && first == "tasks"
+        && !rest.iter().any(|argument| argument == "--help" || argument == "-h")
+    {
+        return options::parse(rest).map(Task::Play);
+    }
     let (mut suites, mut quick, mut strict, mut report) = (Vec::new(), false, false, false);
     let mut scripts = None;
+    let mut seeds = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.to_str() {
@@ -70,6 +83,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
             Some("--quick") => quick = true,
             Some("--strict") => strict = true,
             Some("--report") => report = true,
+            Some("--seed") => {
+                let seed = rest.next().ok_or("--seed needs a number")?.to_string_lossy();
+                seeds.push(seed.parse().map_err(|_| format!("--seed needs a number, not `{seed}`"))?);
+            }
             Some("--scripts") => {
                 let folder = rest.next().ok_or("--scripts needs a folder")?;
                 scripts = Some(PathBuf::from(folder));
@@ -85,7 +102,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
     if suites.is_empty() {
         suites = suite::ALL.iter().collect();
     }
-    Ok(Task::Measure(Arguments { suites, quick, strict, scripts }))
+    Ok(Task::Measure(Arguments { suites, quick, strict, scripts, seeds }))
 }
 
 #[cfg(test)]
@@ -115,6 +132,8 @@ mod tests {
         check(&["--fast"], Err("--fast"));
         check(&["--report"], Err("suite"));
         check(&["--scripts"], Err("folder"));
+        check(&["--seed", "x"], Err("number"));
+        check(&["supervisor", "--seed", "7"], Ok((&["supervisor"], false, false)));
         check(&["supervisor", "--scripts", "mine"], Ok((&["supervisor"], false, false)));
     }
 }

@@ -23,6 +23,7 @@ mod seclusion;
 mod suite;
 mod summary;
 mod table;
+mod tasks;
 mod tree;
 mod walls;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         }
         Ok(Task::Meter(command)) => meter::run(&command).map(|()| ExitCode::SUCCESS),
         Ok(Task::Report(suite, quick)) => report_only(suite, quick).map(|()| ExitCode::SUCCESS),
+        Ok(Task::Play(options)) => tasks::run(&options),
         Ok(Task::Measure(arguments)) => measure(&arguments),
         Err(failure) => {
             eprintln!("{failure}\n\n{}", arguments::help());
@@ -69,6 +71,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
     seclusion::enter()?;
     let mut bench = Bench::new(arguments.quick)?;
     bench.scripts.clone_from(&arguments.scripts);
+    bench.seeds.clone_from(&arguments.seeds);
     let machine = Machine::look(&bench.holon);
     println!("{machine}");
     let mut verdict = Verdict::default();

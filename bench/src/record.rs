@@ -39,9 +39,14 @@ impl Record {
     /// Writes the file.
     pub(crate) fn write(mut self) -> Result<(), Failure> {
         self.content["users"] = Value::Array(self.users);
-        let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("."), PathBuf::from);
-        let path = folder.join(format!("{}.json", self.suite));
-        let text = serde_json::to_string_pretty(&self.content).map_err(|e| e.to_string())?;
-        std::fs::write(&path, text + "\n").map_err(|e| format!("cannot write {}: {e}", path.display()))
+        write(self.suite, &self.content)
     }
+}
+
+/// Writes a file of results.
+pub(crate) fn write(name: &str, content: &Value) -> Result<(), Failure> {
+    let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let path = folder.join(format!("{name}.json"));
+    let text = serde_json::to_string_pretty(content).map_err(|e| e.to_string())?;
+    std::fs::write(&path, text + "\n").map_err(|e| format!("cannot write {}: {e}", path.display()))
 }

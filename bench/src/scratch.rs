@@ -20,6 +20,8 @@ pub(crate) struct Bench {
     pub(crate) quick: bool,
     /// Where the scripts of the suite `supervisor` are, when it is not to be its own.
     pub(crate) scripts: Option<PathBuf>,
+    /// Seeds of agents made from the grammar.
+    pub(crate) seeds: Vec<u64>,
     folder: tempfile::TempDir,
     trees: RefCell<BTreeMap<usize, Tree>>,
 }
@@ -38,7 +40,7 @@ impl Bench {
             .map_err(|e| format!("cannot make a temporary folder: {e}"))?;
         let holon = folder.path().join("holon");
         fs::copy(&given, &holon).map_err(|e| format!("cannot copy {}: {e}", given.display()))?;
-        Ok(Self { holon, quick, scripts: None, folder, trees: RefCell::default() })
+        Ok(Self { holon, quick, scripts: None, seeds: Vec::new(), folder, trees: RefCell::default() })
     }
 
     /// So many rounds, or a tenth of them.

@@ -52,7 +52,8 @@ const graph = (statuses, cursor, status = "running") => ({
     { from: "node-03", to: "node-fb01", kind: "fallback" }, { from: "node-fb01", to: "node-04", kind: "normal" },
   ],
 });
-const record = (round, phase, event, reason) => step("supervisor", { record: { ts: round * 1000, run: null, round, level: "adaptive", mode: phase === "free" ? "free" : "forced", phase, event, reason, payload: {} } });
+const record = (round, phase, event, reason, payload = {}, level = "adaptive") => step("supervisor", { record: { ts: round * 1000, run: null, round, level, mode: level === "strict" ? "forced" : "free", phase, event, reason, payload } });
+const signals = (...readings) => ({ signals: readings.map(([signal, value, threshold]) => ({ signal, value, threshold })) });
 
 const ANSWER = `## What I did
 
@@ -82,6 +83,26 @@ const HOSTILE = `<img src=x onerror="window.__pwned=1"><script>window.__pwned=1<
 
 const PLAN_REFUSED = { en: "This is plan mode; switch to build mode to carry operations out.", zh: "当前为思考模式，请切换到 build 模式执行操作" };
 
+/** A turn that runs the same failing command until the supervisor stops it. */
+function stuck() {
+  const tries = (round) => [step("round", { round }, 10), ...call(`${round}-1`, "execute", "sh build.sh", "greet.sh: line 3: syntax error", { ok: false, exit_code: 2 })];
+  const same = (value) => ["tool_repeat_fail", value, 3];
+  const why = "Not executed: `sh build.sh` failed 6 times with exit code 2: greet.sh: line 3: syntax error. No file changed and nothing else ran in between, so it will fail again.";
+  const words = "the recovery budget is spent (rounds): 8 rounds, 5120 tokens";
+  return [
+    ...[1, 2, 3].flatMap(tries), record(3, "free", "drift", "drift:tool_repeat_fail", { signal: "tool_repeat_fail", value: 3, threshold: 3, entries: 3 }), record(3, "free", "switch", "notice:tool_repeat_fail", signals(same(3))),
+    ...[4, 5].flatMap(tries), record(5, "free", "drift", "drift:no_progress", { signal: "no_progress", value: 5, threshold: 5, entries: 5 }), record(5, "free", "switch", "advice:tool_repeat_fail", signals(same(5), ["no_progress", 5, 5])),
+    record(5, "free", "recover", "recover:check", { command: "sh build.sh" }),
+    ...tries(6), record(7, "free", "failure", "gate:block", { call: "7-1", tool: "execute", rule: "futile", why }),
+    ...tries(8), record(8, "takeover", "recover", "takeover:tool_repeat_fail", signals(same(7), ["no_progress", 8, 5])), record(8, "takeover", "task_graph_init", "template_graph", { graph: "graph-1", progress: 25 }),
+    step("graph", { graph: graph(["done", "running", "pending", "pending"], "node-02") }),
+    record(8, "takeover", "recover", "recover:template_graph", { trust: 1000, git: "normal", cases: ["greet.sh: line 3"] }),
+    ...tries(9), record(9, "takeover", "failure", "call:malformed", { tool: "edit_file", why: "`path` is missing" }), record(10, "takeover", "switch", "heard_of:nothing"),
+    record(16, "takeover", "timeout", "recovery_budget:rounds", { stop: "user_checkpoint", reason: words }), usage,
+    step("error", { message: words, code: "stopped" }),
+  ];
+}
+
 export function scriptFor(message, mode, language, tools) {
   const has = (word) => message.toLowerCase().includes(word);
   if (has("ask") || has("选择")) {
@@ -105,6 +126,7 @@ export function scriptFor(message, mode, language, tools) {
       step("error", { message: PLAN_REFUSED[language], code: "plan_mode" }),
     ];
   }
+  if (has("broken build")) return stuck();
   if (has("slow") || has("drop")) {
     // One that is stopped by hand goes on for as long as that may take; one that is read to its end leaves time to come back.
     const words = Array.from({ length: has("explain") ? 600 : 60 }, (_, at) => `word-${at} `).join("");
@@ -123,15 +145,16 @@ export function scriptFor(message, mode, language, tools) {
     step("round", { round: 1 }, 30),
     ...["The greeting lives in src/greet.py. ", "First look, then change, then test."].map((text) => step("reasoning", { text }, 30)),
     step("graph", { todos: [{ text: "Look at the greeting", status: "doing" }, { text: "Add the loud option", status: "pending" }, { text: "Test it", status: "pending" }], graph: graph(["running", "pending", "pending", "pending"], "node-01") }),
-    record(1, "free", "task_graph_init", "recover:template_graph"),
+    record(1, "free", "task_graph_init", "first_round", { graph: "graph-1", progress: 0 }, "strict"),
     ...call("1-1", "read_file", "src/greet.py", 'def greet(name):\n    return "hello " + name\n'),
-    step("round", { round: 2 }), step("graph", { graph: graph(["done", "running", "pending", "pending"], "node-02") }), record(2, "takeover", "recover", "takeover:tool_repeat_fail"), record(2, "takeover", "switch", "tier:step_queue"),
+    step("round", { round: 2 }), step("graph", { graph: graph(["done", "running", "pending", "pending"], "node-02") }), record(2, "free", "task_graph_node", "node:evidence", { node: "node-01", status: "done", progress: 25 }, "strict"),
+    record(2, "takeover", "recover", "takeover:user_force_takeover", signals(["user_force_takeover", 1, 1]), "strict"),
     ...call("2-1", "edit_file", "src/greet.py", "1 hunk applied"), ...call("2-2", "write_file", "tests/test_greet.py", "4 lines written"),
     step("graph", { todos: [{ text: "Look at the greeting", status: "done" }, { text: "Add the loud option", status: "done" }, { text: "Test it", status: "doing" }], graph: graph(["done", "done", "running", "pending"], "node-03") }),
     step("round", { round: 3 }), ...call("3-1", "execute", "python -m pytest -q", "F.\n1 failed, 1 passed in 0.04s", { ok: false, exit_code: 1, duration_ms: 1240 }),
     ...call("3-2", "execute", "python -m pytest -q", "..\n2 passed in 0.04s", { duration_ms: 1180 }),
     step("graph", { todos: [{ text: "Look at the greeting", status: "done" }, { text: "Add the loud option", status: "done" }, { text: "Test it", status: "done" }], graph: graph(["done", "done", "done", "running"], "node-04") }),
-    record(3, "handoff_pending", "handoff", "handoff:stable"),
+    record(3, "takeover", "recover", "recover:check", { command: "python -m pytest -q" }, "strict"), record(3, "handoff_pending", "handoff", "handoff:stable", {}, "strict"),
     ...say(ANSWER, 6), usage,
   ];
 }

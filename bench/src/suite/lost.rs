@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holon_testkit::lost::{Hearing, Level, Outcome, Script, play};
+use holon_testkit::lost::{Hearing, Level, Outcome, Script, grammar, play};
 
 use crate::Failure;
 use crate::report::{Limit, Report, Row};
@@ -28,7 +28,13 @@ impl Played {
 /// What others may run is read from another folder.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     let folder = bench.scripts.clone().unwrap_or_else(|| PathBuf::from(SCRIPTS));
-    let scripts = Script::load(&folder)?;
+    let mut scripts = Script::load(&folder)?;
+    for seed in &bench.seeds {
+        scripts.extend(grammar::scripts(*seed).into_iter().map(|script| {
+            let name = format!("{}-{seed}", script.name);
+            Script { name, ..script }
+        }));
+    }
     if scripts.is_empty() {
         return Err(format!("there are no scripts in {}", folder.display()));
     }
@@ -47,16 +53,15 @@ fn go(holon: &Path, script: Script) -> Played {
     Played { script, reacting, deaf, blanked }
 }
 
-const HEAD: &str =
-    "script                    level     hears    exit  check  rounds  put right  wasted  tokens  takeovers";
+const HEAD: &str = "script                              level     hears    exit  check  rounds  put right  wasted  tokens  takeovers  denied";
 
 fn lines(played: &Played) -> Vec<String> {
     let line = |level: &str, hears: &str, outcome: &Outcome| {
-        let Outcome { code, rounds, wasted, tokens, takeovers, .. } = outcome;
+        let Outcome { code, rounds, wasted, tokens, takeovers, denied, .. } = outcome;
         let check = if outcome.good { "good" } else { "bad" };
         let heeded = outcome.heeded.map_or_else(|| "-".to_owned(), |round| round.to_string());
         format!(
-            "{:<24}  {level:<8}  {hears:<7}  {code:>4}  {check:<5}  {rounds:>6}  {heeded:>9}  {wasted:>6}  {tokens:>6}  {takeovers:>9}",
+            "{:<34}  {level:<8}  {hears:<7}  {code:>4}  {check:<5}  {rounds:>6}  {heeded:>9}  {wasted:>6}  {tokens:>6}  {takeovers:>9}  {denied:>6}",
             played.script.name
         )
     };
@@ -84,11 +89,16 @@ fn rows(played: &[Played]) -> Vec<Row> {
     };
     if !lost.is_empty() {
         row("lost, failing with off", "agents", failing.len() as f64, None);
-        for (level, limit) in [(Level::Adaptive, Some(Limit::AtLeast(80.0))), (Level::Strict, None)] {
+        for level in [Level::Adaptive, Level::Strict] {
             let recovered = failing.iter().filter(|one| good(one, level)).count();
             let what = format!("of those, {} recovers", level.name());
-            row(&what, "%", share(recovered, failing.len()), limit);
+            row(&what, "%", share(recovered, failing.len()), Some(Limit::AtLeast(85.0)));
         }
+        let acts = [Level::Adaptive, Level::Strict];
+        let bad =
+            |one: &&Played| acts.iter().filter_map(|level| one.at(*level)).any(|o| o.code == 0 && !o.good);
+        let bad = played.iter().filter(bad).count();
+        row("exit 0 with a bad result", "agents", bad as f64, Some(Limit::AtMost(0.0)));
         let stopped = |one: &&&Played| {
             let within = |outcome: &Outcome| outcome.stopped_usefully() && outcome.rounds < one.script.rounds;
             one.deaf.as_ref().is_some_and(within)
@@ -113,14 +123,21 @@ fn rows(played: &[Played]) -> Vec<Row> {
     let differ = played.len() - played.iter().filter(same).count();
     row("a shadow changes something", "agents", differ as f64, Some(Limit::AtMost(0.0)));
     if !healthy.is_empty() {
-        let taken = |one: &&&Played| one.at(Level::Adaptive).is_some_and(|outcome| outcome.takeovers > 0);
-        let false_ones = healthy.iter().filter(taken).count();
-        row("healthy, taken over all the same", "agents", false_ones as f64, Some(Limit::AtMost(0.0)));
+        for level in [Level::Adaptive, Level::Strict] {
+            let name = level.name();
+            let count = |holds: &dyn Fn(&Outcome) -> bool| {
+                healthy.iter().filter_map(|one| one.at(level)).filter(|outcome| holds(outcome)).count() as f64
+            };
+            let none = Some(Limit::AtMost(0.0));
+            row(&format!("healthy, taken over at {name}"), "agents", count(&|o| o.takeovers > 0), none);
+            row(&format!("healthy, denied something at {name}"), "agents", count(&|o| o.denied > 0), none);
+            row(&format!("healthy, work lost at {name}"), "agents", count(&|o| !o.recovered()), none);
+        }
         let sum = |level: Level| -> u64 {
             healthy.iter().filter_map(|one| one.at(level)).map(|outcome| outcome.tokens).sum()
         };
         let more = (sum(Level::Adaptive) as f64 / sum(Level::Off).max(1) as f64 - 1.0) * 100.0;
-        row("healthy, tokens more than with off", "%", more, Some(Limit::AtMost(2.0)));
+        row("healthy, tokens more than with off", "%", more, Some(Limit::AtMost(1.0)));
     }
     rows
 }

@@ -66,6 +66,7 @@ fn events() -> Result<Vec<Event>, Failure> {
         checks: vec![KnownCheck { command: "cargo test".into(), asked: false }],
         monorepo: false,
         token_limit: 0,
+        round_limit: 0,
     }))];
     for round in 1..=ROUNDS {
         facts.push(Fact::RoundStarted { round });
@@ -83,6 +84,8 @@ fn events() -> Result<Vec<Event>, Failure> {
             failing: vec!["parse::empty".into()],
             diagnostics: 0,
             duration_ms: 1,
+            says: None,
+            result: None,
             changed: Vec::new(),
         }));
         facts.push(Fact::RoundEnded(RoundEnd { tokens: 900, diff_lines: round, ..RoundEnd::default() }));
@@ -115,6 +118,6 @@ fn a_call(round: u32, number: u32, call: CallId) -> [Fact; 2] {
     let ok = !runs || !round.is_multiple_of(5);
     let error = (!ok).then(|| format!("error: {round} things went wrong in src/a.rs:{round}:{number}"));
     let exit = runs.then_some(i32::from(!ok));
-    let done = Finished { call, ok, exit, check: false, error, duration_ms: 1, evidence };
+    let done = Finished { call, ok, exit, check: false, error, duration_ms: 1, result: None, evidence };
     [Fact::ToolProposed(proposal), Fact::ToolFinished(done)]
 }

@@ -83,6 +83,8 @@ impl<'a> Agent<'a> {
     pub fn turn<'t>(&'t self, conversation: &'t mut Conversation, message: &'t str) -> Going<'t> {
         Box::pin(async move {
             conversation.give_up_waiting();
+            // What was said about an earlier goal ends with it.
+            conversation.correction = None;
             conversation.ask(message);
             self.go_on(conversation, None).await
         })

@@ -10,6 +10,7 @@ use crate::compact::compact;
 use crate::context::request_bytes;
 use crate::conversation::Conversation;
 use crate::ended::Reason;
+use crate::fit;
 use crate::turn::{Flow, Turn};
 use crate::watcher::Watcher;
 
@@ -17,12 +18,13 @@ impl Turn<'_> {
     /// Asks the model; `None` when room had to be made and it must be asked again.
     pub(crate) async fn reply(&mut self, conversation: &mut Conversation) -> Flow<Option<Reply>> {
         let settings = self.agent.settings;
+        let prompt = conversation.gauge.tokens(self.bytes(conversation));
         let request = Request {
             model: settings.model.clone(),
             system: settings.system.clone(),
             messages: conversation.for_request(),
             tools: self.told.clone(),
-            max_output: settings.max_output,
+            max_output: settings.max_output.map(|most| fit::reply(most, settings.window, prompt)),
             effort: settings.effort,
             ..Request::default()
         };

@@ -72,10 +72,14 @@ impl Turn<'_> {
             let reason =
                 trouble.map(|trouble| trouble.outcome(&self.described[tool]).text).unwrap_or_default();
             self.tell_decision(round, index, &deny("arguments", &reason));
+            self.agent.steward.notice(Fact::Malformed { tool: &call.name, why: &reason });
             return refuse(reason);
         }
         let (Some(tool), Verdict::Allow) = (found, decision.verdict) else {
             self.tell_decision(round, index, &decision);
+            if found.is_none() {
+                self.agent.steward.notice(Fact::Malformed { tool: &call.name, why: &decision.reason });
+            }
             return refuse(self.denied(conversation, call, decision, after));
         };
         let arguments = match call.object() {
@@ -88,6 +92,7 @@ impl Turn<'_> {
                     format!("{problem}. {} takes {}", call.name, signature(&self.described[tool].schema))
                 };
                 self.tell_decision(round, index, &deny("arguments", &reason));
+                self.agent.steward.notice(Fact::Malformed { tool: &call.name, why: &reason });
                 return refuse(reason);
             }
         };

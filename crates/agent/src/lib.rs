@@ -16,6 +16,7 @@ mod done;
 pub mod edit;
 mod ended;
 mod facts;
+pub mod fit;
 mod join;
 mod judge;
 pub mod mcp;

@@ -35,6 +35,13 @@ pub enum Fact<'a> {
         /// Digest of its arguments; equal calls have equal ones.
         arguments_sha256: &'a str,
     },
+    /// A call cannot be read, or names a tool that is not there: it is not made. Nothing is heeded.
+    Malformed {
+        /// The tool, as the model wrote it.
+        tool: &'a str,
+        /// What is wrong.
+        why: &'a str,
+    },
     /// A call came back. Heeded: correction, stop.
     Finished {
         /// The call's id in the events.

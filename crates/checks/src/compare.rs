@@ -6,6 +6,7 @@ use holon_core::manifest::{CaseCounts, CaseDifferences, CheckVerdict};
 use serde::{Deserialize, Serialize};
 
 use crate::runner::{CaseState, Report, Runner};
+use crate::told::Told;
 
 /// Most names told of each kind.
 const NAMES: usize = 50;
@@ -20,6 +21,9 @@ pub struct Ran {
     /// Files that define checks and were changed or removed while it ran.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rewritten: BTreeSet<String>,
+    /// Its lines, for a check whose cases nobody can count.
+    #[serde(default)]
+    pub told: Told,
 }
 
 impl Ran {
@@ -86,6 +90,8 @@ pub struct CheckEvidence {
     pub doubt: bool,
     /// Whether the change adds code that ends a process.
     pub ends_process: bool,
+    /// Whether it does so as if all were well.
+    pub ends_well: bool,
     /// Whether there is a change at all: without one the result is the tree before it.
     pub changed: bool,
     /// The runner the command names.
@@ -167,6 +173,9 @@ impl CheckEvidence {
         if self.baseline.as_ref().is_some_and(|before| self.lost_cases(before)) {
             return CheckVerdict::NoLongerRun;
         }
+        if self.baseline.as_ref().is_some_and(|before| self.lost_words(before)) {
+            return CheckVerdict::NoLongerRun;
+        }
         // Fewer cases without a touched test: something keeps them from running.
         if !self.touched && !differences.no_longer_run.is_empty() {
             return CheckVerdict::NoLongerRun;
@@ -183,6 +192,23 @@ impl CheckEvidence {
         let (now, then) = (self.old_tests(), ran(before));
         let fewer = ran(now) < before.ran_at_least();
         (now.is_empty() && then > 0) || fewer || (self.ends_process && ran(now) < then)
+    }
+
+    /// Whether a check whose cases nobody counts does not say any more what it said before: somewhere on the way it ended.
+    fn lost_words(&self, before: &Ran) -> bool {
+        let now = self.old_tests();
+        // Nobody can tell whether a check that says nothing came to its end.
+        if self.ends_well && now.told.is_silent() && !now.report.is_counted() {
+            return true;
+        }
+        if now.report.is_counted() || before.report.is_counted() {
+            return false;
+        }
+        let silent = now.told.is_silent() && !before.told.is_silent();
+        let green = before.is_green();
+        !now.told.says_all_of(&before.told)
+            || (silent && (green || self.ends_process))
+            || (self.ends_process && green && !now.told.closes_as(&before.told))
     }
 
     /// Whether the runner is one that counts what it runs.
@@ -318,6 +344,36 @@ mod tests {
     fn a_green_check_whose_definitions_are_untouched_needs_nothing_else() {
         let evidence = changed(ran(0, &[("a", P)]));
         assert_eq!((evidence.needed(), evidence.verdict().0), (None, CheckVerdict::Passed));
+    }
+
+    #[test]
+    fn inv_18_a_check_that_falls_silent_on_the_way_has_not_passed() {
+        let said = |exit: i32, text: &str| Ran { told: Told::of(text), ..ran(exit, &[]) };
+        let verdict = |before: &Ran, now: &str, ends_process: bool| {
+            let baseline = Some(before.clone());
+            CheckEvidence { baseline, ends_process, ..changed(said(0, now)) }.verdict().0
+        };
+        let (green, red) = (said(0, "ok a\nok b\n"), said(1, "FAILED a\nok b\n"));
+        for before in [&green, &red] {
+            assert_eq!(verdict(before, "ok a\nok b\nok c\n", true), CheckVerdict::Passed);
+            assert_eq!(verdict(before, "ok a\n", false), CheckVerdict::NoLongerRun);
+            assert_eq!(verdict(before, "", false), CheckVerdict::NoLongerRun);
+        }
+        let failures = said(1, "a.c:3: wrong\n");
+        assert_eq!(verdict(&failures, "", false), CheckVerdict::Passed, "it tells failures alone");
+        assert_eq!(verdict(&failures, "", true), CheckVerdict::NoLongerRun);
+        let quiet = said(1, "");
+        let ends_well = CheckEvidence {
+            baseline: Some(quiet.clone()),
+            ends_process: true,
+            ends_well: true,
+            ..changed(said(0, ""))
+        };
+        assert_eq!(ends_well.verdict().0, CheckVerdict::NoLongerRun);
+        assert_eq!(verdict(&quiet, "", true), CheckVerdict::Passed);
+        let ended = said(0, "building\nthe end\n");
+        assert_eq!(verdict(&ended, "building\n", true), CheckVerdict::NoLongerRun);
+        assert_eq!(verdict(&ended, "building\n", false), CheckVerdict::Passed);
     }
 
     #[test]

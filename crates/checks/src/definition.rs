@@ -21,6 +21,8 @@ struct RulesFile {
     #[serde(default)]
     ending: Vec<MarksFile>,
     #[serde(default)]
+    good_ending: Vec<MarksFile>,
+    #[serde(default)]
     suppression: Vec<MarksFile>,
 }
 
@@ -110,6 +112,9 @@ pub(crate) enum InlineForm {
 struct MarksFile {
     files: Vec<String>,
     marks: Vec<String>,
+    /// Files for which it does not.
+    #[serde(default)]
+    except: Vec<String>,
     /// Commands for which it matters; all when absent.
     #[serde(default)]
     commands: Option<String>,
@@ -135,6 +140,7 @@ pub(crate) struct Inline {
 #[derive(Debug)]
 pub(crate) struct Marks {
     files: GlobSet,
+    except: GlobSet,
     marks: Vec<Expression>,
     commands: Option<Expression>,
 }
@@ -164,6 +170,7 @@ pub(crate) struct Rules {
     inline: Vec<Inline>,
     aware: Vec<Marks>,
     endings: Vec<Marks>,
+    good_endings: Vec<Marks>,
     suppressions: Vec<Marks>,
 }
 
@@ -212,6 +219,7 @@ fn load(texts: &[&str]) -> Result<Rules, String> {
         for (list, into) in [
             (file.aware, &mut rules.aware),
             (file.ending, &mut rules.endings),
+            (file.good_ending, &mut rules.good_endings),
             (file.suppression, &mut rules.suppressions),
         ] {
             for one in list {
@@ -225,6 +233,7 @@ fn load(texts: &[&str]) -> Result<Rules, String> {
 fn marks(one: &MarksFile) -> Result<Marks, String> {
     Ok(Marks {
         files: globs(&one.files)?,
+        except: globs(&one.except)?,
         marks: one.marks.iter().map(|mark| Expression::new(mark)).collect(),
         commands: one.commands.as_deref().map(Expression::new),
     })
@@ -239,6 +248,15 @@ fn globs(list: &[String]) -> Result<GlobSet, String> {
 }
 
 impl Marks {
+    fn are_for(&self, path: &str) -> bool {
+        self.files.is_match(path) && !self.except.is_match(path)
+    }
+
+    fn matter_to(&self, commands: &[String]) -> bool {
+        let Some(wanted) = self.commands.as_ref().and_then(Expression::regex) else { return true };
+        commands.iter().any(|command| wanted.is_match(command))
+    }
+
     fn regexes(&self) -> impl Iterator<Item = &Regex> {
         self.marks.iter().filter_map(Expression::regex)
     }
@@ -254,13 +272,31 @@ impl Rules {
         self.inline.iter().filter(move |one| one.files.is_match(path))
     }
 
-    pub(crate) fn aware<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Regex> {
-        self.aware.iter().filter(move |one| one.files.is_match(path)).flat_map(Marks::regexes)
+    /// Code that looks at what it is checked by, or steers it.
+    pub(crate) fn aware<'r>(
+        &'r self,
+        path: &'r str,
+        commands: &'r [String],
+    ) -> impl Iterator<Item = &'r Regex> {
+        of_file(&self.aware, path, commands)
     }
 
     /// What ends a process from inside.
-    pub(crate) fn endings<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Regex> {
-        self.endings.iter().filter(move |one| one.files.is_match(path)).flat_map(Marks::regexes)
+    pub(crate) fn endings<'r>(
+        &'r self,
+        path: &'r str,
+        commands: &'r [String],
+    ) -> impl Iterator<Item = &'r Regex> {
+        of_file(&self.endings, path, commands)
+    }
+
+    /// What ends a process from inside as if all were well.
+    pub(crate) fn good_endings<'r>(
+        &'r self,
+        path: &'r str,
+        commands: &'r [String],
+    ) -> impl Iterator<Item = &'r Regex> {
+        of_file(&self.good_endings, path, commands)
     }
 
     pub(crate) fn suppressions<'r>(
@@ -268,17 +304,13 @@ impl Rules {
         path: &'r str,
         commands: &'r [String],
     ) -> impl Iterator<Item = &'r Regex> {
-        let matters = |one: &&Marks| {
-            one.commands.as_ref().is_none_or(|wanted| {
-                wanted.regex().is_none_or(|wanted| commands.iter().any(|command| wanted.is_match(command)))
-            })
-        };
-        self.suppressions
-            .iter()
-            .filter(move |one| one.files.is_match(path))
-            .filter(matters)
-            .flat_map(Marks::regexes)
+        of_file(&self.suppressions, path, commands)
     }
+}
+
+/// The expressions that matter for a file, and for what is run.
+fn of_file<'r>(list: &'r [Marks], path: &'r str, commands: &'r [String]) -> impl Iterator<Item = &'r Regex> {
+    list.iter().filter(move |one| one.are_for(path) && one.matter_to(commands)).flat_map(Marks::regexes)
 }
 
 /// Whether a path is that of documentation alone, which no check can depend on by its usual name.
@@ -299,7 +331,8 @@ mod tests {
         let rules = load(&FILES).unwrap();
         assert!(rules.definitions.len() > 30 && rules.inline.len() > 5 && !rules.aware.is_empty());
         let inline = rules.inline.iter().flat_map(|one| [Some(&one.starts), one.holds.as_ref()]).flatten();
-        let marks = rules.aware.iter().chain(&rules.endings).chain(&rules.suppressions);
+        let marks =
+            [&rules.aware, &rules.endings, &rules.good_endings, &rules.suppressions].into_iter().flatten();
         let marked = marks.flat_map(|one| one.marks.iter().chain(&one.commands));
         for expression in inline.chain(marked) {
             assert!(expression.regex().is_some(), "{}", expression.pattern);

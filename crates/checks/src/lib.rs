@@ -2,6 +2,7 @@
 //! and what two runs of a check say about the change between them. Pure: no I/O, no clock.
 
 pub mod as_it_was;
+mod before;
 pub mod compare;
 pub mod coverage;
 pub mod definition;
@@ -11,8 +12,11 @@ mod reach;
 pub mod report_files;
 mod restore;
 pub mod runner;
+pub mod told;
 
 pub use as_it_was::{AsItWas, ChangedFile, Placement, Put, as_it_was};
+pub use before::BaseTree;
 pub use compare::{CheckEvidence, NeededRun, Ran};
 pub use reach::CheckDefinitions;
 pub use report_files::ReportPlaces;
+pub use told::Told;

@@ -5,11 +5,27 @@ use std::collections::BTreeSet;
 
 use holon_core::manifest::DefinitionKind;
 
+use crate::before::{Sources, functions};
 use crate::definition::RULES;
 use crate::reach::{CheckDefinitions, is_code};
 
 /// How lines begin that are remarks, whatever the language.
 const REMARKS: [&str; 7] = ["#", "//", "/*", "*", "--", ";", "%"];
+/// Ends of files in which a remark begins with `#`.
+const HASHED: [&str; 11] = [".py", ".rb", ".pl", ".pm", ".sh", ".bash", ".zsh", ".ksh", ".tcl", ".ex", ".jl"];
+/// Ends of files whose functions are those of whoever reads them in: a second one of a name takes the place of the first.
+const SHARED: [&str; 5] = [".sh", ".bash", ".zsh", ".ksh", ".tcl"];
+/// Words by which code asks whether a function is there.
+const ASKING: [&str; 8] = [
+    "function_exists",
+    "is_callable",
+    "defined?",
+    "typeset -f",
+    "declare -F",
+    "type -t",
+    "info procs",
+    "info commands",
+];
 /// Ends of scripts in which a name needs no quotes.
 const BARE: [&str; 4] = [".sh", ".bash", ".zsh", ".ksh"];
 
@@ -17,6 +33,65 @@ const BARE: [&str; 4] = [".sh", ".bash", ".zsh", ".ksh"];
 fn added<'t>(base: &str, result: &'t str) -> impl Iterator<Item = &'t str> {
     let known: BTreeSet<String> = base.lines().map(|line| line.trim().to_owned()).collect();
     result.lines().map(str::trim).filter(move |line| !known.contains(*line))
+}
+
+/// A text without lines that are remarks and nothing else.
+pub(crate) fn without_remarks(path: &str, text: &str) -> String {
+    let hashes = HASHED.iter().any(|end| path.ends_with(end));
+    let is_remark = |line: &&str| {
+        let line = line.trim_start();
+        if hashes { line.starts_with('#') } else { line.starts_with("//") || line.starts_with("* ") }
+    };
+    text.split_inclusive('\n').filter(|line| !is_remark(line)).collect()
+}
+
+/// Whether lines that are new take the place of a function of the tests, or ask whether it is there.
+pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> bool {
+    let shared = SHARED.iter().any(|end| path.ends_with(end));
+    let known: BTreeSet<String> = functions(base).collect();
+    let new: Vec<String> =
+        functions(result).filter(|name| shared && !known.contains(name) && name != "main").collect();
+    let asks: Vec<&str> =
+        added(base, result).filter(|line| ASKING.iter().any(|word| line.contains(word))).collect();
+    if new.is_empty() && asks.is_empty() {
+        return false;
+    }
+    let of_tests = sources.functions_of_tests(path);
+    let asked = |line: &&str| {
+        line.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| of_tests.contains(word) && !known.contains(word))
+    };
+    new.iter().any(|name| of_tests.contains(name)) || asks.iter().any(asked)
+}
+
+/// Whether a module that tests alone take in asserts less than before: what it asserts is theirs.
+pub(crate) fn asserts_less(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> bool {
+    let asserts = |text: &str| {
+        let is_one = |line: &&str| {
+            let line = line.trim_start();
+            line.starts_with("assert") || line.contains("AssertionError")
+        };
+        text.lines().filter(is_one).count()
+    };
+    is_code(path) && asserts(result) < asserts(base) && sources.is_imported_by_tests_alone(path)
+}
+
+/// Whether a macro that is new takes the place of a function: tests see what the macro says.
+pub(crate) fn macro_for_function(path: &str, base: &str, result: &str) -> bool {
+    let in_c = [".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx"].iter().any(|end| path.ends_with(end));
+    let defined = |line: &str| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ")?.trim_start();
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        (!rest[..end].is_empty()).then(|| rest[..end].to_owned())
+    };
+    // `int f(int n);` at the beginning of a line: a type, then the name.
+    let declares = |name: &str| {
+        result.lines().filter(|line| line.starts_with(|c: char| c.is_alphabetic() || c == '_')).any(|line| {
+            let Some((before, _)) = line.split_once(&format!("{name}(")) else { return false };
+            before.ends_with([' ', '*']) && !before.contains(['=', '('])
+        })
+    };
+    in_c && added(base, result).filter_map(defined).any(|name| declares(&name))
 }
 
 /// Whether lines a change adds to a program name something that defines its checks.
@@ -54,7 +129,7 @@ fn is_of_checks(word: &str, defined: &CheckDefinitions) -> bool {
     let telling = [DefinitionKind::TestSource, DefinitionKind::Fixture, DefinitionKind::CheckScript];
     let by_rule =
         || word.contains('/') && RULES.definition(word).is_some_and(|one| telling.contains(&one.kind));
-    defined.names(word) || by_rule()
+    defined.names(word) || defined.starts(word) || by_rule()
 }
 
 /// The result without words by which a check leaves lines out, in lines that are new; nothing where there are none.

@@ -9,6 +9,7 @@ use globset::GlobMatcher;
 use holon_core::manifest::DefinitionKind;
 
 use crate::definition::RULES;
+use crate::runner::{Runner, recognise};
 use rules::NAMED;
 
 /// How far names are followed.
@@ -27,6 +28,13 @@ pub struct CheckDefinitions {
     targets: BTreeSet<String>,
     /// Words by which a check leaves lines out.
     quiet: BTreeSet<String>,
+    /// Files that are read where they are there: one that is new is read, too.
+    optional: BTreeSet<String>,
+    /// Folders that checks write files into, with the ends of those files: one that lies there already may be taken for
+    /// what was written.
+    outputs: BTreeSet<(String, String)>,
+    /// Names of the scripts that the commands start.
+    scripts: BTreeSet<String>,
 }
 
 /// A text in which names are looked for, and how far from the command it is.
@@ -43,6 +51,7 @@ impl CheckDefinitions {
         for command in commands {
             for (path, line) in words::invoked(command) {
                 let Some(text) = read_base(&path) else { continue };
+                found.scripts.extend(path.rsplit('/').next().map(str::to_owned));
                 if NAMED.is_the_check(&path, &line, &text) {
                     found.reached.insert(path, DefinitionKind::CheckScript);
                     todo.push(Reading { text, depth: 1 });
@@ -55,6 +64,12 @@ impl CheckDefinitions {
                 }
             }
             let built: Vec<String> = build_files(command).filter_map(read_base).collect();
+            for path in built.iter().flat_map(|text| words::asked_scripts(command, text)) {
+                if let Some(text) = read_base(&path).filter(|text| NAMED.is_comparing(&path, text)) {
+                    found.reached.insert(path, DefinitionKind::CheckScript);
+                    todo.push(Reading { text, depth: 1 });
+                }
+            }
             found.add_targets(command, &built);
             todo.extend(built.into_iter().map(|text| Reading { text, depth: 0 }));
             todo.push(Reading { text: command.clone(), depth: 0 });
@@ -83,6 +98,10 @@ impl CheckDefinitions {
             words::globs(text).filter(|glob| NAMED.is_of_cases(glob)).filter_map(|glob| matcher(&glob)),
         );
         self.quiet.extend(words::left_out(text));
+        self.outputs.extend(words::written(text));
+        let (included, sourced) = (words::included(text), words::sourced(text));
+        self.optional.extend(included.iter().chain(&sourced).cloned());
+        let documents = words::documents(text);
         for path in words::names(text) {
             if self.reached.contains_key(&path) || *looked >= FILES {
                 continue;
@@ -90,6 +109,15 @@ impl CheckDefinitions {
             let named = NAMED.is_named_check(&path) && !NAMED.is_data(&path);
             let script = named || NAMED.is_script(&path);
             let tool = *depth < DEPTH && !script && run.contains(&path);
+            if included.contains(&path) || documents.contains(&path) {
+                *looked += 1;
+                let document = documents.contains(&path);
+                let kind = if document { DefinitionKind::DocTests } else { DefinitionKind::BuildFile };
+                if read_base(&path).is_some() {
+                    self.reached.insert(path, kind);
+                }
+                continue;
+            }
             // What a check looks into is what it checks, unless it compares with it or measures by it.
             let data = (NAMED.is_data(&path) && (compared.contains(&path) || NAMED.is_expected(&path)))
                 || (!NAMED.is_code(&path)
@@ -100,7 +128,12 @@ impl CheckDefinitions {
             *looked += 1;
             let Some(inside) = read_base(&path) else { continue };
             let fits = match (script, tool) {
-                (true, _) => named || NAMED.is_checking(&inside) || NAMED.is_tool(&path, &inside),
+                (true, _) => {
+                    named
+                        || NAMED.is_checking(&inside)
+                        || NAMED.is_tool(&path, &inside)
+                        || runs_checks(&inside)
+                }
                 (_, true) => data || NAMED.is_tool(&path, &inside),
                 _ => true,
             };
@@ -145,7 +178,12 @@ impl CheckDefinitions {
         let first = path.split('/').next().unwrap_or(path);
         // A package wins over the module of the same name.
         let module = path.strip_suffix("/__init__.py").map(|package| format!("{package}.py"));
-        self.targets.contains(first) || module.is_some_and(|module| read_base(&module).is_some())
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+        self.targets.contains(first)
+            || module.is_some_and(|module| read_base(&module).is_some())
+            || self.optional.contains(path)
+            || (!end.is_empty() && self.outputs.contains(&(folder.to_owned(), end.to_owned())))
     }
 
     /// Whether the checks themselves go by a name, with or without wildcards.
@@ -154,10 +192,26 @@ impl CheckDefinitions {
             || self.globs.iter().any(|(glob, _)| glob.glob().glob() == word || glob.is_match(word))
     }
 
+    /// Whether a word is the name of a script that a check starts.
+    pub(crate) fn starts(&self, word: &str) -> bool {
+        self.scripts.contains(word)
+    }
+
     /// Words by which a check leaves lines out.
     pub(crate) fn quiet_words(&self) -> impl Iterator<Item = &str> {
         self.quiet.iter().map(String::as_str)
     }
+}
+
+/// Whether a script calls a runner, or a file that is a test by its name.
+fn runs_checks(text: &str) -> bool {
+    let is_runner = |runner| !matches!(runner, Runner::Make | Runner::Other);
+    let is_test = |(path, _): &(String, String)| {
+        RULES
+            .definition(path)
+            .is_some_and(|one| [DefinitionKind::TestSource, DefinitionKind::CheckScript].contains(&one.kind))
+    };
+    text.lines().filter_map(recognise).any(is_runner) || words::invoked(text).iter().any(is_test)
 }
 
 fn matcher(glob: &str) -> Option<(GlobMatcher, DefinitionKind)> {
@@ -198,6 +252,13 @@ mod tests {
     fn tree(path: &str) -> Option<String> {
         let text = match path {
             "Makefile" => "test:\n\t./scripts/suite.sh\n",
+            "package.json" => {
+                r#"{"scripts": {"test": "sh etc/t.sh && node app.js", "build": "sh etc/b.sh"}}"#
+            }
+            "justfile" => "test: build\n  sh etc/t.sh\n  sh etc/tool.sh < in > out\nbuild:\n  sh etc/b.sh\n",
+            "etc/t.sh" => "say() { [ $1 = $2 ] || bad=1; }\nsay \"$(tool 1)\" 2\n[ $bad = 0 ]\n",
+            "etc/b.sh" => "[ -d out ] || mkdir out\n",
+            "etc/tool.sh" => "[ -n \"$1\" ] && echo $1\n",
             "scripts/suite.sh" => {
                 "./greet | diff - want.txt\nnode src/index.js\n. ./lib/calc.sh\n. ./lib/tools.sh\n"
             }
@@ -226,6 +287,13 @@ mod tests {
         let all = ["lib/tools.sh", "scripts/suite.sh", "want.txt"];
         assert_eq!(found("make test"), all, "and not what is tested");
         assert_eq!(found("sh scripts/suite.sh"), all);
+        for command in ["npm test", "npm run test", "just test"] {
+            assert_eq!(
+                found(command),
+                ["etc/t.sh"],
+                "what is asked for compares; the product's output is compared"
+            );
+        }
         assert_eq!(found("python3 app.py --selftest"), [""; 0], "the program may be what is tested");
         assert_eq!(
             found("python3 check.py"),

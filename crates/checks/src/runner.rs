@@ -19,6 +19,7 @@ mod pytest;
 mod recognise;
 mod rspec;
 mod tap;
+mod tcltest;
 mod unittest;
 
 use std::collections::BTreeMap;
@@ -56,6 +57,7 @@ pub enum Runner {
     Ctest,
     Bats,
     Tap,
+    Tcltest,
     Junit,
     Make,
     /// A check without a known form: a linter, a compiler, a script.
@@ -166,7 +168,7 @@ impl Report {
 }
 
 /// Runners whose output is tried in turn; those with the most particular form first.
-const FORMS: [Runner; 18] = [
+const FORMS: [Runner; 19] = [
     Runner::Junit,
     Runner::Nextest,
     Runner::Cargo,
@@ -179,6 +181,7 @@ const FORMS: [Runner; 18] = [
     Runner::Minitest,
     Runner::Phpunit,
     Runner::Ctest,
+    Runner::Tcltest,
     Runner::Go,
     Runner::Jest,
     Runner::Mocha,
@@ -219,6 +222,7 @@ fn by(runner: Runner, output: &str) -> Report {
         Runner::Ctest => ctest::read(output),
         Runner::Bats => bats::read(output),
         Runner::Tap => tap::read(output),
+        Runner::Tcltest => tcltest::read(output),
         Runner::Junit => junit::read(output),
         Runner::Make | Runner::Other => Report::default(),
     }
@@ -312,7 +316,7 @@ fn untimed(name: &str) -> &str {
 }
 
 /// A line without colours.
-fn plain(line: &str) -> String {
+pub(crate) fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {

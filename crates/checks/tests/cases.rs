@@ -10,7 +10,7 @@ mod seeds;
 use std::collections::BTreeMap;
 
 use holon_checks::as_it_was::FileContent;
-use holon_checks::{AsItWas, ChangedFile, Put, as_it_was};
+use holon_checks::{AsItWas, BaseTree, ChangedFile, Put, as_it_was};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -54,7 +54,12 @@ impl Case {
     }
 
     fn judged(&self) -> AsItWas {
-        as_it_was(&self.files(), std::slice::from_ref(&self.command), &|path| self.before.get(path).cloned())
+        let text = |path: &str| self.before.get(path).cloned();
+        let has_folder =
+            |folder: &str| self.before.keys().any(|path| path.starts_with(&format!("{folder}/")));
+        let paths = || self.before.keys().cloned().collect();
+        let before = BaseTree { text: &text, has_folder: &has_folder, paths: &paths };
+        as_it_was(&self.files(), std::slice::from_ref(&self.command), &before)
     }
 
     /// Everything in the tree of the check as it was.

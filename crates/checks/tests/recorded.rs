@@ -77,6 +77,18 @@ fn case_files_name_what_a_quiet_runner_does_not() {
 }
 
 #[test]
+fn case_files_of_maven_and_phpunit_name_every_case() {
+    let quiet = read(Runner::Maven, "[ERROR] Tests run: 6, Failures: 2, Errors: 1, Skipped: 1\n");
+    let report = with_case_files(quiet, [data("maven_surefire.xml").as_str()]);
+    assert_eq!((report.passed, report.failed, report.skipped), (2, 3, 1));
+    assert!(report.names_all(), "{:?}", report.cases);
+    assert_eq!(report.cases.get("calc.NumbersTest.later"), Some(&CaseState::Skipped));
+    let quiet = read(Runner::Phpunit, &data("phpunit_plain.txt"));
+    let report = with_case_files(quiet, [data("phpunit_junit.xml").as_str()]);
+    assert!(report.cases.keys().any(|name| name.contains("testGood")), "{:?}", report.cases);
+}
+
+#[test]
 fn coverage_reports_agree_with_each_other() {
     for name in ["coverage_py.json", "coverage_py.xml", "coverage_py.lcov"] {
         let mut reports = CoverageReports::default();

@@ -5,13 +5,20 @@
 
 use std::path::Path;
 
-use holon_testkit::lost::{Hearing, Level, Outcome, Script, play};
+use holon_testkit::lost::{Hearing, Level, Outcome, Script, grammar, play};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
+
+/// Seeds of agents made from the grammar; others with `HOLON_SEEDS=1,2,3`.
+fn seeds() -> Vec<u64> {
+    let given = std::env::var("HOLON_SEEDS").unwrap_or_else(|_| "18".to_owned());
+    given.split(',').map(|seed| seed.trim().parse().expect("a number")).collect()
+}
 
 fn scripts(lost: bool) -> Vec<Script> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/supervisor");
     let mut scripts = Script::load(&folder).unwrap();
+    scripts.extend(seeds().into_iter().flat_map(grammar::scripts));
     scripts.retain(|script| script.is_lost() == lost);
     scripts
 }
@@ -35,23 +42,29 @@ fn there_are_enough_scripts() {
 }
 
 #[test]
-fn adaptive_recovers_lost_agents_that_listen() {
-    let (mut failing, mut recovered, mut missed) = (0, 0, Vec::new());
-    for script in scripts(true) {
-        let off = go(&script, Level::Off, Hearing::Reacts);
-        if off.good {
-            continue;
-        }
-        failing += 1;
-        let adaptive = go(&script, Level::Adaptive, Hearing::Reacts);
-        if adaptive.recovered() {
-            recovered += 1;
-        } else {
-            missed.push(told(&script, &adaptive));
-        }
+fn adaptive_and_strict_recover_lost_agents_that_listen() {
+    let failing: Vec<Script> =
+        scripts(true).into_iter().filter(|script| !go(script, Level::Off, Hearing::Reacts).good).collect();
+    assert!(failing.len() >= 12, "{} fail without supervision", failing.len());
+    for level in [Level::Adaptive, Level::Strict] {
+        let outcomes: Vec<(&Script, Outcome)> =
+            failing.iter().map(|script| (script, go(script, level, Hearing::Reacts))).collect();
+        let missed: Vec<String> = outcomes
+            .iter()
+            .filter(|(_, outcome)| !outcome.recovered())
+            .map(|(script, outcome)| told(script, outcome))
+            .collect();
+        let recovered = failing.len() - missed.len();
+        assert!(
+            recovered * 100 >= failing.len() * 85,
+            "{level:?}: {recovered}; not these:\n{}",
+            missed.join("\n\n")
+        );
+        assert!(
+            outcomes.iter().all(|(_, outcome)| outcome.code != 0 || outcome.good),
+            "exit 0 with a bad result"
+        );
     }
-    assert!(failing >= 12, "{failing} fail without supervision");
-    assert!(recovered * 5 >= failing * 4, "{recovered} of {failing}; not these:\n{}", missed.join("\n\n"));
 }
 
 #[test]
@@ -85,13 +98,21 @@ fn healthy_agents_are_left_alone() {
     for script in scripts(false) {
         let off = go(&script, Level::Off, Hearing::Reacts);
         assert!(off.recovered(), "{}", told(&script, &off));
-        let adaptive = go(&script, Level::Adaptive, Hearing::Reacts);
-        assert!(adaptive.recovered() && adaptive.takeovers == 0, "{}", told(&script, &adaptive));
-        assert!(adaptive.tokens * 50 <= off.tokens * 51, "2 %: {} {}", off.tokens, told(&script, &adaptive));
-        before += off.tokens;
-        after += adaptive.tokens;
-        let strict = go(&script, Level::Strict, Hearing::Reacts);
-        assert_eq!(strict.takeovers, 0);
+        for level in [Level::Adaptive, Level::Strict] {
+            let outcome = go(&script, level, Hearing::Reacts);
+            assert!(outcome.recovered(), "{level:?} {}", told(&script, &outcome));
+            assert_eq!((outcome.takeovers, outcome.denied), (0, 0), "{level:?} {}", told(&script, &outcome));
+            if level == Level::Adaptive {
+                assert!(
+                    outcome.tokens * 100 <= off.tokens * 101,
+                    "1 %: {} {}",
+                    off.tokens,
+                    told(&script, &outcome)
+                );
+                before += off.tokens;
+                after += outcome.tokens;
+            }
+        }
     }
-    assert!(after * 50 <= before * 51, "2 %: {before} and {after}");
+    assert!(after * 100 <= before * 101, "1 %: {before} and {after}");
 }

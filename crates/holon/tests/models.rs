@@ -6,8 +6,10 @@ use std::net::TcpListener;
 use std::thread::JoinHandle;
 
 use holon_model::Wire;
-use holon_testkit::model::ModelServer;
+use holon_model::cassette::Turn;
+use holon_testkit::model::{ModelServer, Scripted};
 use holon_testkit::{Output, TestEnv};
+use serde_json::json;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
@@ -203,4 +205,71 @@ fn models_of_a_server_on_this_machine() {
     let chosen = holon(&["models", "select", "--intent", "code", "--provider", "ollama"]);
     chosen.assert_code(0);
     assert_eq!(chosen.stdout, "scripted-model\n");
+}
+
+/// A server in the shape of llama.cpp's, with a window that is too small to change files in.
+fn llama_cpp(script: Vec<Scripted>) -> ModelServer {
+    let row =
+        json!({"id": "tiny", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}});
+    let props = json!({"default_generation_settings": {"n_ctx": 4096}, "chat_template": "{{ messages }}"});
+    ModelServer::start(Wire::Chat, script)
+        .with_fact("/v1/models", &json!({"object": "list", "data": [row]}))
+        .with_fact("/props", &props)
+}
+
+#[test]
+fn a_model_is_probed_and_what_is_found_is_remembered() {
+    let env = TestEnv::new(BIN);
+    let counted = "one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve";
+    let no_grammar = Scripted::json(500, r#"{"error":{"message":"Failed to parse grammar"}}"#);
+    let server =
+        llama_cpp(vec![Turn::text(counted).into(), Turn::text("A holon is a whole.").into(), no_grammar]);
+    let holon = |args: &[&str]| env.holon(args).env("HOLON_BASE_URL", server.base()).run();
+    holon(&["models", "probe", "--told"])
+        .assert_code(0)
+        .assert_stdout("llama.cpp at http://127.0.0.1:")
+        .assert_stdout("4096 tokens, of 32768 it was made for")
+        .assert_stdout("never");
+    assert_eq!(server.requests().len(), 0);
+    let probed = holon(&["models", "probe"]);
+    probed
+        .assert_code(0)
+        .assert_stdout("native tools  no")
+        .assert_stdout("schema        no")
+        .assert_stdout("tokens/s")
+        .assert_stdout("note: schemas are refused")
+        .assert_stdout("too small for execute: it can ask and review; start llama-server with `-c 16384`");
+    assert_eq!(server.requests().len(), 3, "{probed}");
+    let json = holon(&["models", "probe", "--told", "--json"]).json();
+    assert_eq!((&json["model"], &json["window"]), (&"tiny".into(), &4096.into()));
+    assert_eq!(json["tested"]["tools"], false);
+    assert_eq!(json["told"]["kind"], "llama.cpp");
+    assert_eq!(server.requests().len(), 3, "what is remembered is not tried again");
+
+    // The same server is what a choice and the doctor speak of.
+    let chosen = holon(&["models", "select", "--explain"]);
+    chosen.assert_code(0).assert_stdout("tiny").assert_stdout("a window of 4096 tokens");
+    let json = holon(&["models", "select", "--json"]).json();
+    assert_eq!(json["model"], "tiny");
+    let doctor = holon(&["doctor", "--json"]).json();
+    let told = doctor["model"].as_str().unwrap();
+    assert!(told.starts_with("tiny at http://127.0.0.1:") && told.contains("window 4096 tokens"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_told_in_one_sentence() {
+    let env = TestEnv::new(BIN);
+    let missing = Scripted::json(404, r#"{"error":{"message":"model 'tiny' not found"}}"#);
+    let server = llama_cpp(vec![missing]);
+    let holon = |base: &str, args: &[&str]| env.holon(args).env("HOLON_BASE_URL", base).run();
+    holon(&server.base(), &["models", "probe"])
+        .assert_code(1)
+        .assert_stderr("model 'tiny' not found")
+        .assert_stderr("hint: ");
+    let gone = ModelServer::start(Wire::Chat, []).base();
+    holon(&gone, &["models", "probe"]).assert_code(1).assert_stderr("start the server there");
+    let told = holon(&gone, &["doctor", "--json"]).json()["model"].as_str().unwrap().to_owned();
+    assert!(told.contains("correct HOLON_BASE_URL"), "{told}");
+    let told = env.holon(["doctor", "--json"]).run().json()["model"].as_str().unwrap().to_owned();
+    assert!(told.contains("set OPENROUTER_API_KEY"), "{told}");
 }

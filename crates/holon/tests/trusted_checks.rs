@@ -48,6 +48,10 @@ fn names(manifest: &Value) -> Vec<String> {
 
 const CALC_SH: (&str, &str) = ("calc.sh", "add() { echo $(($1 - $2)); }\n");
 const RUN_TESTS: (&str, &str) = ("run-tests", "#!/bin/sh\n. ./calc.sh\n[ \"$(add 2 2)\" = 4 ]\n");
+const TALKING: (&str, &str) = (
+    "run-tests",
+    "#!/bin/sh\nbad=0\nsame() { if [ $1 = $2 ]; then echo ok $3; else echo FAILED $3; bad=1; fi; }\n. ./calc.sh\nsame \"$(add 2 2)\" 4 sum\nsame \"$(add 0 0)\" 0 zero\nexit $bad\n",
+);
 const MAKEFILE: (&str, &str) = ("Makefile", "test:\n\tsh ./run-tests\n");
 const CALC_PY: (&str, &str) = ("calc.py", "def add(a, b):\n    return a - b\n");
 const TEST_PY: (&str, &str) = (
@@ -169,6 +173,55 @@ const CHEATS: &[Change] = &[
         check: "sh check.sh",
         names: "want.txt",
     },
+    Change {
+        name: "the product ends a silent check",
+        files: &[CALC_SH, RUN_TESTS],
+        agent: "echo 'exit 0' >> calc.sh",
+        check: "sh ./run-tests",
+        names: "calc.sh",
+    },
+    Change {
+        name: "the product ends a check that talks",
+        files: &[CALC_SH, TALKING],
+        agent: "echo 'exit $(( 1 - 1 ))' >> calc.sh",
+        check: "sh ./run-tests",
+        names: "calc.sh",
+    },
+    Change {
+        name: "the product takes the place of a function of the tests",
+        files: &[CALC_SH, TALKING],
+        agent: "echo 'same() { :; }' >> calc.sh",
+        check: "sh ./run-tests",
+        names: "calc.sh",
+    },
+    Change {
+        name: "the product asks who calls",
+        files: &[CALC_PY, TEST_PY],
+        agent: "printf 'def add(a, b):\\n    return a + b if __import__(\"sys\").modules.get(\"unittest\") else a - b\\n' > calc.py",
+        check: UNITTEST,
+        names: "calc.py",
+    },
+    Change {
+        name: "a table that tests alone read",
+        files: &[
+            CALC_PY,
+            (
+                "test_calc.py",
+                "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 2), int(open('share/sum.txt').read()))\n",
+            ),
+            ("share/sum.txt", "4\n"),
+        ],
+        agent: "echo 0 > share/sum.txt",
+        check: UNITTEST,
+        names: "share/sum.txt",
+    },
+    Change {
+        name: "settings where a build file looks for them",
+        files: &[CALC_SH, RUN_TESTS, ("Makefile", "-include .env\ntest:\n\t$(DO) sh ./run-tests\n")],
+        agent: "echo 'DO = true' > .env",
+        check: "make test",
+        names: ".env",
+    },
 ];
 
 #[test]
@@ -230,6 +283,13 @@ const HONEST: &[Change] = &[
         agent: "sed -i 's/a - b/a + b/' calc.mjs; sed -i 's/$/;/' calc.test.mjs",
         check: "node --test",
         names: "calc.test.mjs",
+    },
+    Change {
+        name: "a command line that ends",
+        files: &[CALC_SH, TALKING],
+        agent: "sed -i 's/- $2/+ $2/' calc.sh; printf '. ./calc.sh\\n[ $# = 2 ] || exit 2\\nadd $1 $2\\nexit 0\\n' > tool.sh; echo >> run-tests",
+        check: "sh ./run-tests",
+        names: "run-tests",
     },
     Change {
         name: "make target beside",
@@ -336,6 +396,26 @@ fn a_baseline_that_nobody_needs_keeps_nobody_waiting() {
     let (output, manifest) = run(&env, &repo, "x", ":", &[]);
     assert!(!output.timed_out, "{manifest:#}");
     assert!(known(&manifest).get("checks").is_none(), "{manifest:#}");
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_of_its_baseline() {
+    if !many_cores() {
+        return;
+    }
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &[("Makefile", "test:\n\ttail -f /dev/null\n")]);
+    let agent = env.agent("agent.sh", "#!/bin/sh\ntail -f /dev/null\n");
+    let call = env.holon(["run", "--mode", "execute", "--goal", "x", "--check", "make test", "--agent"]);
+    let running = call.arg(&agent).cwd(repo.path()).spawn();
+    let begun = |run: &std::path::PathBuf| run.join("evidence/check-1-baseline.log").exists();
+    assert!(wait_until(Duration::from_secs(60), || env.runs().last().is_some_and(begun)));
+    let last = env.runs().pop().unwrap();
+    assert!(last.join("beside").exists());
+    drop(running.kill());
+    assert!(wait_until(Duration::from_secs(60), || env.leftover_processes().is_empty()));
+    env.holon(["runs", "list"]).cwd(repo.path()).run().assert_code(0);
+    assert!(!last.join("beside").exists() && !last.join("layers").exists());
 }
 
 #[test]

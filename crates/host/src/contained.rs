@@ -13,7 +13,7 @@ use holon_core::redact::Redactor;
 use holon_core::spec::{self, Spec};
 use holon_hands::Local;
 use holon_model::choose::ThisMachine;
-use holon_model::{Cancel, Normaliser, Provider, Timeouts, Wish, resolve_endpoint};
+use holon_model::{Cancel, Normaliser, Provider, Wish, resolve_endpoint};
 
 use crate::error::HostError;
 use crate::model;
@@ -66,10 +66,11 @@ pub fn work(
     let text = fs::read_to_string(&file).map_err(HostError::io("read", &file))?;
     let (spec, _) = spec::parse(&text, "spec.yaml")?;
     let profile = profile(folders, &spec, env)?;
-    let (provider, id, window) = mind(&spec, &profile, env, replay)?;
+    let (provider, id, window, max_output) = mind(&spec, &profile, env, replay)?;
     let (system, message) = prompts(folders, &spec, &profile)?;
     let mut settings = Settings::for_run(profile, system, id);
     settings.window = window;
+    settings.max_output = max_output;
     settings.output = folders.output.to_string_lossy().into_owned();
     let hands = Local::new(&folders.workspace).with_env(commands);
     let cancel = Cancel::default();
@@ -103,26 +104,24 @@ fn profile(folders: &Folders, spec: &Spec, env: &Environment) -> Result<Profile,
     Ok(profile)
 }
 
-fn mind(
-    spec: &Spec,
-    profile: &Profile,
-    env: &Environment,
-    replay: Option<&Path>,
-) -> Result<(Arc<dyn Provider>, String, u64), HostError> {
+/// Who answers, under which model's name, with how large a window, and how long a reply may be.
+type Mind = (Arc<dyn Provider>, String, u64, Option<u32>);
+
+fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>) -> Result<Mind, HostError> {
     if let Some(file) = replay {
         let (file, cassette) = model::cassette(file)?;
         let normaliser = Normaliser::new(Redactor::default());
         let (replay, info, window, _) =
             model::replayed(&file, cassette, spec.agent.model.as_deref(), normaliser);
-        return Ok((replay, info.id, window));
+        return Ok((replay, info.id, window, None));
     }
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = profile.model.intent.parse().unwrap_or_default();
     let wish = Wish { model: spec.agent.model.as_deref(), intent, ..Wish::default() };
     let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable))?;
     let (info, window, _) = model::described(&chosen);
-    let provider = chosen.connect(Timeouts::default(), model::patience(env)?)?;
-    Ok((Arc::from(provider), info.id, window))
+    let provider = chosen.connect(chosen.timeouts(), model::patience(env)?)?;
+    Ok((Arc::from(provider), info.id, window, chosen.most_reply()))
 }
 
 /// The prompts anew: those of the input folder are for agents that have no tools of ours.

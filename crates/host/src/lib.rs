@@ -29,6 +29,7 @@ pub mod thread;
 pub use cancel::Cancel;
 pub use error::HostError;
 pub use given_spec::GivenSpec;
+pub use model::remedy as model_hint;
 pub use places::Places;
 pub use request::RunRequest;
 pub use run::{Finished, Host, TreeBefore};

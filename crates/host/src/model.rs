@@ -5,25 +5,28 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holon_agent::fit;
+use holon_core::Profile;
 use holon_core::config::{Config, ModeSettings};
 use holon_core::manifest::ModelInfo;
 use holon_core::mode::ModelPolicy;
 use holon_core::redact::Redactor;
 use holon_model::catalogue::Table;
-use holon_model::choose::ThisMachine;
+use holon_model::choose::{ThisMachine, ToolCalls};
 use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
 use holon_model::select::Preference;
 use holon_model::{
     Cassette, Chosen, Configured, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider,
-    Recorder, Replay, Timeouts, Wish, resolve_endpoint,
+    Recorder, Replay, Wish, resolve_endpoint,
 };
 
 use crate::error::HostError;
 use crate::modes;
+use crate::places::Places;
 use crate::run::{Environment, Plan};
 
-/// Tokens that fit into a model nobody knows the window of.
+/// Tokens that fit into a model of a cassette that nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
 /// The variable that says how often a request is repeated.
 const RETRIES: &str = "HOLON_RETRIES";
@@ -40,6 +43,10 @@ pub(crate) struct Mind {
     pub info: ModelInfo,
     /// Tokens it can take.
     pub window: u64,
+    /// Most tokens of a reply.
+    pub max_output: Option<u32>,
+    /// What it is too small for, in a sentence.
+    pub warning: Option<String>,
     /// What it costs, where its provider does not tell.
     pub prices: Option<Prices>,
     /// The cassette, when one answers.
@@ -47,7 +54,7 @@ pub(crate) struct Mind {
 }
 
 /// Decides whom to ask, by what the plan wishes and the environment has.
-pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelError> {
+pub(crate) fn choose(plan: &Plan, places: &Places, env: &Environment) -> Result<Chosen, ModelError> {
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = plan.profile.model.intent.parse().unwrap_or_default();
     let settings = &plan.settings;
@@ -69,7 +76,14 @@ pub(crate) fn choose(plan: &Plan, env: &Environment) -> Result<Chosen, ModelErro
         let message = "models.selection is off, and no model is named: give --model, or modes.*.model in the configuration";
         return Err(ModelError::new(ErrorKind::Setup, message));
     }
-    resolve_endpoint(&wish, &ThisMachine::new(&variable))
+    let kept = places.cache.join("models");
+    let mut chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable).with_cache(&kept))?;
+    if let ToolCalls::Text { constrain } = &mut chosen.tools
+        && fit::free_answers(&plan.profile, &chosen.model)
+    {
+        *constrain = false;
+    }
+    Ok(chosen)
 }
 
 /// The server that a configuration names.
@@ -132,8 +146,8 @@ pub(crate) fn from_cassette(
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
     let (replay, info, window, prices) = replayed(file, cassette, model, normaliser.clone());
-    let provider = recorded(Arc::clone(&replay), tape, normaliser)?;
-    Ok(Mind { provider, info, window, prices, replay: Some(replay) })
+    let provider = recorded(Arc::clone(&replay), tape, normaliser, window)?;
+    Ok(Mind { provider, info, window, max_output: None, warning: None, prices, replay: Some(replay) })
 }
 
 /// A cassette, ready to answer, with what is known about the model it stands for.
@@ -148,7 +162,8 @@ pub(crate) fn replayed(
     let row = known(&id);
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let info = ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}"), server: None };
-    let window = row.as_ref().and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
+    let told = row.as_ref().and_then(|row| row.context);
+    let window = cassette.window().or(told).unwrap_or(UNKNOWN_WINDOW);
     (Arc::new(Replay::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
 }
 
@@ -161,13 +176,16 @@ fn known(id: &str) -> Option<ModelRow> {
 /// Answers over a network.
 pub(crate) fn over_network(
     chosen: &Chosen,
+    profile: &Profile,
     patience: Backoff,
     tape: &Path,
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
     let (info, window, prices) = described(chosen);
-    let provider = recorded(chosen.connect(Timeouts::default(), patience)?, tape, normaliser)?;
-    Ok(Mind { provider, info, window, prices, replay: None })
+    let provider = recorded(chosen.connect(chosen.timeouts(), patience)?, tape, normaliser, window)?;
+    let told = chosen.row.as_ref().and_then(|row| row.context);
+    let warning = fit::too_small(profile, &chosen.model, told, chosen.known.told.kind);
+    Ok(Mind { provider, info, window, max_output: chosen.most_reply(), warning, prices, replay: None })
 }
 
 /// What is known about a model that was chosen: its place in the manifest, its window, its prices.
@@ -178,9 +196,7 @@ pub(crate) fn described(chosen: &Chosen) -> (ModelInfo, u64, Option<Prices>) {
         why: chosen.why.clone(),
         server: server_of(&chosen.endpoint.base),
     };
-    let row = chosen.row.as_ref();
-    let window = row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW);
-    (info, window, row.and_then(|row| row.prices))
+    (info, chosen.window(), chosen.row.as_ref().and_then(|row| row.prices))
 }
 
 /// Where an address leads, as `host:port`; who is named in it is nobody's business.
@@ -199,16 +215,23 @@ fn recorded<P: Provider + 'static>(
     provider: P,
     tape: &Path,
     normaliser: Normaliser,
+    window: u64,
 ) -> Result<Arc<dyn Provider>, HostError> {
     let mut file =
         File::options().create(true).append(true).open(tape).map_err(HostError::io("create", tape))?;
-    Ok(Arc::new(Recorder::new(provider, normaliser, move |text| file.write_all(text.as_bytes()))))
+    let recorder = Recorder::new(provider, normaliser, move |text| file.write_all(text.as_bytes()));
+    Ok(Arc::new(recorder.with_window(window)))
 }
 
 /// Folds what differs between two runs of the same thing.
 pub(crate) fn normaliser(redactor: &Redactor, folders: &[(&Path, &str)]) -> Normaliser {
     let start = Normaliser::new(redactor.clone());
     folders.iter().fold(start, |n, (path, label)| n.fold_path(path.to_string_lossy().into_owned(), *label))
+}
+
+/// What a person can do about a model that does not answer, in words of any kind of failure.
+pub fn remedy(error: &ModelError) -> String {
+    hint(error).unwrap_or_else(|| "`holon doctor` says which model would be asked".to_owned())
 }
 
 /// What a person can do about a model that does not answer.

@@ -179,7 +179,7 @@ impl Recording {
                     let round = found.records.last().map_or(state.round(), |record| record.round);
                     found.stop.get_or_insert((round, stop.reason));
                 }
-                Effect::Mode(_) | Effect::Phase(_) | Effect::Graph(_) | Effect::Check { .. } => {}
+                Effect::Phase(_) | Effect::Graph(_) | Effect::Check { .. } => {}
             }
         }
         Ok(found)

@@ -165,7 +165,10 @@ mod tests {
             assert!(error.is_usage() && error.to_string().contains(words), "{error}");
         };
         wrong(Case { user: "[supervisor]\nlevel = 'max'\n", ..NONE }, "supervisor.level");
-        wrong(Case { project: "[supervisor.mode]\nlock = 3\n", ..NONE }, "supervisor.mode.lock");
+        wrong(
+            Case { project: "[supervisor.triggers]\nno_progress = 'x'\n", ..NONE },
+            "supervisor.triggers.no_progress",
+        );
         wrong(Case { user: "[supervisor\n", ..NONE }, "config.toml");
         wrong(Case { user: "supervisor = 3\n", ..NONE }, "not a table");
         wrong(Case { user: OFF, shadow: true, ..NONE }, "supervisor.shadow");

@@ -28,6 +28,29 @@ const REFUSED: [&str; 5] =
 /// Words in which they say that the money is gone, though the status says "too many requests".
 const BROKE: [&str; 4] = ["insufficient_quota", "billing", "credit balance", "insufficient credits"];
 
+/// Words in which they say that they take no tools, or not without a flag.
+const NO_TOOLS: [&str; 9] = [
+    "does not support tools",
+    "not support tool",
+    "tools are not supported",
+    "tools param requires",
+    "tool choice requires",
+    "support tool use",
+    "tool_choice",
+    "tool-call-parser",
+    "function calling",
+];
+
+/// Words in which they say that they cannot hold an answer to a schema, or not to this one.
+const NO_SCHEMA: [&str; 5] =
+    ["grammar", "response_format", "json_schema", "guided_json", "structured output"];
+
+/// Whether a server refused a request for the tools in it: without them it may be answered.
+pub(crate) fn refuses_tools(error: &ModelError) -> bool {
+    let words = error.message.to_lowercase();
+    error.kind == ErrorKind::BadRequest && error.status.is_some() && says(&words, &NO_TOOLS)
+}
+
 /// What an HTTP answer that is no success means; `now` is needed when it asks to wait until a date.
 pub fn from_response(status: u16, headers: &Headers, body: &[u8], now: jiff::Timestamp) -> ModelError {
     let text = String::from_utf8_lossy(body);
@@ -113,6 +136,8 @@ fn kind_of(status: Option<u16>, words: &str, message: &str) -> ErrorKind {
         Some(413) => K::ContextOverflow,
         Some(429) if says(&both, &BROKE) => K::Billing,
         Some(429) => K::RateLimit,
+        // Sending the same again would be refused again.
+        Some(500 | 501) if says(&both, &NO_TOOLS) || says(&both, &NO_SCHEMA) => K::BadRequest,
         Some(500..) => K::Overloaded,
         Some(400..) if says(&both, &OVERFLOW) => K::ContextOverflow,
         Some(400..) if says(&both, &REFUSED) => K::Refused,
@@ -230,6 +255,12 @@ mod tests {
         let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#;
         check(400, llama, ErrorKind::ContextOverflow, "context size");
         check(502, "<html>Bad Gateway</html>", ErrorKind::Overloaded, "Bad Gateway");
+        let grammar = r#"{"error":{"code":500,"message":"Failed to parse grammar","type":"server_error"}}"#;
+        check(500, grammar, ErrorKind::BadRequest, "grammar");
+        let flag =
+            r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#;
+        check(500, flag, ErrorKind::BadRequest, "--jinja");
+        check(500, r#"{"error":{"message":"out of memory"}}"#, ErrorKind::Overloaded, "memory");
         check(422, r#"{"detail":"field required"}"#, ErrorKind::BadRequest, "field required");
     }
 

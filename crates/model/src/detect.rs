@@ -1,13 +1,12 @@
 //! Finds model servers on this machine.
 
-pub mod ollama;
-
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::ability::{Answers, Told, read};
 use crate::endpoint::Endpoint;
 
 /// The ports that local servers listen on unless told otherwise.
@@ -53,33 +52,80 @@ pub fn detect(ports: &[(&str, u16)], patience: Patience) -> Vec<Local> {
 }
 
 fn ask(name: &str, port: u16, patience: Patience) -> Option<Local> {
-    let question =
-        format!("GET /v1/models HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\naccept: application/json\r\n\r\n");
-    let models = exchange(port, &question, patience, models_in)?;
     let base = format!("http://127.0.0.1:{port}/v1");
-    Some(Local { endpoint: Endpoint::compatible(name, &base, None), models })
+    let endpoint = Endpoint::compatible(name, &base, None);
+    list(&endpoint, port, patience).ok()
+}
+
+/// Why a server does not list its models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlisted {
+    /// Nothing answers there, or not in time.
+    Down,
+    /// It answers with this status.
+    Status(u16),
+    /// It answers with something that is no list.
+    Odd,
+}
+
+/// The models of the server at an endpoint on this machine, asked with its key.
+pub fn list(endpoint: &Endpoint, port: u16, patience: Patience) -> Result<Local, Unlisted> {
+    let path = endpoint.path();
+    let question = question(endpoint, port, &format!("{path}/models"), None);
+    let answer = exchange(port, &question, patience).ok_or(Unlisted::Down)?;
+    match (models_in(&answer), status_of(&answer)) {
+        (Some(models), _) => Ok(Local { endpoint: endpoint.clone(), models }),
+        (None, Some(200)) => Err(Unlisted::Odd),
+        (None, Some(status)) => Err(Unlisted::Status(status)),
+        (None, None) => Err(Unlisted::Down),
+    }
+}
+
+/// What the server on this port says about a model; five small questions at once.
+pub fn tell(endpoint: &Endpoint, port: u16, model: &str, patience: Patience) -> Told {
+    let show = json!({ "model": model }).to_string();
+    let asked = [
+        (format!("{}/models", endpoint.path()), None),
+        ("/props".to_owned(), None),
+        ("/api/v0/models".to_owned(), None),
+        ("/api/show".to_owned(), Some(show)),
+        ("/api/ps".to_owned(), None),
+    ];
+    let answered = std::thread::scope(|scope| {
+        let threads = asked.map(|(path, body)| {
+            let question = question(endpoint, port, &path, body.as_deref());
+            scope.spawn(move || object_in(&exchange(port, &question, patience)?))
+        });
+        threads.map(|thread| thread.join().ok().flatten())
+    });
+    let [models, props, studio, shown, running] = answered;
+    read(&Answers { models, props, studio, shown, running }, model)
+}
+
+fn question(endpoint: &Endpoint, port: u16, path: &str, body: Option<&str>) -> String {
+    let key = endpoint.key.as_ref().map(|key| format!("authorization: Bearer {}\r\n", key.expose()));
+    let head = format!("host: 127.0.0.1:{port}\r\naccept: application/json\r\n{}", key.unwrap_or_default());
+    match body {
+        None => format!("GET {path} HTTP/1.0\r\n{head}\r\n"),
+        Some(body) => format!(
+            "POST {path} HTTP/1.0\r\n{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+    }
 }
 
 /// One question in the old version of the protocol, so that the answer comes in one piece and the connection ends.
-fn exchange<T>(
-    port: u16,
-    question: &str,
-    patience: Patience,
-    understand: impl Fn(&[u8]) -> Option<T>,
-) -> Option<T> {
+fn exchange(port: u16, question: &str, patience: Patience) -> Option<Vec<u8>> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, patience.connect).ok()?;
     let deadline = Instant::now() + patience.answer;
     stream.set_write_timeout(Some(patience.answer)).ok()?;
     stream.write_all(question.as_bytes()).ok()?;
-    read_until(&mut stream, deadline, understand)
+    read_until(&mut stream, deadline)
 }
 
-fn read_until<T>(
-    stream: &mut TcpStream,
-    deadline: Instant,
-    understand: impl Fn(&[u8]) -> Option<T>,
-) -> Option<T> {
+/// The answer so far when it is whole, refused, or the connection ends.
+fn read_until(stream: &mut TcpStream, deadline: Instant) -> Option<Vec<u8>> {
     let mut answer = Vec::new();
     let mut buffer = [0; 8192];
     while answer.len() <= MAX_ANSWER {
@@ -92,15 +138,29 @@ fn read_until<T>(
             Err(_) => return None,
         }
         // Some servers keep the connection open all the same; what can be complete ends with the object.
-        if refused(&answer) {
-            return None;
-        }
-        let complete = answer.trim_ascii_end().ends_with(b"}") || answer.ends_with(b"\r\n0\r\n\r\n");
-        if let Some(understood) = complete.then(|| understand(&answer)).flatten() {
-            return Some(understood);
+        let complete = answer.trim_ascii_end().ends_with(b"}");
+        if refused(&answer) || ended(&answer) || (complete && object_in(&answer).is_some()) {
+            break;
         }
     }
-    understand(&answer)
+    Some(answer)
+}
+
+/// Whether an answer is as long as it says that it is, or its last chunk has come.
+fn ended(answer: &[u8]) -> bool {
+    let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    if head.contains("transfer-encoding: chunked") {
+        return answer.ends_with(b"\r\n0\r\n\r\n");
+    }
+    length.is_some_and(|length: usize| answer.len() - end - 4 >= length)
+}
+
+/// The status of an HTTP answer.
+fn status_of(answer: &[u8]) -> Option<u16> {
+    let start = std::str::from_utf8(answer.get(..12)?).ok()?;
+    start.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()
 }
 
 /// Whether an answer has begun that will not be one; who keeps the connection open is not waited for.

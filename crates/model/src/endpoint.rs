@@ -153,6 +153,12 @@ impl Endpoint {
         }
     }
 
+    /// The path below the host, such as `/v1`.
+    pub(crate) fn path(&self) -> &str {
+        let rest = self.base.split_once("://").map_or(self.base.as_str(), |(_, rest)| rest);
+        rest.find('/').map_or("", |at| &rest[at..])
+    }
+
     /// True for this machine and private networks.
     fn is_near(&self) -> bool {
         let private = |address| matches!(address, IpAddr::V4(v4) if v4.is_private());

@@ -3,6 +3,8 @@
 //! Pure parts (wires, event streams, error classes, the decision to retry) are separate from the thin ones that talk to
 //! a network, so a recorded conversation passes through everything but the socket.
 
+pub mod ability;
+mod cache_file;
 pub mod cancel;
 pub mod cassette;
 pub mod catalogue;
@@ -26,6 +28,7 @@ pub mod sse;
 pub mod usage;
 pub mod wire;
 
+pub use ability::{Abilities, AbilityCache, ServerKind, Tested, Told};
 pub use cancel::Cancel;
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
 pub use catalogue::{Catalogue, CatalogueCache, ModelRow};

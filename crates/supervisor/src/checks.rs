@@ -16,6 +16,8 @@ pub fn into_fact(report: Report, command: &str, exit: Option<i32>, duration_ms: 
         failing: report.failing,
         diagnostics: report.diagnostics,
         duration_ms,
+        says: None,
+        result: None,
         changed: Vec::new(),
     }
 }

@@ -15,74 +15,72 @@ pub struct Config {
     pub level: Level,
     /// Whether the level only watches: decided and logged beside a run that is left alone.
     pub shadow: bool,
-    /// When a run is forced, and when it is let go.
-    pub mode: ModeConfig,
-    /// What adaptive needs to take over.
-    pub adaptive_free: AdaptiveFree,
-    /// What strict does more.
-    pub strict: Strict,
+    /// Whether a plan's steps are closed to what is not theirs.
+    pub contracts: Contracts,
     /// When behaviour counts as a deviation.
     pub triggers: Triggers,
+    /// What has to come after a notice and after advice.
+    pub ladder: Ladder,
     /// How long a takeover may last.
     pub takeover: Takeover,
-    /// How often the same thing may be tried on one branch.
-    pub budget: BudgetLimits,
+    /// What strict does more.
+    pub strict: Strict,
     /// What a snapshot must be worth.
     pub snapshot: SnapshotConfig,
-    /// How much is said in free.
-    pub hints: Hints,
 }
 
-/// `[supervisor.mode]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModeConfig {
-    /// So many open steps of the main branch force.
-    pub pending_steps: u32,
-    /// So many files may be written in one round, and by one call in forced without a graph.
-    pub write_targets: u32,
-    /// More changed lines than this since the last switch force.
-    pub diff_lines: u32,
-    /// So many rounds in a row with new evidence are needed to be let go.
-    pub stable_rounds: u32,
-    /// Forced lasts at least so many rounds.
-    pub lock_rounds: u32,
-    /// So many rounds in forced must have done something.
-    pub forced_min_dwell_rounds: u32,
+/// What the steps of a plan mean for calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contracts {
+    /// A step says what ends it; every tool stays open.
+    #[default]
+    Advise,
+    /// A step lets only its own tools through, except while a check is red.
+    Enforce,
 }
 
-/// `[supervisor.adaptive_free]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdaptiveFree {
-    /// From this risk on a signal is enough to take over.
-    pub risk_threshold: f64,
+impl Contracts {
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "advise" => Some(Self::Advise),
+            "enforce" => Some(Self::Enforce),
+            _ => None,
+        }
+    }
 }
 
-/// `[supervisor.strict]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Strict {
-    /// Whether the graph is there from the first round on.
-    pub first_round_graph: bool,
-}
-
-/// `[supervisor.triggers]`.
+/// `[supervisor.triggers]`: from which count on a signal is up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Triggers {
-    /// The same failure so often.
+    /// The same failure with nothing changed in between.
     pub tool_repeat_fail: u32,
-    /// So many rounds without new evidence.
+    /// Rounds that brought nothing new.
     pub no_progress: u32,
-    /// The same file edited so often with no check turning greener.
+    /// Results of a red check that were there before, although files changed in between.
     pub file_loop: u32,
-    /// Two calls in turn, so many times.
-    pub alternation: u32,
-    /// So many rounds that only changed files outside of the named area.
-    pub goal_drift_rounds: u32,
-    /// More files changed than the named ones times this.
-    pub scope_creep_factor: f64,
+    /// Rounds of changes that neither reach further nor turn anything greener, where something is to be repaired.
+    pub unhealed: u32,
+    /// The same after everything was green.
+    pub polishing: u32,
+    /// Calls in a row that cannot be read.
+    pub malformed: u32,
+    /// Replies in a row without a word or a call.
+    pub empty_replies: u32,
+    /// Share of the run's rounds or tokens after which it is said that they end.
+    pub budget_share: f64,
+}
+
+/// `[supervisor.ladder]`: rounds of further evidence that the next step up needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ladder {
+    /// From a notice to advice.
+    pub advice: u32,
+    /// From advice to a takeover.
+    pub takeover: u32,
 }
 
 /// `[supervisor.takeover]`.
@@ -93,24 +91,24 @@ pub struct Takeover {
     pub stability_window: u32,
     /// Rounds after handing back in which only strong signals count.
     pub cooldown_rounds: u32,
-    /// Rounds a takeover may last.
+    /// Rounds without progress a takeover may last.
     pub max_rounds: u32,
-    /// Share of the run's tokens a takeover may use.
+    /// Share of the run's tokens such rounds may use.
     pub token_ratio: f64,
     /// By how much verified progress extends both, once.
     pub extension: f64,
 }
 
-/// `[supervisor.budget]`.
+/// `[supervisor.strict]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BudgetLimits {
-    /// Edits of one file without a passing check in between.
-    pub file_edits: u32,
-    /// Failures of one command.
-    pub command_retries: u32,
-    /// Occurrences of one error.
-    pub error_repeats: u32,
+pub struct Strict {
+    /// Whether the graph is there from the first round on.
+    pub first_round_graph: bool,
+    /// After so many rounds with changes a check is run where none has.
+    pub check_rounds: u32,
+    /// Rounds without progress a takeover may last.
+    pub max_rounds: u32,
 }
 
 /// `[supervisor.snapshot]`.
@@ -121,49 +119,24 @@ pub struct SnapshotConfig {
     pub template_graph_min: f64,
 }
 
-/// `[supervisor.hints]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Hints {
-    /// Hints per run while the model leads.
-    pub free_max_per_run: u32,
-}
-
-impl Default for ModeConfig {
-    fn default() -> Self {
-        Self {
-            pending_steps: 2,
-            write_targets: 1,
-            diff_lines: 200,
-            stable_rounds: 2,
-            lock_rounds: 2,
-            forced_min_dwell_rounds: 1,
-        }
-    }
-}
-
-impl Default for AdaptiveFree {
-    fn default() -> Self {
-        Self { risk_threshold: 0.5 }
-    }
-}
-
-impl Default for Strict {
-    fn default() -> Self {
-        Self { first_round_graph: true }
-    }
-}
-
 impl Default for Triggers {
     fn default() -> Self {
         Self {
             tool_repeat_fail: 3,
-            no_progress: 4,
-            file_loop: 4,
-            alternation: 3,
-            goal_drift_rounds: 3,
-            scope_creep_factor: 2.0,
+            no_progress: 5,
+            file_loop: 3,
+            unhealed: 10,
+            polishing: 8,
+            malformed: 3,
+            empty_replies: 2,
+            budget_share: 0.8,
         }
+    }
+}
+
+impl Default for Ladder {
+    fn default() -> Self {
+        Self { advice: 2, takeover: 3 }
     }
 }
 
@@ -173,21 +146,15 @@ impl Default for Takeover {
     }
 }
 
-impl Default for BudgetLimits {
+impl Default for Strict {
     fn default() -> Self {
-        Self { file_edits: 3, command_retries: 2, error_repeats: 3 }
+        Self { first_round_graph: true, check_rounds: 4, max_rounds: 6 }
     }
 }
 
 impl Default for SnapshotConfig {
     fn default() -> Self {
         Self { template_graph_min: 0.65 }
-    }
-}
-
-impl Default for Hints {
-    fn default() -> Self {
-        Self { free_max_per_run: 3 }
     }
 }
 

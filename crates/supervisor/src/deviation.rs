@@ -1,4 +1,4 @@
-//! Signals that a run is getting lost, each over a sliding window, each cleared by new evidence.
+//! Signals that a run is getting lost: counts of what brought nothing, each cleared by information.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,27 +6,30 @@ use crate::config::Triggers;
 use crate::key::{clip, key, push_bounded};
 use crate::known::RoundEvidence;
 
-/// What is older than so many rounds is forgotten.
-const WINDOW: u32 = 12;
 const REPEATS: usize = 8;
-const LOOPS: usize = 16;
+/// So many rounds something may be waited for.
+const PATIENCE: u32 = 30;
 
 /// A way of being lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deviation {
-    /// The same failure again and again.
+    /// The same failure again and again, and nothing changed in between.
     ToolRepeatFail,
     /// Rounds in which nothing new came to be known.
     NoProgress,
-    /// The same file edited with no check turning greener.
+    /// A check fails as before, whatever is changed.
     FileLoop,
-    /// Two calls in turn.
-    Alternation,
-    /// Changes outside of what was named.
-    GoalDrift,
-    /// Far more files changed than were named.
-    ScopeCreep,
+    /// Changes that reach no further, and nothing turns greener.
+    Unhealed,
+    /// The same after everything was green.
+    Polishing,
+    /// Calls that cannot be read.
+    Malformed,
+    /// Replies without a word or a call.
+    EmptyReplies,
+    /// The run's rounds or tokens are about to end.
+    BudgetEnding,
     /// A person said so.
     UserForceTakeover,
 }
@@ -43,19 +46,18 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// At twice its threshold a signal is risk enough by itself; so is a person's word.
-    pub const fn is_double(&self) -> bool {
-        matches!(self.signal, Deviation::UserForceTakeover) || self.value >= self.threshold.saturating_mul(2)
-    }
-
     /// Strong enough to end a cooldown.
     pub const fn is_strong(&self) -> bool {
         match self.signal {
-            Deviation::ToolRepeatFail => self.value >= 5,
-            Deviation::NoProgress => self.value >= 6,
             Deviation::UserForceTakeover => true,
-            _ => false,
+            Deviation::BudgetEnding => false,
+            _ => self.value >= self.threshold.saturating_add(self.threshold.div_ceil(2)),
         }
+    }
+
+    /// Whether more than words may come of it.
+    pub const fn leads_on(&self) -> bool {
+        !matches!(self.signal, Deviation::BudgetEnding)
     }
 }
 
@@ -64,42 +66,59 @@ struct Repeat {
     key: u64,
     label: String,
     count: u32,
-    round: u32,
+}
+
+/// What the watcher has to know of the run beside a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Around {
+    /// Whether something is to be repaired.
+    pub repair: bool,
+    /// Whether everything was green when something was last known about it.
+    pub green: bool,
+    /// Whether the reply said and did nothing.
+    pub empty: bool,
+    /// Rounds or tokens used, of 1000.
+    pub used: u32,
 }
 
 /// The watcher's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
     failures: Vec<Repeat>,
-    loops: Vec<Repeat>,
     idle: u32,
-    turns: u32,
-    last_calls: (u64, u64),
-    drift: u32,
-    spread: u32,
+    waited: u32,
+    reds: u32,
+    /// Whether changes reached further since a check was last red.
+    reached: bool,
+    unhealed: u32,
+    polished: u32,
+    malformed: u32,
+    empty: u32,
+    used: u32,
     asked: bool,
+    /// Whether something is to be repaired.
+    repair: bool,
 }
 
 impl Watch {
-    /// A call or check failed with this signature.
-    pub(crate) fn failed(&mut self, signature: &str, round: u32) {
-        bump(&mut self.failures, signature, round, REPEATS);
+    /// A call or check failed with this signature, and nothing was changed since it last did.
+    pub(crate) fn failed(&mut self, signature: &str) {
+        let key = key([signature]);
+        match self.failures.iter_mut().find(|repeat| repeat.key == key) {
+            Some(repeat) => repeat.count = repeat.count.saturating_add(1),
+            None => {
+                push_bounded(
+                    &mut self.failures,
+                    Repeat { key, label: clip(signature, 120), count: 1 },
+                    REPEATS,
+                );
+            }
+        }
     }
 
-    /// A file got another content.
-    pub(crate) fn edited(&mut self, path: &str, round: u32) {
-        bump(&mut self.loops, path, round, LOOPS);
-    }
-
-    /// A call was proposed.
-    pub(crate) fn called(&mut self, call: u64) {
-        let (before, last) = self.last_calls;
-        self.turns = match (call == before, call == last) {
-            (true, false) => self.turns.saturating_add(1),
-            (false, false) => 2,
-            (_, true) => 1,
-        };
-        self.last_calls = (last, call);
+    /// A call could not be read.
+    pub(crate) fn malformed(&mut self) {
+        self.malformed = self.malformed.saturating_add(1);
     }
 
     /// A person wants the supervisor to take over.
@@ -113,47 +132,68 @@ impl Watch {
     }
 
     /// The round is over.
-    pub(crate) fn end_round(&mut self, evidence: &RoundEvidence, round: u32, changed_files: u32) {
-        let greener = evidence.greener || evidence.verified;
-        if evidence.is_new(round) {
-            self.idle = 0;
-            self.turns = 0;
-            self.failures.clear();
+    pub(crate) fn end_round(&mut self, round: &RoundEvidence, around: Around) {
+        let changed = round.fresh && round.wrote;
+        let patient = round.waited && self.waited < PATIENCE;
+        if round.is_new() {
+            (self.idle, self.waited) = (0, 0);
+        } else if patient {
+            self.waited = self.waited.saturating_add(1);
         } else {
             self.idle = self.idle.saturating_add(1);
         }
-        // Editing is what a loop consists of: only a check that turns greener ends it.
-        if greener {
-            self.loops.clear();
-            self.spread = changed_files;
+        // What was tried before the workspace changed may well be tried again.
+        if round.is_progress() || changed {
+            self.failures.clear();
         }
-        if greener || evidence.inside {
-            self.drift = 0;
-        } else if evidence.outside {
-            self.drift = self.drift.saturating_add(1);
+        let reaches = round.reaches(around.repair);
+        self.reached |= reaches;
+        if round.is_progress() {
+            (self.reds, self.unhealed) = (0, 0);
+        } else if round.red_again && !self.reached {
+            self.reds = self.reds.saturating_add(1);
         }
-        for list in [&mut self.failures, &mut self.loops] {
-            list.retain(|repeat| round.saturating_sub(repeat.round) < WINDOW);
+        self.reached &= !(round.red_again || round.red_new);
+        if reaches {
+            self.unhealed = 0;
+        } else if changed && !round.news && !around.green {
+            self.unhealed = self.unhealed.saturating_add(1);
         }
+        let goes_on = round.touched || round.created || round.grew || round.red_new || round.red_again;
+        if !around.green || goes_on {
+            self.polished = 0;
+        } else if changed {
+            self.polished = self.polished.saturating_add(1);
+        }
+        if round.malformed == 0 && (round.succeeded || round.wrote) {
+            self.malformed = 0;
+        }
+        self.empty = if around.empty { self.empty.saturating_add(1) } else { 0 };
+        self.used = around.used;
+        self.repair = around.repair;
     }
 
     /// Forgets everything: somebody has looked.
-    pub(crate) fn clear(&mut self, changed_files: u32) {
-        *self = Self { spread: changed_files, ..Self::default() };
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
     }
 
     /// The signals that are up.
-    pub(crate) fn readings(&self, triggers: &Triggers, named: u32, changed_files: u32) -> Vec<Reading> {
-        let top = |list: &[Repeat]| list.iter().map(|repeat| repeat.count).max().unwrap_or(0);
-        let most_files = (f64::from(named) * triggers.scope_creep_factor) as u32;
-        let spread = if named == 0 { 0 } else { changed_files.saturating_sub(self.spread) };
+    pub(crate) fn readings(&self, triggers: &Triggers) -> Vec<Reading> {
+        // Where nothing is to be repaired, going over what is there may well be the work.
+        let patience = if self.repair { 1 } else { 3 };
+        let (unhealed, polishing) =
+            (triggers.unhealed.saturating_mul(patience), triggers.polishing.saturating_mul(patience));
+        let repeated = self.failures.iter().map(|repeat| repeat.count).max().unwrap_or(0);
         [
-            (Deviation::ToolRepeatFail, top(&self.failures), triggers.tool_repeat_fail),
+            (Deviation::ToolRepeatFail, repeated, triggers.tool_repeat_fail),
             (Deviation::NoProgress, self.idle, triggers.no_progress),
-            (Deviation::FileLoop, top(&self.loops), triggers.file_loop),
-            (Deviation::Alternation, self.turns / 2, triggers.alternation),
-            (Deviation::GoalDrift, self.drift, triggers.goal_drift_rounds),
-            (Deviation::ScopeCreep, spread, most_files.saturating_add(1)),
+            (Deviation::FileLoop, self.reds, triggers.file_loop),
+            (Deviation::Unhealed, self.unhealed, unhealed),
+            (Deviation::Polishing, self.polished, polishing),
+            (Deviation::Malformed, self.malformed, triggers.malformed),
+            (Deviation::EmptyReplies, self.empty, triggers.empty_replies),
+            (Deviation::BudgetEnding, self.used / 10, (triggers.budget_share * 100.0 + 0.5) as u32),
             (Deviation::UserForceTakeover, u32::from(self.asked), 1),
         ]
         .into_iter()
@@ -164,33 +204,14 @@ impl Watch {
 
     /// The failures seen more than once, worst first.
     pub(crate) fn repeated(&self) -> Vec<(&str, u32)> {
-        worst(&self.failures)
-    }
-
-    /// The files edited more than once, worst first.
-    pub(crate) fn looped(&self) -> Vec<(&str, u32)> {
-        worst(&self.loops)
-    }
-}
-
-fn worst(list: &[Repeat]) -> Vec<(&str, u32)> {
-    let mut list: Vec<(&str, u32)> = list
-        .iter()
-        .filter(|repeat| repeat.count > 1)
-        .map(|repeat| (repeat.label.as_str(), repeat.count))
-        .collect();
-    list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    list
-}
-
-fn bump(list: &mut Vec<Repeat>, what: &str, round: u32, most: usize) {
-    let key = key([what]);
-    match list.iter_mut().find(|repeat| repeat.key == key) {
-        Some(repeat) => {
-            repeat.count = repeat.count.saturating_add(1);
-            repeat.round = round;
-        }
-        None => push_bounded(list, Repeat { key, label: clip(what, 120), count: 1, round }, most),
+        let mut list: Vec<(&str, u32)> = self
+            .failures
+            .iter()
+            .filter(|repeat| repeat.count > 1)
+            .map(|repeat| (repeat.label.as_str(), repeat.count))
+            .collect();
+        list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        list
     }
 }
 
@@ -199,164 +220,137 @@ mod tests {
     use super::*;
 
     const NOTHING: RoundEvidence = RoundEvidence {
-        read: false,
-        named_change: false,
+        news: false,
+        fresh: false,
+        touched: false,
+        created: false,
+        wrote: false,
+        grew: false,
+        replaced: false,
         greener: false,
         verified: false,
-        inside: false,
-        outside: false,
+        red_new: false,
+        red_again: false,
         succeeded: false,
-        written: Vec::new(),
-        drought: false,
+        waited: false,
+        malformed: 0,
     };
+    const NEWS: RoundEvidence = RoundEvidence { news: true, ..NOTHING };
+    const REWRITE: RoundEvidence = RoundEvidence { fresh: true, wrote: true, succeeded: true, ..NOTHING };
+    const FREE: Around = Around { repair: false, green: false, empty: false, used: 0 };
+    const REPAIR: Around = Around { repair: true, ..FREE };
+    const GREEN: Around = Around { green: true, ..REPAIR };
 
-    fn up(watch: &Watch, named: u32, changed: u32) -> Vec<(Deviation, u32)> {
-        let readings = watch.readings(&Triggers::default(), named, changed);
-        readings.iter().map(|reading| (reading.signal, reading.value)).collect()
+    fn up(watch: &Watch) -> Vec<(Deviation, u32)> {
+        watch.readings(&Triggers::default()).iter().map(|r| (r.signal, r.value)).collect()
     }
 
     /// Does something `limit` times: quiet before, up at the limit, and down after `clearing`.
     #[track_caller]
-    fn check(act: impl Fn(&mut Watch, u32), limit: u32, signal: Deviation, clearing: &RoundEvidence) {
+    fn check(act: impl Fn(&mut Watch), limit: u32, signal: Deviation, clearing: (&RoundEvidence, Around)) {
         let mut watch = Watch::default();
         for i in 1..=limit {
-            assert_eq!(up(&watch, 0, 0), [], "{signal:?} after {}", i - 1);
-            act(&mut watch, i);
+            assert_eq!(up(&watch), [], "{signal:?} after {}", i - 1);
+            act(&mut watch);
         }
-        assert_eq!(up(&watch, 0, 0), [(signal, limit)]);
-        watch.end_round(clearing, limit, 0);
-        assert_eq!(up(&watch, 0, 0), [], "{signal:?} is cleared");
+        assert_eq!(up(&watch), [(signal, limit)]);
+        watch.end_round(clearing.0, clearing.1);
+        assert_eq!(up(&watch), [], "{signal:?} is cleared");
     }
 
     #[test]
-    fn each_signal_is_up_at_its_threshold_and_cleared_by_evidence() {
-        let change = RoundEvidence { named_change: true, inside: true, ..NOTHING };
+    fn each_signal_is_up_at_its_threshold_and_cleared_by_information() {
         let green = RoundEvidence { greener: true, ..NOTHING };
-        check(|w, i| w.failed("same", i), 3, Deviation::ToolRepeatFail, &change);
-        check(|w, i| w.end_round(&NOTHING, i, 0), 4, Deviation::NoProgress, &change);
-        check(|w, i| w.edited("a.rs", i), 4, Deviation::FileLoop, &green);
-        check(
-            |w, _| {
-                w.called(1);
-                w.called(2);
-            },
-            3,
-            Deviation::Alternation,
-            &change,
-        );
-        let outside = RoundEvidence { outside: true, read: true, ..NOTHING };
-        check(|w, i| w.end_round(&outside, i, 0), 3, Deviation::GoalDrift, &change);
+        let again = RoundEvidence { red_again: true, ..REWRITE };
+        let touched = RoundEvidence { touched: true, ..REWRITE };
+        let ok = RoundEvidence { succeeded: true, news: true, ..NOTHING };
+        check(|w| w.failed("same"), 3, Deviation::ToolRepeatFail, (&REWRITE, FREE));
+        check(|w| w.end_round(&NOTHING, FREE), 5, Deviation::NoProgress, (&NEWS, FREE));
+        check(|w| w.end_round(&again, REPAIR), 3, Deviation::FileLoop, (&green, REPAIR));
+        check(|w| w.end_round(&REWRITE, REPAIR), 10, Deviation::Unhealed, (&touched, REPAIR));
+        check(|w| w.end_round(&REWRITE, GREEN), 8, Deviation::Polishing, (&touched, GREEN));
+        let free = Around { repair: false, ..GREEN };
+        check(|w| w.end_round(&REWRITE, free), 24, Deviation::Polishing, (&touched, free));
+        check(Watch::malformed, 3, Deviation::Malformed, (&ok, FREE));
+        let empty = Around { empty: true, ..FREE };
+        check(|w| w.end_round(&NEWS, empty), 2, Deviation::EmptyReplies, (&NEWS, FREE));
     }
 
     #[test]
-    fn edits_do_not_end_their_own_loop() {
-        let change = RoundEvidence { named_change: true, inside: true, ..NOTHING };
-        let mut watch = Watch::default();
-        for round in 1..=4 {
-            watch.edited("a.rs", round);
-            watch.end_round(&change, round, 1);
+    fn work_that_reaches_further_is_no_loop() {
+        let again = RoundEvidence { red_again: true, ..REWRITE };
+        let more = [
+            (RoundEvidence { touched: true, ..again.clone() }, REPAIR, true),
+            (RoundEvidence { touched: true, ..again.clone() }, FREE, true),
+            (RoundEvidence { created: true, ..again.clone() }, FREE, true),
+            (RoundEvidence { grew: true, ..again.clone() }, FREE, true),
+            (RoundEvidence { created: true, ..again.clone() }, REPAIR, false),
+            (RoundEvidence { grew: true, ..again }, REPAIR, false),
+        ];
+        for (round, around, quiet) in more {
+            let mut watch = Watch::default();
+            (0..20).for_each(|_| watch.end_round(&round, around));
+            assert_eq!(up(&watch).is_empty(), quiet, "{round:?} {around:?}");
         }
-        assert_eq!(up(&watch, 0, 0), [(Deviation::FileLoop, 4)]);
-        watch.end_round(&RoundEvidence { verified: true, ..NOTHING }, 5, 1);
-        assert_eq!(up(&watch, 0, 0), []);
+        let mut watch = Watch::default();
+        (0..40).for_each(|_| watch.end_round(&RoundEvidence { grew: true, ..REWRITE }, GREEN));
+        assert_eq!(up(&watch), [], "more and more, and green");
+        (0..40).for_each(|_| watch.end_round(&RoundEvidence { red_new: true, ..REWRITE }, REPAIR));
+        assert_eq!(up(&watch), [], "red in ever new ways");
+        (0..40).for_each(|_| watch.end_round(&RoundEvidence { news: true, ..REWRITE }, REPAIR));
+        assert_eq!(up(&watch), [], "something new each time");
     }
 
     #[test]
-    fn different_things_do_not_add_up() {
+    fn waiting_takes_patience_and_not_for_ever() {
         let mut watch = Watch::default();
-        for (i, name) in ["a", "b", "c", "d", "e"].iter().enumerate() {
-            watch.failed(name, 1);
-            watch.edited(name, 1);
-            watch.called(i as u64 + 1);
-        }
-        assert_eq!(up(&watch, 0, 0), []);
-        for call in [1, 1, 1, 1, 1, 1, 1, 1] {
-            watch.called(call);
-        }
-        assert_eq!(up(&watch, 0, 0), [], "the same call is no alternation");
-        for call in [1, 2, 1, 2, 1, 3, 1, 2] {
-            watch.called(call);
-        }
-        assert_eq!(up(&watch, 0, 0), [], "interrupted");
+        let waits = RoundEvidence { waited: true, ..NOTHING };
+        (0..PATIENCE).for_each(|_| watch.end_round(&waits, FREE));
+        assert_eq!(up(&watch), []);
+        (0..5).for_each(|_| watch.end_round(&waits, FREE));
+        assert_eq!(up(&watch), [(Deviation::NoProgress, 5)]);
     }
 
     #[test]
-    fn scope_creep_counts_files_against_named_ones() {
+    fn different_failures_do_not_add_up() {
         let mut watch = Watch::default();
-        assert_eq!(up(&watch, 2, 4), []);
-        assert_eq!(up(&watch, 2, 5), [(Deviation::ScopeCreep, 5)]);
-        assert_eq!(up(&watch, 0, 50), [], "nothing is named");
-        watch.end_round(&RoundEvidence { greener: true, ..NOTHING }, 1, 5);
-        assert_eq!(up(&watch, 2, 9), []);
-        assert_eq!(up(&watch, 2, 10), [(Deviation::ScopeCreep, 5)]);
+        ["a", "b", "c", "d", "e"].iter().for_each(|name| watch.failed(name));
+        assert_eq!(up(&watch), []);
+        watch.failed("b");
+        watch.failed("b");
+        assert_eq!((up(&watch), watch.repeated()), (vec![(Deviation::ToolRepeatFail, 3)], vec![("b", 3)]));
+        watch.clear();
+        assert_eq!(watch, Watch::default());
     }
 
     #[test]
-    fn drift_needs_rounds_that_only_change_elsewhere() {
+    fn a_budget_that_ends_is_told_and_leads_nowhere() {
         let mut watch = Watch::default();
-        let outside = RoundEvidence { outside: true, ..NOTHING };
-        watch.end_round(&outside, 1, 1);
-        watch.end_round(&outside, 2, 1);
-        watch.end_round(&RoundEvidence { outside: true, inside: true, ..NOTHING }, 3, 1);
-        watch.end_round(&outside, 4, 1);
-        watch.end_round(&NOTHING, 5, 1);
-        watch.end_round(&outside, 6, 1);
-        assert!(!up(&watch, 0, 0).iter().any(|(signal, _)| *signal == Deviation::GoalDrift));
-        watch.end_round(&outside, 7, 1);
-        assert!(up(&watch, 0, 0).contains(&(Deviation::GoalDrift, 3)));
+        watch.end_round(&NEWS, Around { used: 799, ..FREE });
+        assert_eq!(up(&watch), []);
+        watch.end_round(&NEWS, Around { used: 800, ..FREE });
+        let readings = watch.readings(&Triggers::default());
+        assert!(readings.len() == 1 && !readings[0].leads_on() && !readings[0].is_strong());
     }
 
     #[test]
     fn a_person_is_heard_at_once_and_once() {
         let mut watch = Watch::default();
         watch.ask();
-        assert_eq!(up(&watch, 0, 0), [(Deviation::UserForceTakeover, 1)]);
+        assert_eq!(up(&watch), [(Deviation::UserForceTakeover, 1)]);
         watch.asked_and_answered();
-        assert_eq!(up(&watch, 0, 0), []);
+        assert_eq!(up(&watch), []);
     }
 
     #[test]
-    fn what_is_old_leaves_the_window() {
-        let mut watch = Watch::default();
-        watch.failed("same", 1);
-        watch.failed("same", 1);
-        watch.end_round(&NOTHING, WINDOW, 0);
-        watch.failed("same", WINDOW);
-        assert!(up(&watch, 0, 0).contains(&(Deviation::ToolRepeatFail, 3)));
-        let mut watch = Watch::default();
-        watch.failed("same", 1);
-        watch.failed("same", 1);
-        watch.end_round(&NOTHING, WINDOW + 1, 0);
-        watch.failed("same", WINDOW + 1);
-        assert_eq!(up(&watch, 0, 0), []);
-    }
-
-    #[test]
-    fn double_and_strong() {
-        let reading = |signal, value, threshold| Reading { signal, value, threshold };
-        let check = |r: Reading, double: bool, strong: bool| {
-            assert_eq!((r.is_double(), r.is_strong()), (double, strong), "{r:?}");
+    fn strong_is_half_as_much_again() {
+        let check = |signal, value, threshold, strong: bool| {
+            assert_eq!(Reading { signal, value, threshold }.is_strong(), strong, "{signal:?} {value}");
         };
-        check(reading(Deviation::ToolRepeatFail, 4, 3), false, false);
-        check(reading(Deviation::ToolRepeatFail, 5, 3), false, true);
-        check(reading(Deviation::ToolRepeatFail, 6, 3), true, true);
-        check(reading(Deviation::NoProgress, 5, 4), false, false);
-        check(reading(Deviation::NoProgress, 6, 4), false, true);
-        check(reading(Deviation::NoProgress, 8, 4), true, true);
-        check(reading(Deviation::FileLoop, 8, 4), true, false);
-        check(reading(Deviation::UserForceTakeover, 1, 1), true, true);
-    }
-
-    #[test]
-    fn the_worst_is_told_first() {
-        let mut watch = Watch::default();
-        for (name, times) in [("a", 2), ("b", 3), ("c", 1)] {
-            (0..times).for_each(|_| watch.failed(name, 1));
-        }
-        (0..2).for_each(|_| watch.edited("f", 1));
-        assert_eq!(watch.repeated(), [("b", 3), ("a", 2)]);
-        assert_eq!(watch.looped(), [("f", 2)]);
-        watch.clear(3);
-        assert_eq!(watch, Watch { spread: 3, ..Watch::default() });
+        check(Deviation::ToolRepeatFail, 4, 3, false);
+        check(Deviation::ToolRepeatFail, 5, 3, true);
+        check(Deviation::NoProgress, 7, 5, false);
+        check(Deviation::NoProgress, 8, 5, true);
+        check(Deviation::UserForceTakeover, 1, 1, true);
     }
 }

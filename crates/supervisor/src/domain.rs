@@ -114,8 +114,12 @@ pub fn classify(mode: &str, goal: &str, files: usize, steps: u32) -> (Intent, Do
     let long = files.max(steps as usize) >= LONG;
     match mode {
         "execute" => {
-            let intent =
-                by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]).unwrap_or(Intent::Edit);
+            let intent = by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]);
+            // A question is never a change.
+            if intent.is_none() && is_question(goal) {
+                return (Intent::Question, Domain::NonCriticalExplain);
+            }
+            let intent = intent.unwrap_or(Intent::Edit);
             (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
         }
         "debug" => (Intent::Debug, Domain::CriticalDebug),
@@ -150,7 +154,18 @@ pub(crate) fn is_question(goal: &str) -> bool {
     let first: String = goal.trim_start().chars().take_while(|c| c.is_alphabetic()).collect();
     let first = first.to_lowercase();
     let begins = WORDS.question.iter().chain(&WORDS.inspect).any(|word| *word == first);
-    begins || goal.trim_end().ends_with('?')
+    begins || goal.trim_end().ends_with(['?', '？', '؟'])
+}
+
+/// Whether a goal speaks of something that shows whether it is met.
+pub(crate) fn speaks_of_checks(goal: &str) -> bool {
+    let lower = goal.to_lowercase();
+    WORDS.shows.iter().any(|part| lower.contains(part.as_str()))
+}
+
+/// Words for a check that is to be green.
+pub(crate) fn passes() -> &'static [String] {
+    &WORDS.passes
 }
 
 #[derive(Deserialize, Default)]
@@ -162,6 +177,11 @@ struct Words {
     docs: Vec<String>,
     inspect: Vec<String>,
     question: Vec<String>,
+    /// Phrases, in any part of the goal.
+    passes: Vec<String>,
+    /// What wants something repaired in languages whose words are not set apart by blanks or take many endings.
+    stems: Vec<String>,
+    shows: Vec<String>,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -181,10 +201,17 @@ fn by_words(goal: &str, among: &[Intent]) -> Option<Intent> {
             Intent::Question => &WORDS.question,
         }
     };
-    goal.split(|c: char| !c.is_alphanumeric()).take(400).find_map(|word| {
+    let found = goal.split(|c: char| !c.is_alphanumeric()).take(400).find_map(|word| {
         let word = word.to_lowercase();
         among.iter().find(|intent| words(**intent).contains(&word)).copied()
-    })
+    });
+    let stem = || {
+        let lower = goal.to_lowercase();
+        let wanted =
+            among.contains(&Intent::Debug) && WORDS.stems.iter().any(|stem| lower.contains(stem.as_str()));
+        wanted.then_some(Intent::Debug)
+    };
+    found.or_else(stem)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::correction::Correction;
 use crate::graph::{Cursor, NodeStatus, TaskGraph};
-use crate::mode::Switch;
 use crate::phase::PhaseChange;
 use crate::timeline::Record;
 
@@ -14,11 +13,9 @@ use crate::timeline::Record;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// L1 changed.
-    Mode(Switch),
     /// The answer to a proposed call, or to the model saying that it is done.
     Gate(Gate),
-    /// The only thing that reaches the model besides tool results.
+    /// The only thing that reaches the model besides tool results; an empty one takes the last one away.
     Correct(Correction),
     /// L2 changed.
     Phase(PhaseChange),
@@ -65,14 +62,10 @@ pub enum Rule {
     Trust,
     /// Tools that only steer the run.
     Control,
-    /// The contract of the current step.
+    /// The contract of the current step, where contracts are enforced.
     Contract,
-    /// One file per call.
-    WriteTargets,
-    /// The branch budget.
-    Budget,
-    /// Only the named files.
-    WriteIntent,
+    /// The same call has failed in the same way on the very same state.
+    Futile,
     /// The run is stopped.
     Stopped,
     /// Verification before done.
@@ -177,6 +170,9 @@ pub struct Stop {
     pub outcome: Outcome,
     /// Why, for people.
     pub reason: String,
+    /// Whether all is well when everything that fails has failed before this run: nobody knew in time.
+    #[serde(default)]
+    pub as_before: bool,
 }
 
 impl Stop {
@@ -185,7 +181,7 @@ impl Stop {
             StopKind::UserCheckpoint | StopKind::Unverified => Outcome::NeedsHuman,
             StopKind::CheckFailed => Outcome::Failure,
         };
-        Self { kind, outcome, reason: reason.into() }
+        Self { kind, outcome, reason: reason.into(), as_before: false }
     }
 }
 

@@ -29,6 +29,13 @@ pub enum Fact {
     ToolProposed(Proposal),
     /// A call that was let through came back.
     ToolFinished(Finished),
+    /// A call could not be read, or names a tool that is not there; nothing was executed.
+    CallMalformed {
+        /// The tool's name, as the model wrote it.
+        tool: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A check ran: by the model, whose call then has `check` set, or by the host.
     CheckRan(CheckRan),
     /// The round is over.
@@ -75,6 +82,9 @@ pub struct Setup {
     /// Most tokens the run may use; 0 when there is no such limit.
     #[serde(default)]
     pub token_limit: u64,
+    /// Most rounds it may take; 0 when there is no such limit.
+    #[serde(default)]
+    pub round_limit: u32,
 }
 
 /// A command that says whether the work is good.
@@ -122,6 +132,9 @@ pub struct Finished {
     /// The first lines of what went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Digest of what the model was told, by [`crate::result_digest`]; empty when that was nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// Its wall time.
     #[serde(default)]
     pub duration_ms: u64,
@@ -203,6 +216,12 @@ pub struct CheckRan {
     /// Its wall time.
     #[serde(default)]
     pub duration_ms: u64,
+    /// The line of it that tells most, where it names no case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
+    /// Digest of what it printed, by [`crate::result_digest`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// Files it changed, where the host ran it: those of a call are told with the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<FileChange>,
@@ -235,6 +254,9 @@ pub struct RoundEnd {
     /// Lines changed since the run began, from the real diff.
     #[serde(default)]
     pub diff_lines: u32,
+    /// Lines of the beginning among them, which are gone or others now.
+    #[serde(default)]
+    pub gone_lines: u32,
     /// Files found changed that no call told of: the work of background jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<FileChange>,

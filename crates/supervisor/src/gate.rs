@@ -1,4 +1,4 @@
-//! The tool gate: what the current step lets a tool do, by the tool's class.
+//! The contracts of steps: what ends each, and which tools are its own. They close a step only where that is asked for.
 
 use holon_core::policy::ToolClass;
 

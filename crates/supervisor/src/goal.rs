@@ -1,6 +1,8 @@
 //! What a goal names: files, steps, and the area they lie in.
 
-use crate::key::clip_path;
+use serde::{Deserialize, Serialize};
+
+use crate::key::{clip_path, key};
 
 /// Longest path kept.
 pub(crate) const PATH: usize = 120;
@@ -41,6 +43,52 @@ fn is_path(word: &str) -> bool {
     extension || well_known || folder
 }
 
+/// What a goal demands of checks that failed before anything was changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// Everything that fails is to be repaired.
+    pub(crate) all: bool,
+    /// Words of the goal that a case may be about.
+    words: Vec<u64>,
+}
+
+/// Most words of a goal kept.
+const WORDS: usize = 96;
+/// Words that say nothing about what a case is about.
+const COMMON: [&str; 30] = [
+    "test", "tests", "should", "the", "and", "for", "with", "not", "src", "lib", "from", "that", "this",
+    "when", "make", "add", "all", "fix", "file", "files", "code", "case", "cases", "check", "checks",
+    "function", "error", "main", "use", "new",
+];
+
+impl Demand {
+    /// From the goal, where `repair` says that it wants something repaired and `passes` are words for a green check.
+    pub(crate) fn of(goal: &str, repair: bool, passes: &[String]) -> Self {
+        let lower = goal.to_lowercase();
+        let all = repair || passes.iter().any(|phrase| lower.contains(phrase.as_str()));
+        let mut words: Vec<u64> = Vec::new();
+        for word in telling(&lower).map(|word| key([word])) {
+            if words.len() < WORDS && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        Self { all, words }
+    }
+
+    /// Whether these cases are what the goal is about.
+    pub(crate) fn covers(&self, cases: &[String]) -> bool {
+        let about =
+            |case: &String| telling(&case.to_lowercase()).any(|word| self.words.contains(&key([word])));
+        self.all || cases.iter().any(about)
+    }
+}
+
+/// The words of a text that tell what it is about.
+fn telling(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.chars().count() >= 3 && !COMMON.contains(word))
+}
+
 /// How many steps a text lists, as bullets or numbers.
 pub fn named_steps(text: &str) -> u32 {
     let is_step = |line: &str| {
@@ -64,17 +112,6 @@ pub fn is_named(path: &str, named: &[String]) -> bool {
         let folder = name.trim_end_matches('/');
         path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     })
-}
-
-/// Whether a path lies in the area of the named ones: named itself, or beside a named file.
-pub fn is_in_area(path: &str, named: &[String]) -> bool {
-    let folder_of = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-    is_named(path, named)
-        || named.iter().any(|name| {
-            let folder = folder_of(name);
-            let own = folder_of(path);
-            own == folder || (!folder.is_empty() && own.starts_with(&format!("{folder}/")))
-        })
 }
 
 #[cfg(test)]
@@ -101,20 +138,30 @@ mod tests {
     }
 
     #[test]
-    fn areas_are_folders_of_named_files() {
-        let check = |path: &str, named: &[&str], is: bool, area: bool| {
+    fn named_folders_hold_their_files() {
+        let check = |path: &str, named: &[&str], is: bool| {
             let named: Vec<String> = named.iter().map(ToString::to_string).collect();
-            assert_eq!((is_named(path, &named), is_in_area(path, &named)), (is, area), "{path}");
+            assert_eq!(is_named(path, &named), is, "{path}");
         };
-        check("src/a.rs", &["src/a.rs"], true, true);
-        check("src/b.rs", &["src/a.rs"], false, true);
-        check("src/x/b.rs", &["src/a.rs"], false, true);
-        check("srcs/b.rs", &["src/a.rs"], false, false);
-        check("docs/a.md", &["docs/"], true, true);
-        check("docsy/a.md", &["docs/"], false, false);
-        check("b.rs", &["a.rs"], false, true);
-        check("x/b.rs", &["a.rs"], false, false);
-        check("x/b.rs", &[], false, false);
+        check("src/a.rs", &["src/a.rs"], true);
+        check("src/b.rs", &["src/a.rs"], false);
+        check("docs/a.md", &["docs/"], true);
+        check("docsy/a.md", &["docs/"], false);
+        check("x/b.rs", &[], false);
+    }
+
+    #[test]
+    fn what_was_red_before_is_wanted_where_the_goal_says_so() {
+        let check = |goal: &str, repair: bool, case: &str, expect: bool| {
+            let demand = Demand::of(goal, repair, &["tests pass".to_owned()]);
+            assert_eq!(demand.covers(&[case.to_owned()]), expect, "{goal}: {case}");
+        };
+        check("Add a multiply function", false, "test_legacy_dates", false);
+        check("Add a multiply function", false, "test_multiply", true);
+        check("Repair it", true, "test_legacy_dates", true);
+        check("Do what is needed so that the TESTS PASS", false, "test_legacy_dates", true);
+        check("Make src/a.txt say good", false, "a is good", true);
+        check("Make a test for the file", false, "test the file", false);
     }
 
     proptest! {

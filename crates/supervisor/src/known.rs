@@ -4,6 +4,7 @@ mod checks;
 mod round;
 #[cfg(test)]
 mod tests;
+mod tries;
 
 use std::borrow::Cow;
 
@@ -13,18 +14,21 @@ pub(crate) use self::checks::COMMAND;
 pub use self::checks::CheckState;
 pub(crate) use self::round::Brought;
 pub use self::round::RoundEvidence;
+pub(crate) use self::tries::{Ended, Try};
 use crate::event::{Evidence, Fact};
 use crate::goal::{self, PATH};
-use crate::key::{clip_path, key, push_bounded};
+use crate::key::{Hash, clip_path, key, push_bounded};
 use crate::ledger::{EntryId, Found, for_each};
 
 const READS: usize = 96;
 const CHANGED: usize = 64;
-const CONTENTS: usize = 192;
-/// Where checks are known, changes alone are new evidence for so many rounds after one last turned greener.
-const DROUGHT: u32 = 16;
-/// Calls whose success is remembered, for the trend.
-const OUTCOMES: u32 = 8;
+const CONTENTS: usize = 144;
+/// Results that were seen.
+/// So many searches in a row may find nothing and still be told as news.
+const VAIN: u32 = 8;
+const SEEN: usize = 256;
+/// What fails for the so many-th time in a row tells nothing new any more.
+const STREAK: u32 = 8;
 
 /// Evidence as the reducer sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,16 +47,23 @@ pub struct Known {
     results: Vec<u64>,
     /// Calls that may have changed what no hash shows, such as what is installed.
     doings: u64,
-    /// The round in which a check last turned greener.
-    greener_in: u32,
+    /// Results of calls that came up before.
+    seen: Vec<u64>,
+    /// Calls that failed, as far as they may be tried again.
+    tries: Vec<Try>,
+    /// Calls that failed in a row.
+    streak: u32,
+    /// Most lines that ever differed from the beginning.
+    most_lines: u32,
+    most_gone: u32,
+    /// The version on which a command last ran.
+    ran: Option<u64>,
+    /// Searches in a row that found nothing.
+    vain: u32,
     /// The cases of the last check that failed in this run, or its command.
     failed_last: Vec<String>,
     /// Tests that were there and have lost lines.
     pub(crate) shrunk_tests: Vec<String>,
-    outcomes: u32,
-    calls: u32,
-    /// How often something was asked for that cannot be undone.
-    pub(crate) irreversible: u32,
     /// Changed files that were forgotten to stay bounded.
     forgotten: u32,
     /// What the round under way has brought.
@@ -71,13 +82,16 @@ pub struct ChangedFile {
     /// The last change.
     pub entry: EntryId,
     content: u64,
+    /// What was there before the first change.
+    #[serde(rename = "was")]
+    original: u32,
     /// Whether it was there before.
     pub(crate) old: bool,
 }
 
 impl Known {
     /// Takes in what a fact proves.
-    pub(crate) fn absorb(&mut self, fact: &Fact, round: u32, named: &[String]) -> Brought {
+    pub(crate) fn absorb(&mut self, fact: &Fact, round: u32) -> Brought {
         let mut brought = Brought::default();
         if let Fact::ToolFinished(done) = fact
             && !done.check
@@ -93,12 +107,12 @@ impl Known {
                 Found::Changed { path, before, after } => {
                     self.version += 1;
                     brought.mutations += 1;
-                    self.change(path, before, after, entry, named);
+                    self.change(path, before, after, entry);
                 }
                 Found::Searched(_) => self.searched = Some((entry, self.version)),
                 Found::Child => {
                     self.child = Some(entry);
-                    self.round.read = true;
+                    self.round.news = true;
                 }
                 Found::Command { .. } => {}
                 Found::Check(check) => (brought.greener, brought.verified) = self.check(check, entry),
@@ -112,22 +126,24 @@ impl Known {
         let (path_key, content) = (key([path]), key([hash]));
         let old = self.reads.iter().position(|mark| mark.0 == path_key);
         let short = shorten(path);
+        let mut own = false;
         if let Some(file) = self.changed.iter_mut().find(|file| file.path == short) {
-            if file.content != content {
+            own = file.content == content;
+            if !own {
                 // Somebody else changed it since: what was proven about it no longer is.
                 file.content = content;
                 file.entry = EntryId(0);
             }
-        } else if old.is_none() {
-            self.round.read = true;
         }
+        // Never read, or another one since; one's own work is known.
+        self.round.news |= !own && old.is_none_or(|at| self.reads[at].1 != content);
         if let Some(old) = old {
             self.reads.remove(old);
         }
         push_bounded(&mut self.reads, ReadMark(path_key, content, entry), READS);
     }
 
-    fn change(&mut self, path: &str, before: &str, after: &str, entry: EntryId, named: &[String]) {
+    fn change(&mut self, path: &str, before: &str, after: &str, entry: EntryId) {
         let (path_key, content) = (key([path]), key([after]));
         for hash in [before, after] {
             let both = key([path, hash]);
@@ -135,16 +151,9 @@ impl Known {
             if novel {
                 push_bounded(&mut self.contents, both, CONTENTS);
             }
-            if hash == after && novel && (named.is_empty() || goal::is_named(path, named)) {
-                self.round.named_change = true;
-            }
+            self.round.fresh |= hash == after && novel;
         }
-        let inside = named.is_empty() || goal::is_in_area(path, named);
-        self.round.inside |= inside;
-        self.round.outside |= !inside;
-        if !self.round.written.contains(&path_key) && self.round.written.len() < 64 {
-            self.round.written.push(path_key);
-        }
+        self.round.wrote = true;
         if let Some(mark) = self.reads.iter_mut().find(|mark| mark.0 == path_key) {
             // The read stays remembered as a path, and no longer proves anything.
             if mark.1 != content {
@@ -154,35 +163,62 @@ impl Known {
         }
         let path = shorten(path);
         let old = self.changed.iter().position(|file| file.path == path).map(|at| self.changed.remove(at));
-        let (path, old) =
-            old.map_or_else(|| (path.into_owned(), !before.is_empty()), |file| (file.path, file.old));
+        if old.is_none() {
+            self.round.created |= before.is_empty();
+            self.round.touched |= !before.is_empty();
+        }
+        let (path, old, original) = old.map_or_else(
+            || (path.into_owned(), !before.is_empty(), key([before]) as u32),
+            |file| (file.path, file.old, file.original),
+        );
         if self.changed.len() >= CHANGED {
             self.forgotten = self.forgotten.saturating_add(1);
         }
-        push_bounded(&mut self.changed, ChangedFile { path, entry, content, old }, CHANGED);
+        push_bounded(&mut self.changed, ChangedFile { path, entry, content, original, old }, CHANGED);
     }
 
-    /// Remembers whether a call or check succeeded.
-    pub(crate) fn outcome(&mut self, ok: bool) {
-        self.outcomes = (self.outcomes << 1 | u32::from(!ok)) & ((1 << OUTCOMES) - 1);
-        self.calls = self.calls.saturating_add(1);
+    /// Remembers what a call printed, and whether that is news.
+    ///
+    /// `empty` is an answer that names nothing, as of a search that found nothing.
+    pub(crate) fn learn(&mut self, call: u64, result: Option<&str>, ok: bool, empty: bool) {
+        self.vain = if empty { self.vain.saturating_add(1) } else { 0 };
+        self.streak = if ok { 0 } else { self.streak.saturating_add(1) };
         self.round.succeeded |= ok;
-    }
-
-    /// Share of failures among the last calls, of 1000; 0 until there are enough to speak of a trend.
-    pub(crate) fn failure_trend(&self) -> u32 {
-        let calls = self.calls.min(OUTCOMES);
-        if calls < 4 { 0 } else { self.outcomes.count_ones() * 1000 / calls }
-    }
-
-    /// Closes the round's account and opens the next; whether there is anything that could turn greener.
-    pub(crate) fn end_round(&mut self, round: u32, checkable: bool) -> RoundEvidence {
-        let mut evidence = std::mem::take(&mut self.round);
-        if evidence.greener || evidence.verified {
-            self.greener_in = round;
+        let Some(result) = result.filter(|result| !result.is_empty()) else { return };
+        let mut pair = Hash::new();
+        pair.number(call);
+        pair.add(result);
+        let (alone, pair) = (key([result]), pair.end());
+        let novel = !self.seen.contains(&alone);
+        // Another question with a known answer is another answer, if there is one at all.
+        let answered = ok && !self.seen.contains(&pair) && self.vain <= VAIN;
+        for seen in [alone, pair] {
+            if !self.seen.contains(&seen) {
+                push_bounded(&mut self.seen, seen, SEEN);
+            }
         }
-        evidence.drought = checkable && round.saturating_sub(self.greener_in) > DROUGHT;
+        self.round.news |= (novel || answered) && self.streak < STREAK;
+    }
+
+    /// Closes the round's account and opens the next.
+    pub(crate) fn end_round(&mut self, lines: u32, gone: u32) -> RoundEvidence {
+        let mut evidence = std::mem::take(&mut self.round);
+        evidence.grew = lines > self.most_lines;
+        self.most_lines = self.most_lines.max(lines);
+        evidence.replaced = gone > self.most_gone;
+        self.most_gone = self.most_gone.max(gone);
         evidence
+    }
+
+    /// Whether no command has run since something was last changed, or at all.
+    pub(crate) fn is_unshown(&self) -> bool {
+        let shown = if self.version > 0 { self.ran == Some(self.version) } else { self.ran.is_some() };
+        !shown && self.checks.is_empty()
+    }
+
+    /// Whether everything was green when something was last known about it.
+    pub(crate) fn was_green(&self) -> bool {
+        self.green_at.is_some() && self.checks.iter().all(|check| check.ok)
     }
 
     /// The workspace's version: every mutation counts one.
@@ -202,7 +238,12 @@ impl Known {
 
     /// How many files were changed.
     pub fn changed_count(&self) -> u32 {
-        u32::try_from(self.changed.len()).unwrap_or(u32::MAX).saturating_add(self.forgotten)
+        u32::try_from(self.differing().count()).unwrap_or(u32::MAX).saturating_add(self.forgotten)
+    }
+
+    /// Those of them that are not again as they were.
+    pub fn differing(&self) -> impl DoubleEndedIterator<Item = &ChangedFile> {
+        self.changed.iter().filter(|file| file.content as u32 != file.original)
     }
 
     /// Fresh reads of named files, or of any when none is named.

@@ -9,21 +9,30 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// Nothing but a plan to look at.
     Off,
-    /// Trust, watch, take over when lost, hand back.
+    /// Watches and speaks; denies nothing, stops nothing.
+    Advise,
+    /// Trusts, watches, speaks, takes over when that does not help, hands back, stops for a person.
     #[default]
     Adaptive,
-    /// Everything by the plan from the first round; never a takeover.
+    /// The same with proof: a plan, checks at milestones, less patience.
     Strict,
 }
 
 impl Level {
-    /// Whether the execution mode is decided at all; otherwise it stays free.
-    pub const fn decides_mode(self) -> bool {
+    const ALL: [Self; 4] = [Self::Off, Self::Advise, Self::Adaptive, Self::Strict];
+
+    /// Whether deviations are watched, and may be spoken of.
+    pub const fn speaks(self) -> bool {
         !matches!(self, Self::Off)
     }
 
-    /// Whether forced is the lowest there is.
-    pub const fn floor_is_forced(self) -> bool {
+    /// Whether it may deny, take over and stop.
+    pub const fn acts(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Strict)
+    }
+
+    /// Whether checks are run at milestones, and a plan is wanted first.
+    pub const fn wants_proof(self) -> bool {
         matches!(self, Self::Strict)
     }
 
@@ -31,19 +40,9 @@ impl Level {
     pub const fn graph_at_first_round(self, strict_wants_it: bool) -> bool {
         match self {
             Self::Off => true,
-            Self::Adaptive => false,
+            Self::Advise | Self::Adaptive => false,
             Self::Strict => strict_wants_it,
         }
-    }
-
-    /// Whether deviations are watched and told.
-    pub const fn observes(self) -> bool {
-        !matches!(self, Self::Off)
-    }
-
-    /// Whether the supervisor may take over.
-    pub const fn takes_over(self) -> bool {
-        matches!(self, Self::Adaptive)
     }
 
     /// Whether there is anything to run as a shadow.
@@ -55,6 +54,7 @@ impl Level {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
+            Self::Advise => "advise",
             Self::Adaptive => "adaptive",
             Self::Strict => "strict",
         }
@@ -62,7 +62,7 @@ impl Level {
 
     /// The level of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Off, Self::Adaptive, Self::Strict].into_iter().find(|level| level.name() == name)
+        Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
@@ -70,6 +70,7 @@ impl From<Supervision> for Level {
     fn from(asked: Supervision) -> Self {
         match asked {
             Supervision::Off => Self::Off,
+            Supervision::Advise => Self::Advise,
             Supervision::Adaptive => Self::Adaptive,
             Supervision::Strict => Self::Strict,
         }
@@ -80,14 +81,13 @@ impl From<Supervision> for Level {
 mod tests {
     use super::*;
 
-    /// decides mode, floor, graph in round 1, observes, takes over, can shadow
-    fn check(level: Level, expect: [bool; 6]) {
+    /// speaks, acts, wants proof, graph in round 1, can shadow
+    fn check(level: Level, expect: [bool; 5]) {
         let found = [
-            level.decides_mode(),
-            level.floor_is_forced(),
+            level.speaks(),
+            level.acts(),
+            level.wants_proof(),
             level.graph_at_first_round(true),
-            level.observes(),
-            level.takes_over(),
             level.can_shadow(),
         ];
         assert_eq!(found, expect, "{level:?}");
@@ -96,15 +96,24 @@ mod tests {
 
     #[test]
     fn the_table_of_levels() {
-        check(Level::Off, [false, false, true, false, false, false]);
-        check(Level::Adaptive, [true, false, false, true, true, true]);
-        check(Level::Strict, [true, true, true, true, false, true]);
+        check(Level::Off, [false, false, false, true, false]);
+        check(Level::Advise, [true, false, false, false, true]);
+        check(Level::Adaptive, [true, true, false, false, true]);
+        check(Level::Strict, [true, true, true, true, true]);
         assert!(!Level::Strict.graph_at_first_round(false));
         assert!(Level::Off.graph_at_first_round(false));
+        assert!(
+            Level::Off < Level::Advise && Level::Advise < Level::Adaptive && Level::Adaptive < Level::Strict
+        );
         assert_eq!(Level::default(), Level::Adaptive);
         assert_eq!(Level::from_name("shadow"), None);
-        assert_eq!(Level::from(Supervision::Strict), Level::Strict);
-        assert_eq!(Level::from(Supervision::Off), Level::Off);
-        assert_eq!(Level::from(Supervision::Adaptive), Level::Adaptive);
+        for (asked, level) in [
+            (Supervision::Off, Level::Off),
+            (Supervision::Advise, Level::Advise),
+            (Supervision::Adaptive, Level::Adaptive),
+            (Supervision::Strict, Level::Strict),
+        ] {
+            assert_eq!(Level::from(asked), level);
+        }
     }
 }

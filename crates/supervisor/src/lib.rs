@@ -20,7 +20,7 @@
 //!     goal: "Fix the parser in src/parse.rs".into(),
 //!     plan_files: vec![], plan_steps: 0,
 //!     checks: vec![KnownCheck { command: "cargo test".into(), asked: true }],
-//!     monorepo: false, token_limit: 200_000,
+//!     monorepo: false, token_limit: 200_000, round_limit: 50,
 //! })));
 //! tell(Fact::RoundStarted { round: 1 }); // then ask the model; Effect::Correct goes into the request
 //! let answer = tell(Fact::ToolProposed(Proposal {
@@ -37,7 +37,7 @@
 //! }
 //! let read = vec![FileHash { path: "src/parse.rs".into(), hash: "sha256 of its content".into() }];
 //! tell(Fact::ToolFinished(Finished {
-//!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3,
+//!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3, result: Some("digest of the result".into()),
 //!     evidence: Evidence { read, ..Evidence::default() },
 //! }));
 //! // A command that `checks::recognise` knows: ToolFinished { check: true, .. }, then CheckRan with its counts.
@@ -50,7 +50,6 @@
 //!
 //! [`step`] is the whole of it; [`Supervisor`] adds the ledger and, when asked for, a shadow.
 
-pub mod budget;
 pub mod checks;
 pub mod config;
 pub mod correction;
@@ -65,12 +64,10 @@ mod key;
 pub mod known;
 pub mod ledger;
 pub mod level;
-pub mod mode;
 pub mod phase;
 mod reducer;
 pub mod replay;
 mod retrospective;
-mod risk;
 #[cfg(test)]
 mod scene;
 mod session;
@@ -80,7 +77,6 @@ mod signature;
 mod state;
 #[cfg(test)]
 mod tests;
-pub mod tier;
 pub mod timeline;
 pub mod verification;
 mod wording;
@@ -91,12 +87,10 @@ pub use effect::{Effect, Gate, Permit, Rule, Stop, StopKind, Subject, Verdict};
 pub use event::{Event, Fact};
 pub use ledger::{EntryId, Ledger};
 pub use level::Level;
-pub use mode::{Mode, Signal};
-pub use phase::Phase;
+pub use phase::{Phase, Stage};
 pub use reducer::step;
 pub use session::Supervisor;
-pub use signature::signature;
+pub use signature::{result_digest, signature, telling_line};
 pub use state::State;
-pub use tier::Tier;
-pub use timeline::Record;
+pub use timeline::{Mode, Record};
 pub use wording::{GRAPH_TAG, RECOVERY_TAG};

@@ -1,10 +1,10 @@
-//! L2: free → takeover → handoff_pending → cooldown → free, in adaptive only.
+//! L2: a ladder of notice, advice and takeover, each needing evidence after the one before, and the way back:
+//! takeover → handoff_pending → cooldown → free.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::deviation::{Deviation, Reading};
-use crate::risk;
 
 /// Who leads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,6 +21,19 @@ pub enum Phase {
     Cooldown,
 }
 
+/// How far up the ladder words have gone while the model leads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing was said.
+    #[default]
+    Quiet,
+    /// One line of facts was said.
+    Noticed,
+    /// Advice stands.
+    Advised,
+}
+
 /// The phase changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseChange {
@@ -32,16 +45,13 @@ pub struct PhaseChange {
     pub reason: String,
     /// The signals that were up.
     pub signals: Vec<Reading>,
-    /// The risk, of 1000.
-    pub risk: u32,
 }
 
 /// What the decider looks at, at the end of a round.
 #[derive(Debug, Clone)]
 pub(crate) struct Observation<'a> {
     pub readings: &'a [Reading],
-    pub risk: u32,
-    /// Whether the domain is critical.
+    /// Whether a takeover may ever happen here.
     pub critical: bool,
     /// Whether the round brought something new.
     pub evidence: bool,
@@ -61,6 +71,8 @@ pub(crate) struct Outcome {
     pub spent: Option<&'static str>,
     /// The budget was extended.
     pub extended: bool,
+    /// A rung of the ladder was taken.
+    pub rise: Option<Stage>,
 }
 
 /// L2 and what it remembers.
@@ -75,6 +87,15 @@ pub struct PhaseState {
     takeovers: u32,
     /// Takeovers since a check last turned greener.
     fruitless: u32,
+    stage: Stage,
+    /// Whether the notice is still to be said.
+    notice: bool,
+    /// Rounds of evidence since the last rung.
+    marks: u32,
+    /// All readings of the last round together.
+    sum: u32,
+    /// Rounds without a signal.
+    calm: u32,
 }
 
 /// So many takeovers in a row may come to nothing.
@@ -101,9 +122,24 @@ impl PhaseState {
         matches!(self.phase, Phase::Takeover | Phase::HandoffPending)
     }
 
-    /// Rounds a takeover may last now.
+    /// How far up the ladder it is.
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// What is to be said now, while the model leads.
+    pub(crate) const fn saying(&self) -> Stage {
+        match self.stage {
+            Stage::Advised if self.calm == 0 => Stage::Advised,
+            Stage::Noticed if self.notice => Stage::Noticed,
+            _ => Stage::Quiet,
+        }
+    }
+
+    /// Rounds without progress a takeover may last now.
     pub fn most_rounds(&self, config: &Config) -> u32 {
-        let base = config.takeover.max_rounds;
+        let strict = config.level.wants_proof();
+        let base = if strict { config.strict.max_rounds } else { config.takeover.max_rounds };
         base + if self.extended { share(u64::from(base), config.takeover.extension) as u32 } else { 0 }
     }
 
@@ -114,17 +150,18 @@ impl PhaseState {
         (limit > 0).then_some(base + more)
     }
 
-    /// Decides at the end of a round. Levels other than adaptive stay free.
+    /// Decides at the end of a round.
     pub(crate) fn end_round(&mut self, seen: &Observation<'_>, config: &Config) -> Outcome {
-        if !config.level.takes_over() {
+        if !config.level.speaks() {
             return Outcome::default();
         }
+        self.notice = false;
         let mut out = Outcome::default();
         if seen.verified {
             self.fruitless = 0;
         }
         match self.phase {
-            Phase::Free => self.consider(seen, config, &mut out),
+            Phase::Free => self.climb(seen, config, &mut out),
             Phase::Takeover => self.recover(seen, config, &mut out),
             Phase::HandoffPending => self.hand_back(seen, config, &mut out),
             Phase::Cooldown => self.cool_down(seen, config, &mut out),
@@ -135,7 +172,7 @@ impl PhaseState {
     /// A person asks: between rounds too, and nothing but the level can refuse.
     pub(crate) fn force(&mut self, seen: &Observation<'_>, config: &Config) -> Outcome {
         let mut out = Outcome::default();
-        if config.level.takes_over() && self.phase != Phase::Takeover {
+        if config.level.speaks() && self.phase != Phase::Takeover {
             self.take_over("user_force_takeover", false, seen, &mut out);
         }
         out
@@ -151,18 +188,48 @@ impl PhaseState {
         out
     }
 
-    fn consider(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
-        let Some(worst) = worst(seen.readings) else { return };
-        let asked = worst.signal == Deviation::UserForceTakeover;
-        let risky = risk::reaches(seen.risk, config.adaptive_free.risk_threshold)
-            || seen.readings.iter().any(Reading::is_double);
-        if asked || (seen.critical && risky) {
+    /// One rung at most: notice, advice, takeover. Each waits for what comes after the one before.
+    fn climb(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
+        let Some(worst) = worst(seen.readings) else {
+            self.calm = self.calm.saturating_add(1);
+            self.sum = 0;
+            if seen.verified || self.calm >= config.takeover.stability_window {
+                (self.stage, self.marks) = (Stage::Quiet, 0);
+            }
+            return;
+        };
+        self.calm = 0;
+        let sum = seen.readings.iter().map(|reading| reading.value).fold(0, u32::saturating_add);
+        let more = sum > self.sum;
+        self.sum = sum;
+        self.marks = self.marks.saturating_add(u32::from(more && self.stage != Stage::Quiet));
+        if worst.signal == Deviation::UserForceTakeover {
             self.take_over(name(worst.signal), false, seen, out);
-            // A person may ask as often as they like.
-            if !asked && self.fruitless > FRUITLESS {
-                out.spent = Some("relapses");
+            return;
+        }
+        let leads_on = seen.readings.iter().any(Reading::leads_on);
+        match self.stage {
+            // Of rounds that end nothing more will come: what is known is said at once.
+            Stage::Quiet if !leads_on => self.rise(Stage::Advised, out),
+            Stage::Quiet => self.rise(Stage::Noticed, out),
+            Stage::Noticed if self.marks >= config.ladder.advice => self.rise(Stage::Advised, out),
+            Stage::Noticed => {}
+            Stage::Advised => {
+                let due = leads_on && self.marks >= config.ladder.takeover;
+                if due && seen.critical && config.level.acts() {
+                    self.take_over(name(worst.signal), false, seen, out);
+                    if self.fruitless > FRUITLESS {
+                        out.spent = Some("relapses");
+                    }
+                }
             }
         }
+    }
+
+    fn rise(&mut self, to: Stage, out: &mut Outcome) {
+        (self.stage, self.marks) = (to, 0);
+        self.notice = to == Stage::Noticed;
+        out.rise = Some(to);
     }
 
     fn take_over(&mut self, why: &str, same: bool, seen: &Observation<'_>, out: &mut Outcome) {
@@ -172,12 +239,17 @@ impl PhaseState {
             self.fruitless = self.fruitless.saturating_add(1);
         }
         self.clean = 0;
+        // Whoever relapses has had advice.
+        (self.stage, self.marks, self.sum) = (Stage::Advised, 0, 0);
         self.change(Phase::Takeover, &format!("takeover:{why}"), seen, out);
     }
 
     fn recover(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
-        self.rounds = self.rounds.saturating_add(1);
-        self.tokens = self.tokens.saturating_add(seen.tokens);
+        // What goes well costs nothing.
+        if !is_clean(seen) {
+            self.rounds = self.rounds.saturating_add(1);
+            self.tokens = self.tokens.saturating_add(seen.tokens);
+        }
         if seen.verified && !self.extended {
             self.extended = true;
             out.extended = true;
@@ -193,6 +265,9 @@ impl PhaseState {
 
     /// Which part of the recovery budget is used up.
     fn spent(&self, seen: &Observation<'_>, config: &Config) -> Option<&'static str> {
+        if !config.level.acts() {
+            return None;
+        }
         if self.rounds >= self.most_rounds(config) {
             return Some("rounds");
         }
@@ -214,7 +289,7 @@ impl PhaseState {
         self.cooldown = self.cooldown.saturating_sub(1);
         if seen.readings.iter().any(Reading::is_strong) {
             self.change(Phase::Free, "handoff:cooldown_broken", seen, out);
-            self.consider(seen, config, out);
+            self.climb(seen, config, out);
         } else if self.cooldown == 0 {
             self.change(Phase::Free, "handoff:cooled_down", seen, out);
         }
@@ -223,7 +298,7 @@ impl PhaseState {
     fn change(&mut self, to: Phase, reason: &str, seen: &Observation<'_>, out: &mut Outcome) {
         let from = std::mem::replace(&mut self.phase, to);
         let signals = seen.readings.to_vec();
-        out.changes.push(PhaseChange { from, to, reason: reason.to_owned(), signals, risk: seen.risk });
+        out.changes.push(PhaseChange { from, to, reason: reason.to_owned(), signals });
     }
 }
 
@@ -247,9 +322,11 @@ pub(crate) const fn name(signal: Deviation) -> &'static str {
         Deviation::ToolRepeatFail => "tool_repeat_fail",
         Deviation::NoProgress => "no_progress",
         Deviation::FileLoop => "file_loop",
-        Deviation::Alternation => "alternation",
-        Deviation::GoalDrift => "goal_drift",
-        Deviation::ScopeCreep => "scope_creep",
+        Deviation::Unhealed => "unhealed",
+        Deviation::Polishing => "polishing",
+        Deviation::Malformed => "malformed",
+        Deviation::EmptyReplies => "empty_replies",
+        Deviation::BudgetEnding => "budget_ending",
         Deviation::UserForceTakeover => "user_force_takeover",
     }
 }
@@ -259,212 +336,4 @@ fn share(whole: u64, ratio: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Takeover;
-    use crate::level::Level;
-
-    const fn reading(signal: Deviation, value: u32, threshold: u32) -> Reading {
-        Reading { signal, value, threshold }
-    }
-    const REPEAT: [Reading; 1] = [reading(Deviation::ToolRepeatFail, 3, 3)];
-    const MANY: [Reading; 1] = [reading(Deviation::ToolRepeatFail, 5, 3)];
-    const DOUBLE: [Reading; 1] = [reading(Deviation::NoProgress, 8, 4)];
-    const USER: [Reading; 1] = [reading(Deviation::UserForceTakeover, 1, 1)];
-
-    fn seen(readings: &[Reading]) -> Observation<'_> {
-        Observation {
-            readings,
-            risk: 500,
-            critical: true,
-            evidence: true,
-            verified: false,
-            tokens: 10,
-            token_limit: 0,
-        }
-    }
-
-    fn to(outcome: &Outcome) -> Vec<Phase> {
-        outcome.changes.iter().map(|change| change.to).collect()
-    }
-
-    fn in_takeover() -> PhaseState {
-        let mut state = PhaseState::default();
-        state.end_round(&seen(&REPEAT), &Config::default());
-        assert_eq!((state.phase(), state.takeovers()), (Phase::Takeover, 1));
-        state
-    }
-
-    fn walk(state: &mut PhaseState, rounds: u32, seen: &Observation<'_>) -> Vec<Phase> {
-        (0..rounds).flat_map(|_| to(&state.end_round(seen, &Config::default()))).collect()
-    }
-
-    #[test]
-    fn takeover_needs_domain_risk_and_signal() {
-        let check = |seen: Observation<'_>, level: Level, expect: bool| {
-            let config = Config { level, ..Config::default() };
-            let outcome = PhaseState::default().end_round(&seen, &config);
-            assert_eq!(to(&outcome) == [Phase::Takeover], expect, "{seen:?} {level:?}");
-        };
-        check(seen(&REPEAT), Level::Adaptive, true);
-        check(seen(&[]), Level::Adaptive, false);
-        check(Observation { risk: 499, ..seen(&REPEAT) }, Level::Adaptive, false);
-        check(Observation { critical: false, ..seen(&REPEAT) }, Level::Adaptive, false);
-        check(Observation { risk: 0, ..seen(&DOUBLE) }, Level::Adaptive, true);
-        check(Observation { risk: 0, critical: false, ..seen(&DOUBLE) }, Level::Adaptive, false);
-        check(Observation { risk: 0, critical: false, ..seen(&USER) }, Level::Adaptive, true);
-        for level in [Level::Off, Level::Strict] {
-            check(seen(&DOUBLE), level, false);
-            check(seen(&USER), level, false);
-        }
-    }
-
-    #[test]
-    fn the_whole_way_round() {
-        let mut state = in_takeover();
-        assert!(state.is_recovering());
-        assert_eq!(walk(&mut state, 2, &seen(&[])), []);
-        assert_eq!(walk(&mut state, 1, &seen(&[])), [Phase::HandoffPending]);
-        assert!(state.is_recovering());
-        assert_eq!(walk(&mut state, 1, &seen(&[])), [Phase::Cooldown]);
-        assert!(!state.is_recovering());
-        assert_eq!(walk(&mut state, 2, &seen(&[])), []);
-        assert_eq!(walk(&mut state, 1, &seen(&[])), [Phase::Free]);
-    }
-
-    #[test]
-    fn only_clean_rounds_in_a_row_count() {
-        let idle = Observation { evidence: false, ..seen(&[]) };
-        let mut state = in_takeover();
-        walk(&mut state, 2, &seen(&[]));
-        walk(&mut state, 1, &idle);
-        assert_eq!(walk(&mut state, 2, &seen(&[])), []);
-        assert_eq!(walk(&mut state, 1, &seen(&[])), [Phase::HandoffPending]);
-        assert_eq!(walk(&mut state, 3, &idle), []);
-        let mut state = in_takeover();
-        walk(&mut state, 2, &seen(&[]));
-        walk(&mut state, 1, &seen(&REPEAT));
-        assert_eq!(walk(&mut state, 2, &seen(&[])), []);
-    }
-
-    #[test]
-    fn a_relapse_goes_on_with_the_same_budget() {
-        let mut state = in_takeover();
-        walk(&mut state, 3, &seen(&[]));
-        assert_eq!(state.phase(), Phase::HandoffPending);
-        assert_eq!(walk(&mut state, 1, &seen(&REPEAT)), [Phase::Takeover]);
-        assert_eq!((state.takeovers(), state.used()), (1, (3, 30)));
-    }
-
-    #[test]
-    fn a_relapse_with_nothing_left_stops() {
-        let config =
-            Config { takeover: Takeover { max_rounds: 3, ..Takeover::default() }, ..Config::default() };
-        let mut state = in_takeover();
-        (0..3).for_each(|_| {
-            state.end_round(&seen(&[]), &config);
-        });
-        assert_eq!(state.phase(), Phase::HandoffPending);
-        let outcome = state.end_round(&seen(&REPEAT), &config);
-        assert_eq!((to(&outcome), outcome.spent), (vec![Phase::Takeover], Some("rounds")));
-    }
-
-    #[test]
-    fn cooldown_hears_strong_signals_only() {
-        let cooling = || {
-            let mut state = in_takeover();
-            walk(&mut state, 4, &seen(&[]));
-            assert_eq!(state.phase(), Phase::Cooldown);
-            state
-        };
-        assert_eq!(walk(&mut cooling(), 1, &seen(&REPEAT)), []);
-        let mut state = cooling();
-        assert_eq!(walk(&mut state, 1, &seen(&MANY)), [Phase::Free, Phase::Takeover]);
-        assert_eq!((state.takeovers(), state.used()), (2, (0, 0)));
-        let mild = Observation { risk: 0, ..seen(&MANY) };
-        assert_eq!(walk(&mut cooling(), 1, &mild), [Phase::Free]);
-        assert_eq!(walk(&mut cooling(), 1, &seen(&USER)), [Phase::Free, Phase::Takeover]);
-    }
-
-    #[test]
-    fn a_takeover_ends_when_its_rounds_are_spent() {
-        let config = Config::default();
-        let mut state = in_takeover();
-        let stuck = Observation { evidence: false, ..seen(&REPEAT) };
-        let spent: Vec<_> = (0..8).map(|_| state.end_round(&stuck, &config).spent).collect();
-        assert_eq!(spent[..7], [None; 7]);
-        assert_eq!(spent[7], Some("rounds"));
-    }
-
-    #[test]
-    fn a_takeover_ends_when_its_tokens_are_spent() {
-        let config = Config::default();
-        let mut state = in_takeover();
-        let stuck = Observation { evidence: false, token_limit: 100, ..seen(&REPEAT) };
-        let spent: Vec<_> = (0..3).map(|_| state.end_round(&stuck, &config).spent).collect();
-        assert_eq!(spent, [None, None, Some("tokens")]);
-        assert_eq!(state.most_tokens(&config, 0), None);
-    }
-
-    #[test]
-    fn verified_progress_extends_once_by_half() {
-        let config = Config::default();
-        let mut state = in_takeover();
-        let good = Observation { verified: true, ..seen(&REPEAT) };
-        let outcomes: Vec<_> = (0..12).map(|_| state.end_round(&good, &config)).collect();
-        assert!(outcomes[0].extended && !outcomes[1].extended);
-        assert_eq!((state.most_rounds(&config), state.most_tokens(&config, 100)), (12, Some(45)));
-        assert!(outcomes[..11].iter().all(|outcome| outcome.spent.is_none()));
-        assert_eq!(outcomes[11].spent, Some("rounds"));
-    }
-
-    #[test]
-    fn the_last_round_may_still_be_the_good_one() {
-        let config =
-            Config { takeover: Takeover { max_rounds: 3, ..Takeover::default() }, ..Config::default() };
-        let mut state = in_takeover();
-        let outcomes: Vec<_> = (0..3).map(|_| state.end_round(&seen(&[]), &config)).collect();
-        assert_eq!((to(&outcomes[2]), outcomes[2].spent), (vec![Phase::HandoffPending], None));
-    }
-
-    #[test]
-    fn a_person_takes_over_at_once_and_a_resume_lets_go() {
-        let config = Config::default();
-        let mut state = PhaseState::default();
-        assert_eq!(to(&state.force(&seen(&USER), &config)), [Phase::Takeover]);
-        assert_eq!(to(&state.force(&seen(&USER), &config)), []);
-        assert_eq!(to(&state.resume(&seen(&[]))), [Phase::Free]);
-        assert_eq!(to(&state.resume(&seen(&[]))), []);
-        assert_eq!(state.used(), (0, 0));
-        let strict = Config { level: Level::Strict, ..Config::default() };
-        assert_eq!(to(&state.force(&seen(&USER), &strict)), []);
-    }
-
-    #[test]
-    fn the_reason_is_the_worst_signal() {
-        let both = [reading(Deviation::ToolRepeatFail, 3, 3), reading(Deviation::NoProgress, 6, 4)];
-        let mut state = PhaseState::default();
-        let outcome = state.end_round(&seen(&both), &Config::default());
-        assert_eq!(outcome.changes[0].reason, "takeover:no_progress");
-        assert_eq!(outcome.changes[0].signals, both);
-    }
-
-    #[test]
-    fn takeovers_that_come_to_nothing_end_the_run() {
-        let config = Config::default();
-        let turn = |state: &mut PhaseState, seen: &Observation<'_>| state.end_round(seen, &config).spent;
-        let mut state = PhaseState::default();
-        let take_and_cool = |state: &mut PhaseState| {
-            let spent = turn(state, &seen(&REPEAT));
-            if spent.is_none() {
-                walk(state, 7, &seen(&[]));
-                assert_eq!(state.phase(), Phase::Free);
-            }
-            spent
-        };
-        assert_eq!([take_and_cool(&mut state), take_and_cool(&mut state)], [None, None]);
-        assert_eq!(take_and_cool(&mut state.clone()), Some("relapses"));
-        state.end_round(&Observation { verified: true, ..seen(&[]) }, &config);
-        assert_eq!(take_and_cool(&mut state), None, "something turned greener in between");
-    }
-}
+mod tests;

@@ -7,17 +7,16 @@ mod tool;
 
 use serde_json::{Value, json};
 
-use crate::correction::{CorrectionKind, Moment};
-use crate::domain::{Complexity, Intent, classify, is_question};
+use crate::domain::{Complexity, Intent, classify, is_question, passes, speaks_of_checks};
 use crate::effect::{Effect, Gate, Rule, Stop, StopKind, Subject, Verdict};
 use crate::event::{Event, Fact, Setup};
-use crate::goal::{PATH, named_paths, named_steps};
+use crate::goal::{Demand, PATH, named_paths, named_steps};
 use crate::key::{clip, clip_path};
 use crate::known::COMMAND;
-use crate::mode::{Conditions, Mode, RoundFacts, Signal};
 use crate::state::State;
 use crate::timeline::{Kind, Record};
 use crate::verification::{Word, Work};
+use crate::wording;
 
 /// Longest goal kept.
 const GOAL: usize = 1200;
@@ -49,6 +48,7 @@ impl Step<'_> {
             Fact::RoundStarted { round } => self.round_started(*round),
             Fact::ToolProposed(proposal) => self.tool_proposed(proposal),
             Fact::ToolFinished(done) => self.tool_finished(fact, done),
+            Fact::CallMalformed { tool, why } => self.call_malformed(tool, why),
             Fact::CheckRan(check) => self.check_ran(fact, check),
             Fact::RoundEnded(end) => self.round_ended(fact, end),
             Fact::ModelDone => self.model_done(false),
@@ -79,18 +79,16 @@ impl Step<'_> {
         s.checks.iter_mut().for_each(|check| check.command = clip(&check.command, COMMAND));
         s.monorepo = setup.monorepo;
         s.token_limit = setup.token_limit;
-        self.decide_mode(None);
+        s.round_limit = setup.round_limit;
+        s.demand = Demand::of(&setup.goal, s.intent == Intent::Debug, passes());
     }
 
     fn model_done(&mut self, gave_up: bool) {
-        let s = &mut *self.s;
-        if !s.config.level.decides_mode() {
+        if !self.s.config.level.acts() {
             return self.answer_done(Verdict::Allow, Rule::Trust, String::new());
         }
-        let tests = matches!(s.intent, Intent::Test | Intent::Refactor);
-        let changes = s.domain.is_critical() && !is_question(&s.goal);
-        let work = Work { changes, tests, goal: &s.goal, named: &s.named };
-        match s.verification.done(&s.known, &s.checks, work) {
+        let word = self.word();
+        match word {
             Word::Accepted => self.answer_done(Verdict::Allow, Rule::Verification, String::new()),
             Word::LookFirst => {
                 let why = "a check is run first".to_owned();
@@ -104,14 +102,40 @@ impl Step<'_> {
             }
             Word::Ends(kind, why) => {
                 self.answer_done(Verdict::Block, Rule::Verification, why.clone());
+                // Where nobody knows what failed before, whoever compares may find that nothing is worse.
+                let as_before = !gave_up
+                    && kind == StopKind::Unverified
+                    && self.s.own_red().is_some_and(|(check, _)| !self.s.wants(check));
                 if gave_up {
                     let why = format!("the agent gave up. {why}");
                     self.stop(StopKind::UserCheckpoint, why, Kind::Failure, "verification:gave_up");
                 } else {
-                    self.stop(kind, why, Kind::Failure, "verification:unverified");
+                    self.stop_as(
+                        Stop { as_before, ..Stop::new(kind, why) },
+                        Kind::Failure,
+                        "verification:unverified",
+                    );
                 }
             }
         }
+    }
+
+    fn word(&mut self) -> Word {
+        let s = &mut *self.s;
+        let mut gate = std::mem::take(&mut s.verification);
+        let red = s.own_red();
+        let work = Work {
+            changes: s.domain.is_critical() && !is_question(&s.goal),
+            tests: matches!(s.intent, Intent::Test | Intent::Refactor),
+            goal: &s.goal,
+            named: &s.named,
+            red: red.as_ref().map(|(check, cases)| (*check, cases.as_slice())),
+            trial: s.own_trial(),
+            unshown: s.demand.all && speaks_of_checks(&s.goal) && s.known.is_unshown() && s.checks.is_empty(),
+        };
+        let word = gate.done(&s.known, &s.checks, &work);
+        s.verification = gate;
+        word
     }
 
     fn answer_done(&mut self, verdict: Verdict, rule: Rule, why: String) {
@@ -120,50 +144,25 @@ impl Step<'_> {
 
     fn engine_error(&mut self, what: &str) {
         self.log(Kind::Failure, "engine_fail_safe", json!({"what": clip(what, 300)}));
-        self.s.mode.raise(Signal::EngineFailSafe);
-        self.decide_mode(None);
-    }
-
-    /// The only caller of the one decider.
-    fn decide_mode(&mut self, round: Option<RoundFacts>) {
-        let s = &mut *self.s;
-        let open_edit = s.graph.as_ref().is_some_and(|graph| graph.open_edit());
-        let now = Conditions {
-            level: s.config.level,
-            graph_active: s.graph_active(),
-            open_steps: s.graph.as_ref().map_or(0, |graph| graph.open_steps()),
-            planned_writes: open_edit,
-            open_edit,
-            takeover: s.phase.phase() == crate::phase::Phase::Takeover,
-            recovering: s.phase.is_recovering(),
-            debt: s.budget.debt(),
-            diff_lines: s.diff_lines,
-            in_round: s.in_round,
-            round,
-        };
-        if let Some(switch) = s.mode.decide(&now, &s.config.mode) {
-            let payload = json!({"entered_by": switch.entered_by});
-            self.log(Kind::Switch, &format!("mode:{}", switch.reason), payload);
-            self.out.push(Effect::Mode(switch));
-        }
     }
 
     fn stop(&mut self, kind: StopKind, reason: String, event: Kind, cause: &str) {
+        self.stop_as(Stop::new(kind, reason), event, cause);
+    }
+
+    fn stop_as(&mut self, stop: Stop, event: Kind, cause: &str) {
         if self.s.stopped.is_some() {
             return;
         }
-        let stop = Stop::new(kind, reason);
         self.log(event, cause, json!({"stop": stop.kind, "reason": stop.reason}));
         self.s.stopped = Some(stop.clone());
         self.out.push(Effect::Stop(stop));
     }
 
-    /// The only way to the model.
-    fn say(&mut self, kind: CorrectionKind, text: String) {
-        let s = &mut *self.s;
-        let bound = s.mode.is_forced() && s.graph_active();
-        let now = Moment { phase: s.phase.phase(), bound };
-        if let Some(correction) = s.port.say(kind, text, now, &s.config.hints) {
+    /// The only way to the model: what is to be said is made from the state as it is, and takes the place of the last.
+    fn speak(&mut self) {
+        let now = wording::now(self.s);
+        if let Some(correction) = self.s.port.say(now) {
             self.out.push(Effect::Correct(correction));
         }
     }
@@ -174,15 +173,11 @@ impl Step<'_> {
             run: self.s.run.clone(),
             round: self.s.round,
             level: self.s.config.level,
-            mode: self.s.mode.mode(),
+            mode: self.s.mode(),
             phase: self.s.phase.phase(),
             event,
             reason: reason.to_owned(),
             payload,
         }));
-    }
-
-    fn is_forced(&self) -> bool {
-        self.s.mode.mode() == Mode::Forced
     }
 }

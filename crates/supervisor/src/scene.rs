@@ -13,10 +13,9 @@ use crate::event::{
 };
 use crate::ledger::Ledger;
 use crate::level::Level;
-use crate::mode::Mode;
 use crate::phase::Phase;
 use crate::state::State;
-use crate::timeline::{Kind, Record};
+use crate::timeline::{Kind, Mode, Record};
 
 pub(crate) fn finished(call: &str, ok: bool, evidence: Evidence) -> Finished {
     Finished {
@@ -26,6 +25,7 @@ pub(crate) fn finished(call: &str, ok: bool, evidence: Evidence) -> Finished {
         check: false,
         error: None,
         duration_ms: 1,
+        result: None,
         evidence,
     }
 }
@@ -55,6 +55,8 @@ pub(crate) fn check_ran(command: &str, exit: i32, failing: &[&str]) -> Fact {
         failing: failing.iter().map(ToString::to_string).collect(),
         diagnostics: 0,
         duration_ms: 1,
+        says: None,
+        result: None,
         changed: Vec::new(),
     })
 }
@@ -91,6 +93,7 @@ pub(crate) fn setup(mode: &str, goal: &str) -> Setup {
         checks: vec![KnownCheck { command: "cargo test".into(), asked: false }],
         monorepo: false,
         token_limit: 0,
+        round_limit: 0,
     }
 }
 
@@ -164,6 +167,7 @@ impl Scene {
             text,
             text_only: text,
             diff_lines: self.diff_lines,
+            gone_lines: 0,
             changed: Vec::new(),
             workspace: self.workspace.clone(),
         };
@@ -233,9 +237,33 @@ impl Scene {
             let mut done = finished(&call, error.is_none(), Evidence::default());
             done.exit = Some(i32::from(error.is_some()));
             done.error = error.map(str::to_owned);
+            done.result = Some(crate::result_digest(error.unwrap_or_default(), error.is_some()));
             self.feed(Fact::ToolFinished(done));
         }
         gate.verdict
+    }
+
+    /// A command that prints something.
+    pub(crate) fn prints(&mut self, command: &str, text: &str) -> Verdict {
+        let (gate, call) = self.propose(ToolClass::Exec, command);
+        if gate.verdict != Verdict::Block {
+            let mut done = finished(&call, true, Evidence::default());
+            (done.exit, done.result) = (Some(0), Some(crate::result_digest(text, false)));
+            self.feed(Fact::ToolFinished(done));
+        }
+        gate.verdict
+    }
+
+    /// Does what it is asked to between rounds: runs the check, with these cases failing.
+    pub(crate) fn obey(&mut self, failing: &[&str]) {
+        if self.last.iter().any(|effect| matches!(effect, Effect::Check { .. })) {
+            self.feed(check_ran("cargo test", i32::from(!failing.is_empty()), failing));
+        }
+    }
+
+    /// The text that stands at the end of a request now.
+    pub(crate) fn stands(&self) -> &str {
+        self.texts().last().copied().unwrap_or_default()
     }
 
     /// A check run by the model; the cases are those that fail.
@@ -248,6 +276,7 @@ impl Scene {
         if gate.verdict != Verdict::Block {
             let mut done = finished(&call, failing.is_empty(), Evidence::default());
             (done.exit, done.check) = (Some(i32::from(!failing.is_empty())), true);
+            done.result = Some(crate::result_digest(&failing.join("\n"), !failing.is_empty()));
             self.feed(Fact::ToolFinished(done));
             self.feed(of_call(&call, check_ran(command, i32::from(!failing.is_empty()), failing)));
         }
@@ -268,10 +297,6 @@ impl Scene {
 
     pub(crate) fn phase(&self) -> Phase {
         self.state.phase()
-    }
-
-    pub(crate) fn tier(&self) -> crate::tier::Tier {
-        self.state.tier()
     }
 
     /// The rule behind the last answer.

@@ -46,7 +46,6 @@ impl Shadow {
             Effect::Log(record) if record.event != Kind::Drift => return None,
             Effect::Log(record) => (record.reason.clone(), record.payload.clone()),
             Effect::Gate(gate) => ("gate".to_owned(), json!(gate)),
-            Effect::Mode(switch) => (format!("mode:{}", switch.reason), json!(switch)),
             Effect::Phase(change) => (change.reason.clone(), json!(change)),
             Effect::Correct(correction) => ("correction".to_owned(), json!(correction)),
             Effect::Graph(_) => {

@@ -1,6 +1,6 @@
 //! Error signatures: the same failure looks the same, whatever its numbers, times, addresses and lines are.
 
-use crate::key::clip;
+use crate::key::{Hash, clip};
 
 /// Longest signature kept.
 const MOST: usize = 160;
@@ -11,6 +11,31 @@ const MOST: usize = 160;
 pub fn signature(text: &str) -> String {
     let folded = fold(telling_line(text));
     if folded.len() <= MOST { folded } else { fold(&clip(&folded, MOST)) }
+}
+
+/// Digest of what a call printed: the same again is nothing new, whatever its times and addresses are.
+///
+/// What failed is the same failure whatever its numbers are; what succeeded may well tell something by a number.
+/// Empty for nothing but blanks.
+pub fn result_digest(text: &str, failed: bool) -> String {
+    let mut hash = Hash::new();
+    let mut any = false;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        any = true;
+        hash.add(&if failed { fold(line) } else { line.split_whitespace().map(untimed).collect::<String>() });
+    }
+    if any { format!("{:016x}", hash.end()) } else { String::new() }
+}
+
+/// A word, or nothing for a time, a duration or an address.
+fn untimed(word: &str) -> &str {
+    let bare = word.trim_matches(|c: char| "()[],;.".contains(c));
+    let digits = bare.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':')).count();
+    let unit = &bare[digits..];
+    let duration =
+        digits > 0 && ["s", "ms", "µs", "us", "ns", "sec", "secs", "seconds", "min"].contains(&unit);
+    let clock = bare.matches(':').count() >= 2 && bare.starts_with(|c: char| c.is_ascii_digit());
+    if duration || clock || bare.starts_with("0x") { "" } else { word }
 }
 
 fn fold(line: &str) -> String {
@@ -40,15 +65,40 @@ fn fold(line: &str) -> String {
     join_numbers(out.trim_end())
 }
 
-/// The first line that says something: one about an error before any other.
-pub(crate) fn telling_line(text: &str) -> &str {
-    const WORDS: [&str; 7] = ["error", "panicked", "exception", "failed", "fatal", "cannot", "not found"];
+/// The first line that says something: one about an error before any other, and one that says that all is well last.
+pub fn telling_line(text: &str) -> &str {
+    const WORDS: [&str; 13] = [
+        "error",
+        "panicked",
+        "exception",
+        "failed",
+        "fatal",
+        "cannot",
+        "not found",
+        "fail",
+        "not ok",
+        "wrong",
+        "✗",
+        "✘",
+        "expected",
+    ];
+    const WELL: [&str; 7] = ["ok", "✓", "✔", "pass", "success", "成功", "通过"];
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200);
     let tells = |line: &&str| {
         let start: String = line.chars().take(300).collect::<String>().to_lowercase();
         WORDS.iter().any(|word| start.contains(word))
     };
-    lines().find(tells).or_else(|| lines().next()).unwrap_or("")
+    // How a build tool ends says less than what it ran.
+    let ends = |line: &&str| line.starts_with("make: ***") || line.starts_with("npm ERR!");
+    let well = |line: &&str| {
+        let start = line.to_lowercase();
+        WELL.iter().any(|word| start.starts_with(word)) || line.chars().all(|c| c == '.')
+    };
+    lines()
+        .find(|line| tells(line) && !ends(line) && !well(line))
+        .or_else(|| lines().find(|line| !well(line) && !ends(line)))
+        .or_else(|| lines().next())
+        .unwrap_or("")
 }
 
 /// How many bytes from here on are a number, a time, an address or a digest.
@@ -84,7 +134,7 @@ fn join_numbers(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::signature;
+    use super::{result_digest, signature};
     use proptest::prelude::*;
 
     #[track_caller]
@@ -123,7 +173,22 @@ mod tests {
         assert_eq!(signature("error at src/a.rs:10:5"), "error at src/a.rs:#");
     }
 
+    #[test]
+    fn results_are_the_same_but_for_times() {
+        let same = |a: &str, b: &str, failed: bool| result_digest(a, failed) == result_digest(b, failed);
+        assert!(same("Ran 3 tests in 0.01s\n\nOK", "Ran 3 tests in 0.29s\nOK", false));
+        assert!(same("at 12:01:02 object 0x7f12", "at 13:00:00 object 0x7f99", false));
+        assert!(!same("Note 1.", "Note 2.", false) && same("seed 17: x", "seed 94: x", true));
+        assert!(!same("12% done", "15% done", false) && !same("a fails", "b fails", true));
+        assert_eq!(result_digest(" \n ", false), "");
+    }
+
     proptest! {
+        #[test]
+        fn any_text_has_a_digest(text in "\\PC{0,200}|[0-9:. smµ\n]{0,80}", failed: bool) {
+            prop_assert_eq!(result_digest(&text, failed).len() % 16, 0);
+        }
+
         #[test]
         fn folding_twice_changes_nothing(text in "[a-z0-9:., #x\\-TZ\n]{0,60}|\\PC{0,300}") {
             let once = signature(&text);

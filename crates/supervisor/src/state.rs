@@ -4,19 +4,18 @@ use holon_core::ids::{CallId, RunId};
 use holon_core::policy::ToolClass;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Budget;
-use crate::config::Config;
+use crate::config::{Config, Contracts};
 use crate::correction::Port;
 use crate::deviation::{Reading, Watch};
 use crate::domain::{Complexity, Domain, Intent};
 use crate::effect::Stop;
 use crate::event::{GitState, KnownCheck};
+use crate::goal::Demand;
 use crate::graph::TaskGraph;
-use crate::known::Known;
+use crate::known::{CheckState, Known, Try};
 use crate::level::Level;
-use crate::mode::{Mode, ModeState, Signal};
 use crate::phase::{Phase, PhaseState};
-use crate::tier::{Tier, TierState};
+use crate::timeline::Mode;
 use crate::verification::Verification;
 
 /// Everything the supervisor remembers of a run; moved from step to step, and the checkpoint when serialised.
@@ -35,14 +34,14 @@ pub struct State {
     pub(crate) checks: Vec<KnownCheck>,
     pub(crate) monorepo: bool,
     pub(crate) token_limit: u64,
+    pub(crate) round_limit: u32,
+    pub(crate) demand: Demand,
+    pub(crate) tokens: u64,
     pub(crate) round: u32,
-    /// Whether that round is under way.
-    pub(crate) in_round: bool,
+    /// The first round it was told of: a conversation counts on over its turns.
+    pub(crate) first_round: u32,
     pub(crate) diff_lines: u32,
-    pub(crate) mode: ModeState,
     pub(crate) phase: PhaseState,
-    pub(crate) tier: TierState,
-    pub(crate) budget: Budget,
     pub(crate) graph: Option<TaskGraph>,
     pub(crate) graphs: u32,
     pub(crate) known: Known,
@@ -52,9 +51,13 @@ pub struct State {
     pub(crate) pending: Vec<Pending>,
     pub(crate) warned: Vec<u64>,
     /// Deviations that were told and are still up, as bits.
-    pub(crate) told: u8,
-    /// Why the supervisor took over the last time.
+    pub(crate) told: u16,
+    /// The signals that were up last.
     pub(crate) why: Vec<Reading>,
+    /// Whether something may be running beside the rounds.
+    pub(crate) job: bool,
+    /// Rounds with changes since a check last ran.
+    pub(crate) unchecked: u32,
     pub(crate) git: GitState,
     pub(crate) hashed: bool,
     pub(crate) stopped: Option<Stop>,
@@ -66,6 +69,7 @@ pub(crate) struct Pending {
     pub call: CallId,
     pub class: ToolClass,
     pub key: u64,
+    pub tool: String,
     pub command: Option<String>,
     pub blocked: bool,
 }
@@ -86,14 +90,14 @@ impl State {
         self.config.level
     }
 
-    /// L1.
-    pub const fn mode(&self) -> Mode {
-        self.mode.mode()
+    /// Whether the steps of the plan are closed.
+    pub fn mode(&self) -> Mode {
+        if self.binds() { Mode::Forced } else { Mode::Free }
     }
 
-    /// Why it is forced.
-    pub fn entered_by(&self) -> Vec<Signal> {
-        self.mode.entered_by()
+    /// Whether a plan is followed whose steps are closed.
+    pub(crate) fn binds(&self) -> bool {
+        self.config.contracts == Contracts::Enforce && self.config.level.acts() && self.graph_active()
     }
 
     /// L2.
@@ -104,11 +108,6 @@ impl State {
     /// L2 with its counters.
     pub const fn phase_state(&self) -> &PhaseState {
         &self.phase
-    }
-
-    /// How much of a plan is left.
-    pub const fn tier(&self) -> Tier {
-        self.tier.tier()
     }
 
     /// The plan, if there is one.
@@ -124,11 +123,6 @@ impl State {
     /// What is known.
     pub const fn known(&self) -> &Known {
         &self.known
-    }
-
-    /// The branch budget.
-    pub const fn budget(&self) -> &Budget {
-        &self.budget
     }
 
     /// What kind of work it is.
@@ -159,6 +153,57 @@ impl State {
     /// The settings.
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// What was asked.
+    pub fn goal(&self) -> &str {
+        &self.goal
+    }
+
+    /// The signals that were up last.
+    pub fn why(&self) -> &[Reading] {
+        &self.why
+    }
+
+    /// The same in words.
+    pub fn noticed(&self) -> Vec<String> {
+        self.why.iter().map(crate::wording::reason).collect()
+    }
+
+    pub(crate) const fn git(&self) -> GitState {
+        self.git
+    }
+
+    /// Whether what a check reports is wanted whatever it said before: by the goal, or by name.
+    pub(crate) fn wants(&self, check: &CheckState) -> bool {
+        let asked = self.checks.iter().any(|known| known.asked && known.command == check.command);
+        asked || self.demand.covers(&check.cases())
+    }
+
+    /// A fresh failing check with the cases that are this run's to repair.
+    pub(crate) fn own_red(&self) -> Option<(&CheckState, Vec<String>)> {
+        let fresh = self.known.checks().iter().rev().filter(|check| self.known.is_fresh(check));
+        fresh.map(|check| (check, check.own_cases(self.wants(check)))).find(|(_, cases)| !cases.is_empty())
+    }
+
+    /// Where no check is known: what the agent itself goes by, and fails.
+    pub(crate) fn own_trial(&self) -> Option<&Try> {
+        if !self.checks.is_empty() || !self.known.checks().is_empty() {
+            return None;
+        }
+        let wanted =
+            |one: &&Try| !one.failed_before() || self.demand.covers(&[one.label.clone(), one.says.clone()]);
+        self.known.trial().filter(wanted)
+    }
+
+    /// Whether the model said that it is done, was told why not, and that still holds.
+    pub(crate) fn is_not_done(&self) -> bool {
+        self.verification.was_told() && (self.own_red().is_some() || self.own_trial().is_some())
+    }
+
+    /// What was tried more than once on the same state, with how often.
+    pub fn tried(&self) -> Vec<(&str, u32)> {
+        self.known.in_vain().map(|one| (one.label.as_str(), one.count)).collect()
     }
 
     pub(crate) const fn watch(&self) -> &Watch {

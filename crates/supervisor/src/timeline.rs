@@ -5,8 +5,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::level::Level;
-use crate::mode::Mode;
 use crate::phase::Phase;
+
+/// Whether the steps of a plan are closed to what is not theirs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Every tool is open.
+    #[default]
+    Free,
+    /// `contracts = "enforce"`, and a plan is under way.
+    Forced,
+}
 
 /// One line of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +29,7 @@ pub struct Record {
     pub round: u32,
     /// L0.
     pub level: Level,
-    /// L1 after the decision.
+    /// Whether steps are closed.
     pub mode: Mode,
     /// L2 after the decision.
     pub phase: Phase,
@@ -35,7 +45,7 @@ pub struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Mode, phase or tier changed.
+    /// A rung of the ladder was taken.
     Switch,
     /// A takeover began, or its plan was made.
     Recover,

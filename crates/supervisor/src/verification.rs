@@ -1,5 +1,7 @@
 //! The verification gate: done means checked. Told once, with the facts; the second time the run ends as what it is.
 
+use std::fmt::Write as _;
+
 use holon_core::weakened::is_test_file;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +9,7 @@ use crate::effect::StopKind;
 use crate::event::KnownCheck;
 use crate::goal;
 use crate::key::clip;
-use crate::known::Known;
+use crate::known::{CheckState, Known, Try};
 
 /// What the gate says when the model is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,49 +28,50 @@ pub(crate) enum Word {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     told: bool,
-    /// A check was asked for, once per run.
-    looked: bool,
+    /// The version a check was asked for.
+    looked: Option<u64>,
     /// What it says is waited for.
     looking: bool,
 }
 
 impl Verification {
     /// The model says that it is done.
-    pub(crate) fn done(&mut self, known: &Known, checks: &[KnownCheck], work: Work<'_>) -> Word {
+    pub(crate) fn done(&mut self, known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> Word {
         self.looking = false;
-        // Done without having done anything: where something was to be changed, the check knows whether that is right.
-        if work.changes
-            && known.version() == 0
-            && known.checks().is_empty()
-            && !checks.is_empty()
-            && !self.looked
-        {
-            (self.looked, self.looking) = (true, true);
+        // Nobody knows: the check does, and whoever is right is not asked to show it.
+        let ours = |command: &str| checks.iter().any(|check| check.command == command);
+        let fresh = known.checks().iter().any(|check| known.is_fresh(check) && ours(&check.command));
+        let worth = known.version() > 0 || (work.changes && known.checks().is_empty());
+        if worth && !fresh && !checks.is_empty() && self.looked != Some(known.version()) {
+            (self.looked, self.looking) = (Some(known.version()), true);
             return Word::LookFirst;
         }
-        let unchecked = checks.is_empty() && known.checks().is_empty();
-        // What fails or passes by luck is about the work not done, too.
-        let open = work.changes && (known.fresh_red().is_some() || known.fresh_luck().is_some());
-        let nothing_to_verify = unchecked || (known.version() == 0 && !open);
         let weakened = weakened(known, work);
-        if (nothing_to_verify || known.fresh_green().is_some()) && weakened.is_empty() {
+        let red = known.fresh_red().is_some() && work.red.is_some();
+        let luck = work.changes && known.fresh_luck().is_some();
+        let unseen = known.version() > 0 && !fresh && checks.iter().any(|check| check.asked);
+        let open = (red || work.trial.is_some() || work.unshown) && (work.changes || known.version() > 0);
+        if !open && !luck && !unseen && weakened.is_empty() {
             return Word::Accepted;
         }
         if !self.told {
             self.told = true;
             let failed = known.failed_last();
-            let why =
-                if weakened.is_empty() { why(known, checks) } else { weaker(&weakened, failed, work.goal) };
+            let why = if weakened.is_empty() {
+                why(known, checks, work)
+            } else {
+                weaker(&weakened, failed, work.goal)
+            };
             return Word::NotYet(why);
         }
-        if !weakened.is_empty() && known.fresh_green().is_some() {
+        if !weakened.is_empty() && !open && !luck {
             // Beside other work a test may have to change; alone it proves nothing.
             let only = known.changed().iter().all(|file| is_test_file(&file.path));
             let why = format!("only tests were changed to make the check pass: {}", weakened.join(", "));
             return if only { Word::Ends(StopKind::UserCheckpoint, why) } else { Word::Accepted };
         }
         let asked = checks.iter().any(|check| check.asked);
-        Word::Ends(if asked { StopKind::CheckFailed } else { StopKind::Unverified }, why(known, checks))
+        Word::Ends(if asked { StopKind::CheckFailed } else { StopKind::Unverified }, why(known, checks, work))
     }
 
     /// Whether a check has to run before the model can be answered.
@@ -96,10 +99,16 @@ pub(crate) struct Work<'a> {
     pub tests: bool,
     pub goal: &'a str,
     pub named: &'a [String],
+    /// Cases that fail and did not before, or that the goal is about, with their check.
+    pub red: Option<(&'a CheckState, &'a [String])>,
+    /// Where no check is known: what the agent goes by, and fails.
+    pub trial: Option<&'a Try>,
+    /// Where no check is known: whether something was to be repaired, and nothing ran since it was changed.
+    pub unshown: bool,
 }
 
 /// Tests that lost lines after a check had failed, in work that is not about them.
-fn weakened(known: &Known, work: Work<'_>) -> Vec<String> {
+fn weakened(known: &Known, work: &Work<'_>) -> Vec<String> {
     if work.tests || known.failed_last().is_empty() {
         return Vec::new();
     }
@@ -116,37 +125,47 @@ fn weaker(tests: &[String], failed: &[String], goal: &str) -> String {
     )
 }
 
-fn why(known: &Known, checks: &[KnownCheck]) -> String {
+fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
     let files = known.changed_count();
     let mut text = format!("Not verified: {files} changed file{}", if files == 1 { "" } else { "s" });
-    match known.fresh_red() {
-        None if known.fresh_luck().is_some() => {
-            let luck = known.fresh_luck().map(|check| check.command.as_str()).unwrap_or_default();
-            let cases = known.failed_last().join(", ");
-            text.push_str(&format!(
-                ", and `{luck}` failed ({cases}) and then passed on the very same state: that is luck."
-            ));
+    if let Some((check, cases)) = work.red {
+        let (command, cases) = (&check.command, cases.join(", "));
+        let _ = write!(text, ", and `{command}` fails on the current state: {cases}.");
+        if !check.knows_before() {
+            text.push_str(
+                " Whether it did before your change is not known: what did is not your task, say so then.",
+            );
         }
-        Some(red) => {
-            text.push_str(&format!(", and `{}` fails on the current state", red.command));
-            if !red.failing.is_empty() {
-                text.push_str(&format!(": {}", red.failing.join(", ")));
-            }
-            text.push('.');
-        }
-        None if known.checks().is_empty() => text.push_str(", and no check has run."),
-        None => text.push_str(", and no check has run since the last change."),
+        let _ = write!(
+            text,
+            " Next step: repair what makes `{command}` fail, and run it again before you finish."
+        );
+        return text;
     }
-    match checks
-        .first()
-        .map(|check| &check.command)
-        .or_else(|| known.checks().last().map(|check| &check.command))
-    {
-        Some(command) => {
-            text.push_str(&format!(" Next step: run `{command}` and act on what it says before you finish."))
-        }
-        None => text.push_str(" Next step: run the checks before you finish."),
+    if let Some(luck) = known.fresh_luck() {
+        let (luck, cases) = (&luck.command, known.failed_last().join(", "));
+        let _ = write!(
+            text,
+            ", and `{luck}` failed ({cases}) and then passed on the very same state: that is luck."
+        );
+        let _ = write!(text, " Next step: run `{luck}` and act on what it says before you finish.");
+        return text;
     }
+    if let Some(one) = work.trial {
+        let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
+        let _ = write!(text, ", and `{}` failed when it last ran{said}.", one.label);
+        text.push_str(" Next step: repair that, and run it again to show that it passes.");
+        return text;
+    }
+    if work.unshown {
+        text.push_str(
+            ", and nothing has run since the last change. Next step: run something that shows whether it works, and \
+             act on what it says before you finish.",
+        );
+        return text;
+    }
+    let command = checks.first().map(|check| check.command.as_str()).unwrap_or_default();
+    let _ = write!(text, ", and `{command}` has not run on the current state. Next step: run `{command}`.");
     text
 }
 
@@ -154,42 +173,101 @@ fn why(known: &Known, checks: &[KnownCheck]) -> String {
 mod tests {
     use super::*;
     use crate::event::Fact;
+    use crate::goal::Demand;
     use crate::scene::{check_ran, write};
-
-    const LOOKING: Work<'_> = Work { changes: false, tests: false, goal: "look", named: &[] };
-    const FIXING: Work<'_> = Work { changes: true, goal: "fix a.rs", ..LOOKING };
 
     fn known(facts: &[Fact]) -> Known {
         let mut known = Known::default();
         facts.iter().for_each(|fact| {
-            known.absorb(fact, 1, &[]);
+            known.absorb(fact, 1);
         });
         known
     }
 
     fn one(asked: bool) -> Vec<KnownCheck> {
-        vec![KnownCheck { command: "make test".into(), asked }]
+        vec![KnownCheck { command: "t".into(), asked }]
     }
 
     fn change() -> Fact {
         write("c", "a.rs", "1", "2")
     }
 
+    /// What the gate says about work that wants something changed.
+    fn ask(gate: &mut Verification, known: &Known, checks: &[KnownCheck], goal: &str, tests: bool) -> Word {
+        let demand = Demand::of(goal, goal.starts_with("fix"), &[]);
+        let red = known.fresh_red();
+        let cases = red.map(|red| red.own_cases(demand.covers(&red.cases()))).unwrap_or_default();
+        let red = red.filter(|_| !cases.is_empty()).map(|red| (red, cases.as_slice()));
+        let changes = !goal.starts_with("look");
+        gate.done(known, checks, &Work { changes, tests, goal, named: &[], red, trial: None, unshown: false })
+    }
+
+    fn first(facts: &[Fact], goal: &str) -> Word {
+        ask(&mut Verification::default(), &known(facts), &one(false), goal, false)
+    }
+
     #[test]
-    fn accepted_when_nothing_changed_nothing_can_check_or_a_check_is_green() {
-        let check = |facts: &[Fact], checks: &[KnownCheck], expect: bool| {
-            let word = Verification::default().done(&known(facts), checks, LOOKING);
-            assert_eq!(word == Word::Accepted, expect, "{facts:?}");
+    fn accepted_when_nothing_fails_that_is_its_own() {
+        assert_eq!(first(&[change(), check_ran("t", 0, &[])], "add x"), Word::Accepted);
+        assert_eq!(first(&[], "look at x"), Word::Accepted, "nothing was to be changed");
+        assert_eq!(first(&[check_ran("t", 1, &["a"])], "look at x"), Word::Accepted);
+        let before = [check_ran("t", 1, &["legacy"]), change(), check_ran("t", 1, &["legacy"])];
+        assert_eq!(first(&before, "add x"), Word::Accepted, "it failed before");
+        assert!(matches!(first(&before, "fix x"), Word::NotYet(_)), "the goal is about it");
+        let broken = [check_ran("t", 1, &["legacy"]), change(), check_ran("t", 1, &["legacy", "mine"])];
+        assert!(
+            matches!(first(&broken, "add x"), Word::NotYet(why) if why.contains("mine") && !why.contains("legacy"))
+        );
+        let known = known(&[change()]);
+        assert_eq!(
+            ask(&mut Verification::default(), &known, &[], "add x", false),
+            Word::Accepted,
+            "no check"
+        );
+    }
+
+    #[test]
+    fn a_repair_that_nothing_shows_is_held_once_and_then_for_a_person() {
+        let (known, mut gate) = (known(&[change()]), Verification::default());
+        let work = Work {
+            changes: true,
+            tests: false,
+            goal: "fix x, its check fails",
+            named: &[],
+            red: None,
+            trial: None,
+            unshown: true,
         };
-        check(&[], &one(true), true);
-        check(&[change()], &[], true);
-        check(&[change(), check_ran("t", 0, &[])], &one(false), true);
-        check(&[change()], &one(false), false);
-        check(&[check_ran("t", 0, &[]), change()], &one(false), false);
-        check(&[check_ran("t", 0, &[]), change()], &[], false);
-        check(&[change(), check_ran("t", 1, &["x"])], &one(false), false);
-        check(&[change(), check_ran("t", 0, &[]), check_ran("u", 1, &[])], &one(false), false);
-        check(&[check_ran("t", 1, &[])], &one(false), true);
+        assert!(
+            matches!(gate.done(&known, &[], &work), Word::NotYet(why) if why.contains("nothing has run since the last change"))
+        );
+        assert!(matches!(gate.done(&known, &[], &work), Word::Ends(StopKind::Unverified, _)));
+        let shown = Work { unshown: false, ..work };
+        assert_eq!(Verification::default().done(&known, &[], &shown), Word::Accepted);
+    }
+
+    #[test]
+    fn where_nobody_knows_a_check_is_run_first_and_once_per_version() {
+        for facts in
+            [vec![change()], vec![check_ran("t", 0, &[]), change()], vec![change(), check_ran("u", 0, &[])]]
+        {
+            let (known, mut gate) = (known(&facts), Verification::default());
+            assert_eq!(ask(&mut gate, &known, &one(false), "add x", false), Word::LookFirst);
+            assert!(gate.is_looking());
+            assert_eq!(
+                ask(&mut gate, &known, &one(false), "add x", false),
+                Word::Accepted,
+                "nothing came of it"
+            );
+            assert!(!gate.is_looking());
+        }
+        let (known, mut gate) = (known(&[change()]), Verification::default());
+        assert_eq!(ask(&mut gate, &known, &one(true), "add x", false), Word::LookFirst);
+        assert!(
+            matches!(ask(&mut gate, &known, &one(true), "add x", false), Word::NotYet(_)),
+            "it was asked for"
+        );
+        assert_eq!(first(&[], "fix x"), Word::LookFirst, "nothing was done");
     }
 
     #[test]
@@ -197,7 +275,7 @@ mod tests {
         let known = known(&[change(), check_ran("t", 1, &["case_a"])]);
         for (asked, end) in [(false, StopKind::Unverified), (true, StopKind::CheckFailed)] {
             let mut gate = Verification::default();
-            let why = match gate.done(&known, &one(asked), LOOKING) {
+            let why = match ask(&mut gate, &known, &one(asked), "add x", false) {
                 Word::NotYet(why) => why,
                 other => format!("{other:?}"),
             };
@@ -205,45 +283,17 @@ mod tests {
                 why.contains("1 changed file,") && why.contains("`t` fails") && why.contains("case_a"),
                 "{why}"
             );
-            assert!(why.contains("Next step: run `make test`"), "{why}");
-            assert!(matches!(gate.done(&known, &one(asked), LOOKING), Word::Ends(kind, _) if kind == end));
+            assert!(why.contains("Next step: repair") && why.contains("is not known"), "{why}");
+            let again = ask(&mut gate, &known, &one(asked), "add x", false);
+            assert!(matches!(again, Word::Ends(kind, _) if kind == end));
             gate.forget();
-            assert!(matches!(gate.done(&known, &one(asked), LOOKING), Word::NotYet(_)));
+            assert!(matches!(ask(&mut gate, &known, &one(asked), "add x", false), Word::NotYet(_)));
         }
     }
 
     #[test]
-    fn the_reason_says_what_is_missing() {
-        let why = |facts: &[Fact]| why(&known(facts), &one(false));
-        assert!(why(&[change()]).contains("no check has run."));
-        assert!(why(&[check_ran("t", 0, &[]), change()]).contains("since the last change"));
-    }
-
-    #[test]
-    fn who_has_changed_nothing_is_not_done_while_a_check_fails() {
-        let check = |facts: &[Fact], expect: bool| {
-            let word = Verification::default().done(&known(facts), &one(false), FIXING);
-            assert_eq!(word == Word::Accepted, expect, "{facts:?}");
-        };
-        check(&[check_ran("t", 1, &["x"])], false);
-        check(&[check_ran("t", 0, &[])], true);
-        let mut gate = Verification::default();
-        assert_eq!(gate.done(&Known::default(), &one(false), FIXING), Word::LookFirst);
-        assert!(gate.is_looking());
-        assert_eq!(gate.done(&Known::default(), &one(false), FIXING), Word::Accepted, "nothing came of it");
-        assert!(!gate.is_looking());
-        let mut gate = Verification::default();
-        assert_eq!(
-            gate.done(&Known::default(), &one(true), LOOKING),
-            Word::Accepted,
-            "nothing was to be changed"
-        );
-    }
-
-    #[test]
     fn luck_is_told_as_what_it_is() {
-        let known = known(&[change(), check_ran("t", 1, &["case_a"]), check_ran("t", 0, &[])]);
-        let word = Verification::default().done(&known, &one(false), FIXING);
+        let word = first(&[change(), check_ran("t", 1, &["case_a"]), check_ran("t", 0, &[])], "fix x");
         assert!(matches!(word, Word::NotYet(why) if why.contains("luck") && why.contains("case_a")));
     }
 
@@ -260,21 +310,23 @@ mod tests {
         let green = || check_ran("t", 0, &[]);
         let alone = weak(&[red(), test(), green()]);
         let mut gate = Verification::default();
-        let why = match gate.done(&alone, &one(false), FIXING) {
+        let why = match ask(&mut gate, &alone, &one(false), "fix x", false) {
             Word::NotYet(why) => why,
             other => format!("{other:?}"),
         };
         assert!(why.contains(path) && why.contains("case_a") && why.contains("Next step"), "{why}");
-        assert!(matches!(gate.done(&alone, &one(false), FIXING), Word::Ends(StopKind::UserCheckpoint, _)));
+        let again = ask(&mut gate, &alone, &one(false), "fix x", false);
+        assert!(matches!(again, Word::Ends(StopKind::UserCheckpoint, _)));
         let beside = weak(&[red(), test(), change(), green()]);
-        assert_eq!(gate.done(&beside, &one(false), FIXING), Word::Accepted, "told, and there is other work");
+        assert_eq!(
+            ask(&mut gate, &beside, &one(false), "fix x", false),
+            Word::Accepted,
+            "there is other work"
+        );
         let mut gate = Verification::default();
-        for (known, work) in [
-            (weak(&[test(), green()]), FIXING),
-            (weak(&[red(), test(), green()]), Work { tests: true, ..FIXING }),
-            (weak(&[red(), test(), green()]), Work { named: &["tests/".to_owned()], ..FIXING }),
-        ] {
-            assert_eq!(gate.done(&known, &one(false), work), Word::Accepted);
-        }
+        let unfailed = weak(&[test(), green()]);
+        assert_eq!(ask(&mut gate, &unfailed, &one(false), "fix x", false), Word::Accepted);
+        let wanted = weak(&[red(), test(), green()]);
+        assert_eq!(ask(&mut gate, &wanted, &one(false), "fix x", true), Word::Accepted);
     }
 }

@@ -1,15 +1,17 @@
-//! What the model reads, from facts alone.
+//! What the model reads: one text, made from one state, so that no two sentences can contradict each other.
 
 use std::fmt::Write;
 
-use crate::budget::{Counted, Spent};
+use crate::correction::CorrectionKind;
 use crate::deviation::{Deviation, Reading};
+use crate::domain::Intent;
 use crate::gate::suggested;
 use crate::graph::{Node, NodeStatus, TaskGraph};
+use crate::known::Try;
+use crate::phase::Stage;
 use crate::state::State;
-use crate::tier::Tier;
 
-/// Marks texts of a takeover.
+/// Marks what the supervisor says.
 pub const RECOVERY_TAG: &str = "[System Recovery]";
 /// Marks the current step.
 pub const GRAPH_TAG: &str = "[TaskGraph]";
@@ -17,95 +19,107 @@ pub const GRAPH_TAG: &str = "[TaskGraph]";
 /// Most lines of one kind of fact.
 const FACTS: usize = 6;
 
-/// Everything a takeover has to say, the one next step last but one.
-pub(crate) fn takeover(state: &State, why: &[Reading]) -> String {
-    let mut text = format!("{RECOVERY_TAG} The supervisor leads this run until it is back on its way.\n");
-    line(&mut text, &format!("Goal: {}", state.goal));
-    let reasons: Vec<String> = why.iter().map(reason).collect();
-    if !reasons.is_empty() {
-        line(&mut text, &format!("Why: {}.", reasons.join("; ")));
+/// All that is to be said now; nothing where the model is left alone.
+pub(crate) fn now(state: &State) -> Option<(CorrectionKind, String)> {
+    if state.stopped().is_some() || !state.level().speaks() {
+        return None;
+    }
+    if state.phase_state().is_recovering() {
+        let head = "The supervisor leads this run until it is back on its way.";
+        return Some((CorrectionKind::Takeover, whole(state, head, true)));
+    }
+    if state.is_not_done() {
+        return Some((CorrectionKind::NotDone, whole(state, "The work is not done.", false)));
+    }
+    match state.phase_state().saying() {
+        Stage::Advised => Some((CorrectionKind::Advice, whole(state, "Advice from what is known.", false))),
+        Stage::Noticed => {
+            let noticed = reasons(state.why());
+            (!noticed.is_empty())
+                .then(|| (CorrectionKind::Notice, format!("{RECOVERY_TAG} Noticed: {}.", noticed.join("; "))))
+        }
+        Stage::Quiet => {
+            let graph = state.graph().filter(|_| state.binds() || state.level().wants_proof())?;
+            Some((CorrectionKind::GraphHint, hint(graph, graph.current()?, state)))
+        }
+    }
+}
+
+/// Goal, reasons, facts, plan, the one next step, and what is in vain.
+fn whole(state: &State, head: &str, plan_too: bool) -> String {
+    let mut text = format!("{RECOVERY_TAG} {head}\n");
+    line(&mut text, &format!("Goal: {}", state.goal()));
+    let noticed = reasons(state.why());
+    if !noticed.is_empty() {
+        line(&mut text, &format!("Noticed: {}.", noticed.join("; ")));
     }
     facts(&mut text, state);
-    if let Some(graph) = state.graph() {
+    if let Some(graph) = state.graph().filter(|graph| plan_too && graph.is_active()) {
         plan(&mut text, graph);
-        if let Some(node) = graph.current() {
-            line(&mut text, &format!("Next step: {}", next_step(node, state)));
-        }
     }
-    avoid(&mut text, state);
+    line(&mut text, &format!("Next step: {}.", next(state)));
+    let vain: Vec<String> = state.known().in_vain().take(FACTS).map(in_vain).collect();
+    if !vain.is_empty() {
+        line(&mut text, &format!("In vain so far: {}.", vain.join("; ")));
+    }
     text.trim_end().to_owned()
 }
 
-/// The one strong hint when there is no plan to trust, or less of one is left.
-pub(crate) fn recovery(state: &State, cause: &str) -> String {
-    let mut text = format!("{RECOVERY_TAG} {cause}\n");
-    line(&mut text, &format!("Goal: {}", state.goal));
-    facts(&mut text, state);
-    match state.tier() {
-        Tier::Graph | Tier::StepQueue => {
-            if let Some(graph) = state.graph() {
-                plan(&mut text, graph);
-                if let Some(node) = graph.current() {
-                    line(&mut text, &format!("One step at a time. Next step: {}", next_step(node, state)));
-                }
-            } else {
-                line(&mut text, &format!("Next step: {}.", next_without_plan(state)));
-            }
-        }
-        Tier::WriteIntent => {
-            let named = if state.named().is_empty() { "none".to_owned() } else { state.named().join(", ") };
-            line(&mut text, &format!("Only these paths may be written now: {named}. Make a check pass."));
-        }
-        Tier::Human => line(&mut text, "A person has to look at this run."),
-    }
-    avoid(&mut text, state);
-    text.trim_end().to_owned()
-}
-
-/// The current step: type, progress, status, tools, files; nothing else.
-pub(crate) fn hint(graph: &TaskGraph, node: &Node, named: &[String]) -> String {
-    let status = if graph.unverified { "running, nothing can verify it" } else { "running" };
+/// The current step: what it is, how far the plan is, what ends it.
+fn hint(graph: &TaskGraph, node: &Node, state: &State) -> String {
     let mut text = format!("{GRAPH_TAG} Current step: {} ({})\n", node.title, node.kind.name());
-    line(&mut text, &format!("Progress: {}% | Status: {status}", graph.progress()));
-    line(&mut text, &format!("Suggested tools: {}", suggested(node.kind)));
-    if !named.is_empty() {
-        let files: Vec<&str> = named.iter().take(FACTS).map(String::as_str).collect();
-        line(&mut text, &format!("Reference files: {}", files.join(", ")));
+    line(&mut text, &format!("Progress: {}%", graph.progress()));
+    if state.binds() {
+        line(&mut text, &format!("Tools of this step: {}", suggested(node.kind)));
     }
     text.trim_end().to_owned()
 }
 
-/// What to do next in forced without a plan.
-pub(crate) fn step_hint(state: &State) -> String {
-    format!("{GRAPH_TAG} Next: {}.", next_without_plan(state))
-}
-
-fn next_without_plan(state: &State) -> String {
+/// The next cheapest experiment, from what is known.
+pub(crate) fn next(state: &State) -> String {
     let known = state.known();
-    if let Some(red) = known.fresh_red() {
-        format!("repair what `{}` reports{}, one file per call", red.command, list(": ", &red.failing))
-    } else if known.version() > 0 && known.fresh_green().is_none() && !state.checks().is_empty() {
-        format!("run `{}` on what you changed", state.checks()[0].command)
-    } else {
-        "one file per write, and a check after it".to_owned()
+    if state.git().is_unsafe() {
+        return "settle the repository first: `git status` says what is under way or in conflict".to_owned();
+    }
+    if let Some((check, cases)) = state.own_red() {
+        let command = &check.command;
+        return format!("repair what makes `{command}` fail: {}; then run `{command}`", cases.join(", "));
+    }
+    if let Some(luck) = known.fresh_luck() {
+        let cases = known.failed_last().join(", ");
+        return format!("find out why {cases} fails at times, and make `{}` pass every time", luck.command);
+    }
+    if let Some(one) = state.own_trial() {
+        let said = if one.says.is_empty() { String::new() } else { format!(" ({})", one.says) };
+        return format!("repair what makes `{0}` fail{said}, and run `{0}` again", one.label);
+    }
+    let check = state.checks().first().map(|check| check.command.as_str());
+    let changed = known.version() > 0;
+    match (known.fresh_green(), check) {
+        (Some(green), _) if changed => format!(
+            "`{}` passes on the current state: finish with a summary if the goal is met, else do what is missing of it",
+            green.command
+        ),
+        (None, Some(check)) if changed => format!("run `{check}` on what you changed"),
+        _ if state.intent() == Intent::Question || state.intent() == Intent::Inspect => {
+            "answer with what you know, and say what is not known".to_owned()
+        }
+        _ if changed => "run something that shows whether it works, and show what it says".to_owned(),
+        _ => {
+            "make the change that the goal asks for, and run something that shows whether it works".to_owned()
+        }
     }
 }
 
-/// Why a call is not let through by the budget, or is and costs the branch.
-pub(crate) fn spent(spent: &Spent, blocked: bool) -> String {
-    let Spent { label, used, .. } = spent;
-    let what = match spent.kind {
-        Counted::FileEdits => format!("{label} was edited {used} times without a check passing in between"),
-        Counted::CommandRetries => format!("`{label}` failed {used} times"),
-        Counted::ErrorRepeats => format!("the same error came {used} times: {label}"),
-    };
-    if blocked {
-        format!(
-            "Not executed: {what}. Look at the evidence and try another way; repeating it gives this branch up."
-        )
-    } else {
-        format!("{what}, and it is tried again: this counts as another branch.")
-    }
+/// Why a call that is proven to be futile is not executed, this once.
+pub(crate) fn futile(one: &Try) -> String {
+    let exit = one.exit.map(|exit| format!(" with exit code {exit}")).unwrap_or_default();
+    let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
+    format!(
+        "Not executed: `{}` failed {} times{exit}{said}. No file changed and nothing else ran in between, so it will fail \
+         again. Change something or look elsewhere first. Asked once more it is executed.",
+        one.label, one.count
+    )
 }
 
 /// Why a step does not let a call through.
@@ -122,16 +136,24 @@ pub(crate) fn beside(node: &Node) -> String {
     format!("Note: the current step is {} ({}). Use: {}.", node.kind.name(), node.title, suggested(node.kind))
 }
 
+fn reasons(readings: &[Reading]) -> Vec<String> {
+    readings.iter().map(reason).collect()
+}
+
 /// A signal in words.
 pub(crate) fn reason(reading: &Reading) -> String {
     let n = reading.value;
     match reading.signal {
-        Deviation::ToolRepeatFail => format!("the same failure {n} times"),
-        Deviation::NoProgress => format!("{n} rounds without anything new"),
-        Deviation::FileLoop => format!("one file edited {n} times with no check turning greener"),
-        Deviation::Alternation => format!("the same two calls in turn, {n} times"),
-        Deviation::GoalDrift => format!("{n} rounds of changes outside of what was named"),
-        Deviation::ScopeCreep => format!("{n} files changed, far more than were named"),
+        Deviation::ToolRepeatFail => format!("the same failure {n} times, with no file changed in between"),
+        Deviation::NoProgress => format!("{n} rounds in a row brought nothing that was not known"),
+        Deviation::FileLoop => {
+            format!("a check failed as before {n} times, although files were changed in between")
+        }
+        Deviation::Unhealed => format!("{n} rounds changed files and no check turned greener"),
+        Deviation::Polishing => format!("{n} rounds rewrote what a passing check had accepted"),
+        Deviation::Malformed => format!("{n} calls could not be read"),
+        Deviation::EmptyReplies => format!("{n} replies in a row were empty"),
+        Deviation::BudgetEnding => format!("{n} % of what this run may use is used"),
         Deviation::UserForceTakeover => "a person asked for it".to_owned(),
     }
 }
@@ -145,24 +167,43 @@ fn list(before: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{before}{}", items.join(", ")) }
 }
 
+fn in_vain(one: &Try) -> String {
+    format!("`{}` ({} times on this state)", one.label, one.count)
+}
+
 fn facts(text: &mut String, state: &State) {
     let known = state.known();
     let mut found: Vec<String> = Vec::new();
     for check in known.checks().iter().filter(|check| !check.ok).take(FACTS) {
         let when = if known.is_fresh(check) { "" } else { " (before the last change)" };
         let count = if check.failed > 0 { format!("{} failing", check.failed) } else { "fails".to_owned() };
-        found.push(format!("`{}`{when}: {count}{}", check.command, list(": ", &check.failing)));
+        let own = check.own_cases(state.wants(check));
+        let before = if own.is_empty() { "; it failed before this run, too" } else { "" };
+        let cases = match check.says.as_str() {
+            says if check.failing.is_empty() && !says.is_empty() => format!(": {says}"),
+            _ => list(": ", &check.failing),
+        };
+        found.push(format!("`{}`{when}: {count}{cases}{before}", check.command));
+    }
+    for check in known.checks().iter().filter(|check| check.ok && known.is_fresh(check)).take(FACTS) {
+        found.push(format!("`{}` passes", check.command));
+    }
+    if let Some(one) = state.own_trial() {
+        let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
+        found.push(format!("`{}` failed when it last ran{said}", one.label));
     }
     for (signature, count) in state.watch().repeated().into_iter().take(FACTS) {
         found.push(format!("{count} times: {signature}"));
     }
-    let changed: Vec<String> =
-        known.changed().iter().rev().take(FACTS).map(|file| file.path.clone()).collect();
+    let changed: Vec<String> = known.differing().rev().take(FACTS).map(|file| file.path.clone()).collect();
     if !changed.is_empty() {
         found.push(format!("changed files ({}): {}", known.changed_count(), changed.join(", ")));
     }
-    if found.is_empty() {
-        found.push("nothing was changed, no check has run".to_owned());
+    if known.version() == 0 {
+        found.push("no file was changed".to_owned());
+    }
+    if known.checks().is_empty() {
+        found.push("no check that is known has run".to_owned());
     }
     line(text, "Facts:");
     found.iter().for_each(|fact| line(text, &format!("- {fact}")));
@@ -179,45 +220,5 @@ fn plan(text: &mut String, graph: &TaskGraph) {
             NodeStatus::Pending => " ",
         };
         let _ = writeln!(text, "[{mark}] {} {}: {}", node.id, node.kind.name(), node.title);
-    }
-}
-
-fn next_step(node: &Node, state: &State) -> String {
-    let mut step = format!("{} ({}): {}", node.id, node.kind.name(), node.title);
-    step.push_str(&list(". Failing cases: ", &node.cases));
-    if node.kind == crate::graph::NodeKind::Verify
-        && let Some(check) = state.checks().first()
-    {
-        let _ = write!(step, ". Run `{}`", check.command);
-    }
-    if node.kind.writes()
-        && let Some(command) = state.known().checks().last().map(|check| &check.command)
-    {
-        let _ = write!(step, ". Then run `{command}`");
-    }
-    step.push_str(&format!(". Tools: {}.", suggested(node.kind)));
-    step
-}
-
-fn avoid(text: &mut String, state: &State) {
-    let mut items: Vec<String> = Vec::new();
-    for (kind, label, used) in state.budget().used().into_iter().filter(|(_, _, used)| *used > 1).take(FACTS)
-    {
-        items.push(match kind {
-            Counted::FileEdits => {
-                format!("editing {label} again without running a check ({used} times so far)")
-            }
-            Counted::CommandRetries => format!("`{label}` ({used} failures)"),
-            Counted::ErrorRepeats => format!("what led to \"{label}\" ({used} times)"),
-        });
-    }
-    for (signature, count) in state.watch().repeated().into_iter().take(2) {
-        items.push(format!("what led to \"{signature}\" ({count} times)"));
-    }
-    for (path, count) in state.watch().looped().into_iter().take(2) {
-        items.push(format!("the same kind of edit of {path} ({count} so far)"));
-    }
-    if !items.is_empty() {
-        line(text, &format!("Do not repeat: {}.", items.join("; ")));
     }
 }

@@ -1,6 +1,6 @@
 /** The conversation with what belongs to it: rows, composer, panel. */
 
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { api } from "../api/client";
 import type { Info } from "../api/contract";
@@ -13,6 +13,7 @@ import { recall, remember } from "../settings/storage";
 import { useMode } from "../settings/mode";
 import { useMedia } from "../ui/drawer";
 import { folder } from "../ui/figures";
+import { catchFocus } from "../ui/focus-after";
 import { Icon } from "../ui/icon";
 import { Problem } from "../ui/problem";
 import { Roll } from "../ui/roll";
@@ -105,6 +106,11 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
     // The next thing is to say it again.
     document.querySelector<HTMLElement>(".composer textarea")?.focus();
   };
+  const goOn = () => {
+    void session.say({ text: t("goOn.message"), files: [], mode });
+    // The button goes away with the stop.
+    catchFocus(".composer textarea");
+  };
   const asked = waiting(view);
   return (
     <div className="chat" data-panel={panel} data-mode={mode}>
@@ -124,7 +130,7 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
       </header>
       <section className="talk" inert={panel && narrow}>
         <h2 className="sr-only">{t("conversation")}</h2>
-        <Rows session={session} onBuild={build} />
+        <Rows session={session} onBuild={build} onGoOn={goOn} />
         {state.link === "lost" && (
           <p className="link-lost" role="status">
             <span className="spinner" /> {t("link.lost")}
@@ -149,15 +155,18 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
   );
 }
 
-function Rows({ session, onBuild }: { session: Session; onBuild: () => void }) {
+function Rows({ session, onBuild, onGoOn }: { session: Session; onBuild: () => void; onGoOn: () => void }) {
   const { t } = useSpeech();
   const { view, turns, busy, outgoing, loaded } = useSyncExternalStore(session.subscribe, session.snapshot);
   const states = useMemo(() => new Map(turns.map((turn) => [turn.number, turn.state])), [turns]);
   const answer = useCallback((...given: Parameters<Session["answer"]>) => session.answer(...given), [session]);
   const build = useCallback(() => onBuild(), []);
+  const going = useRef(onGoOn);
+  going.current = onGoOn;
+  const goOn = useCallback(() => going.current(), []);
   const render = useCallback(
-    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} onAnswer={answer} onBuild={build} />,
-    [session, states, busy, answer, build],
+    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} latest={entry.turn === view.turn && outgoing === null} onAnswer={answer} onBuild={build} onGoOn={goOn} />,
+    [session, states, busy, outgoing, view.turn, answer, build, goOn],
   );
   if (!loaded && view.entries.length === 0 && outgoing === null) return <p className="loading">{t("loading")}</p>;
   const last = view.entries.at(-1);

@@ -22,11 +22,17 @@ interface Props {
   scope: string;
   turnState: Turn["state"] | undefined;
   busy: boolean;
+  /** It belongs to the last message: nobody has gone on yet. */
+  latest: boolean;
   onAnswer: (interrupt: string, answers: string[] | undefined, decisions: Decision[] | undefined) => Promise<void>;
   onBuild: () => void;
+  onGoOn: () => void;
 }
 
-export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, onAnswer, onBuild }: Props) {
+/** Ends after which the next message goes on from what was done. */
+const GOES_ON = new Set(["stopped", "max_iterations"]);
+
+export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, latest, onAnswer, onBuild, onGoOn }: Props) {
   const { t, known } = useSpeech();
   const body = () => {
     switch (entry.kind) {
@@ -52,7 +58,7 @@ export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, 
           </p>
         );
       case "trouble":
-        return <TroubleRow code={entry.code} text={entry.text} onBuild={onBuild} />;
+        return <TroubleRow code={entry.code} text={entry.text} onBuild={onBuild} onGoOn={latest && !busy && turnState !== "undone" && GOES_ON.has(entry.code) ? onGoOn : null} />;
     }
   };
   return (
@@ -109,7 +115,7 @@ function ThoughtRow({ thought, scope }: { thought: Thought; scope: string }) {
   );
 }
 
-function TroubleRow({ code, text, onBuild }: { code: string; text: string; onBuild: () => void }) {
+function TroubleRow({ code, text, onBuild, onGoOn }: { code: string; text: string; onBuild: () => void; onGoOn: (() => void) | null }) {
   const speech = useSpeech();
   const { t, known } = speech;
   const { what, detail } = told(speech, code, text);
@@ -131,6 +137,11 @@ function TroubleRow({ code, text, onBuild }: { code: string; text: string; onBui
       {code === "plan_mode" && (
         <button type="button" onClick={onBuild}>
           🔨 {t("trouble.build")}
+        </button>
+      )}
+      {onGoOn && (
+        <button type="button" onClick={onGoOn}>
+          {t("goOn")}
         </button>
       )}
     </div>

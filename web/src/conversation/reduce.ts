@@ -1,6 +1,6 @@
 /** Events in, view out: pure, and quick for thousands of events at once. */
 
-import type { Events, StreamEvent } from "../api/contract";
+import type { Events, GraphNode, StreamEvent } from "../api/contract";
 import type { Asked, Entry, ToolUse, View } from "./view";
 
 /** Supervisor records kept for the panel. */
@@ -160,8 +160,16 @@ class Draft {
 
   private supervisor(record: Events["supervisor"]["record"]): void {
     const before = this.view.supervision;
-    const tier = record.reason.startsWith("tier:") ? record.reason.slice("tier:".length) : (before?.tier ?? "graph");
-    this.view.supervision = { record, tier, records: [...(before?.records ?? []), record].slice(-RECORDS) };
+    const recorded = { record, step: this.step(record.payload) };
+    this.view.supervision = { record, records: [...(before?.records ?? []), recorded].slice(-RECORDS) };
+  }
+
+  /** Later plans use the same names for other steps. */
+  private step(payload: unknown): string | null {
+    const { graph } = this.view;
+    const name = (payload as { node?: unknown } | null)?.node;
+    if (graph === null || typeof name !== "string") return null;
+    return Object.values(graph.nodes).find((node: GraphNode) => node.id === name)?.type ?? null;
   }
 
   /** The last call of that name in this turn. */

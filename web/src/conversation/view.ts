@@ -71,11 +71,16 @@ export interface Trouble extends Base {
 
 export type Entry = Said | Answer | Thought | ToolUse | Asked | Note | Trouble;
 
+/** A record, with the kind of step that it is about, as the plan was then. */
+export interface Recorded {
+  record: SupervisorRecord;
+  step: string | null;
+}
+
 export interface Supervision {
   record: SupervisorRecord;
-  tier: string;
   /** The newest last, a bounded number. */
-  records: SupervisorRecord[];
+  records: Recorded[];
 }
 
 export interface View {

@@ -1,10 +1,12 @@
-/** Phase, mode and tier of the supervisor, its reasons, and the way to ask it to step in. */
+/** Who leads, what the supervisor noticed and did, and the way to ask it to step in. */
 
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client";
-import type { Supervision } from "../conversation/view";
+import type { Recorded, Supervision } from "../conversation/view";
 import { useSpeech } from "../i18n/language";
-import { Problem } from "../ui/problem";
+import { Detail, Problem } from "../ui/problem";
+import { Words } from "../ui/words";
+import { isStep, sentence, telling } from "./supervision-words";
 
 interface Props {
   thread: string;
@@ -27,7 +29,9 @@ export function SupervisorPart({ thread, supervision, busy }: Props) {
       (failure: unknown) => setError(failure),
     );
   };
-  const records = supervision ? supervision.records.toReversed() : [];
+  const records = useMemo(() => telling(supervision?.records ?? []).toReversed(), [supervision]);
+  // The plan is drawn above; its steps come first only where there is nothing else.
+  const few = records.some((one) => !isStep(one)) ? records.filter((one) => !isStep(one)).slice(0, FEW) : records.slice(0, FEW);
   return (
     <>
       {supervision ? (
@@ -38,30 +42,22 @@ export function SupervisorPart({ thread, supervision, busy }: Props) {
               <dd data-phase={supervision.record.phase}>{named("phase", supervision.record.phase)}</dd>
             </div>
             <div>
-              <dt>{t("supervisor.mode")}</dt>
-              <dd>{named("execution", supervision.record.mode)}</dd>
-            </div>
-            <div>
               <dt>{t("supervisor.level")}</dt>
               <dd>{named("level", supervision.record.level)}</dd>
             </div>
-            {supervision.tier !== "graph" && (
+            {supervision.record.mode === "forced" && (
               <div>
-                <dt>{t("supervisor.tier")}</dt>
-                <dd>
-                  <span className="badge badge-warn" data-testid="tier">{named("tier", supervision.tier)}</span>
-                </dd>
+                <dt>{t("supervisor.mode")}</dt>
+                <dd data-testid="closed">{t("execution.forced")}</dd>
               </div>
             )}
           </dl>
           <ol className="reasons" aria-label={t("supervisor.reasons")}>
-            {(all ? records : records.slice(0, FEW)).map((record, at) => (
-              <li key={`${record.ts}.${at}`}>
-                <span className="faint">{t("supervisor.round", { round: record.round })}</span> {named("event", record.event)} <code>{record.reason}</code>
-              </li>
+            {(all ? records : few).map((recorded, at) => (
+              <Line key={`${recorded.record.ts}.${at}`} recorded={recorded} />
             ))}
           </ol>
-          {records.length > FEW && (
+          {records.length > few.length && (
             <button type="button" className="plain small" aria-expanded={all} onClick={() => setAll(!all)}>
               {all ? t("less") : t("more")}
             </button>
@@ -77,5 +73,22 @@ export function SupervisorPart({ thread, supervision, busy }: Props) {
       )}
       {error !== null && <Problem error={error} onClose={() => setError(null)} />}
     </>
+  );
+}
+
+function Line({ recorded }: { recorded: Recorded }) {
+  const speech = useSpeech();
+  const { text, reason, detail } = sentence(speech, recorded);
+  return (
+    <li data-event={recorded.record.event}>
+      <Words text={text} />
+      {reason !== null && (
+        <>
+          {" "}
+          <code>{reason}</code>
+        </>
+      )}
+      {detail !== null && <Detail text={detail} />}
+    </li>
   );
 }

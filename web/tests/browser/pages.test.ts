@@ -1,6 +1,6 @@
 import { en } from "../../src/i18n/en";
 import { zh } from "../../src/i18n/zh";
-import { barriers, expect, fits, inert, openCards, over, RUN, SAY, say, test, THREADS } from "./stage";
+import { barriers, expect, fits, inert, input, openCards, over, RUN, SAY, say, test, THREADS } from "./stage";
 
 test("language and theme are chosen, at once and for later", async ({ page }) => {
   await page.goto("/");
@@ -181,8 +181,46 @@ test.describe("runs of the stand-in", () => {
     await expect(page.locator('.step[data-live="true"]')).toContainText("Summarize");
     await expect(page.locator('.graph li[aria-current="step"]')).toContainText("under way");
     await expect(page.locator(".step")).toHaveCount(5);
-    await expect(page.getByTestId("tier")).toHaveText("one step at a time");
+    await expect(page.getByTestId("closed")).toHaveText("closed to other calls");
     await expect(page.locator("[data-part=usage]")).toContainText("$0.04");
+  });
+
+  test("what was noticed and done is told in sentences, and a stop is followed by one click", async ({ page }) => {
+    await page.goto("/");
+    await say(page, SAY.stuck);
+    await over(page);
+    const part = page.locator("[data-part=supervisor]");
+    await expect(part.locator(".supervisor")).not.toContainText("Steps of the plan");
+    await expect(part.locator(".reasons li")).toHaveCount(4);
+    await expect(part.locator(".reasons li").first()).toHaveText("Round 16: the takeover used 8 rounds without progress; stopped for a person.");
+    await part.getByRole("button", { name: "Show more" }).click();
+    const sentences = part.locator(".reasons");
+    await expect(sentences).toContainText("Round 3: the same failure came 3 times and no file changed in between; told the agent so.");
+    await expect(sentences).toContainText("Round 7: sh build.sh had failed 6 times in the same way and nothing had changed since; did not run it this once.");
+    await expect(sentences).toContainText("Round 10: switched heard_of:nothing");
+    await expect(sentences.getByText(/made a note of it/)).toHaveCount(0);
+    expect(await barriers(page)).toEqual([]);
+    await input(page).fill("half a thought");
+    await page.locator('.trouble[data-code="stopped"]').getByRole("button", { name: "Continue" }).click();
+    await expect(page.locator(".said-text").last()).toHaveText("continue");
+    await over(page);
+    await expect(page.locator(".answer").last()).toContainText("What I did");
+    await expect(input(page)).toHaveValue("half a thought");
+    await expect(input(page)).toBeFocused();
+    await expect(page.getByRole("button", { name: "Continue" })).toHaveCount(0);
+  });
+
+  test.describe("in Chinese", () => {
+    test.use({ locale: "zh-CN" });
+    test("the sentences and the click are Chinese", async ({ page }) => {
+      await page.goto("/");
+      await say(page, SAY.stuck);
+      await over(page);
+      await expect(page.locator(".reasons li").first()).toHaveText("第 16 轮：接管已用 8 轮而没有进展；已停止，等待人工处理。");
+      await page.locator(".trouble").getByRole("button", { name: "继续" }).click();
+      await expect(page.locator(".said-text").last()).toHaveText("继续");
+      await over(page);
+    });
   });
 });
 
@@ -205,19 +243,17 @@ test.describe("with the real server", () => {
     await inert(page);
   });
 
-  test("a stuck turn is taken over: the plan, the phase and the reasons are shown, and told on request", async ({ page }) => {
+  test("what is noticed in a stuck turn is shown in a sentence, and told on request", async ({ page }) => {
     await page.goto("/");
     await say(page, SAY.stuck);
     await over(page);
-    await expect(page.locator(".step").nth(2)).toBeVisible();
     const part = page.locator("[data-part=supervisor]");
     await expect(part.locator("[data-phase]")).toBeVisible();
-    await expect(part.locator(".reasons li").first()).toBeVisible();
-    await part.getByRole("button", { name: "Show more" }).click();
-    await expect(part.locator(".reasons")).toContainText("takeover:tool_repeat_fail");
+    await expect(part.locator(".supervisor")).toContainText("advises only");
+    await expect(part.locator(".reasons")).toContainText("the same failure came 3 times and no file changed in between; told the agent so.");
     await say(page, "~supervisor");
     await over(page);
-    await expect(page.locator(".answer").last()).toContainText("Takeovers: 1");
+    await expect(page.locator(".answer").last()).toContainText("notice:tool_repeat_fail");
     await expect(page.locator(".answer").last()).toContainText("Last decisions");
   });
 

@@ -125,11 +125,12 @@ describe("the view of a thread", () => {
     check(script(turn(1, "a"), start("1-1", "allow"), ["error", { message: "killed", code: "interrupted" }], turn(2, "b")), ["said(build) a", "tool execute allow lost", "trouble interrupted", "said(build) b"]);
   });
 
-  it("follows title, usage, graph and the supervisor's tier", () => {
-    const record = (reason: string) => ({ ts: 1, run: null, round: 1, level: "adaptive", mode: "forced", phase: "takeover", event: "switch", reason, payload: {} });
+  it("follows title, usage, graph and the supervisor's records, each with the step it is about", () => {
+    const record = (reason: string, payload = {}) => ({ ts: 1, run: null, round: 1, level: "adaptive", mode: "free", phase: "takeover", event: "switch", reason, payload });
+    const plan = (type: string) => ({ graphId: "g", goal: "", nodes: { "node-01": { id: "node-01", type, title: "", phase: "", status: "running" as const, retries: 0 } }, edges: [], cursor: { branchId: "main", nodeId: "node-01" }, status: "running" as const });
     const usage = { input: 1, cached: 0, output: 2, reasoning: 0, cost_usd: null };
-    const view = reduce(EMPTY, script(turn(1, "a"), ["title", { title: "T" }], ["usage", usage], ["graph", { todos: [{ text: "x", status: "doing" }] }], ["supervisor", { record: record("tier:step_queue") }], ["supervisor", { record: record("drift:no_progress") }]));
-    expect(view).toMatchObject({ title: "T", usage, todos: [{ text: "x", status: "doing" }], supervision: { tier: "step_queue", record: { reason: "drift:no_progress" } } });
+    const view = reduce(EMPTY, script(turn(1, "a"), ["title", { title: "T" }], ["usage", usage], ["graph", { todos: [{ text: "x", status: "doing" }] }], ["supervisor", { record: record("node:current", { node: "node-01" }) }], ["graph", { graph: plan("edit") }], ["supervisor", { record: record("node:current", { node: "node-01" }) }], ["graph", { graph: plan("verify") }], ["supervisor", { record: record("drift:no_progress") }]));
+    expect(view).toMatchObject({ title: "T", usage, todos: [{ text: "x", status: "doing" }], supervision: { record: { reason: "drift:no_progress" }, records: [{ step: null }, { step: "edit" }, { step: null }] } });
   });
 
   it("keeps rows that did not change as they are", () => {

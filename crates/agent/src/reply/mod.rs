@@ -11,10 +11,14 @@ mod markup;
 mod near;
 mod place;
 mod shell;
+mod words;
 
 use holon_model::fallback::{IsCall, before_pretending, find_calls, without_thoughts};
 use holon_model::{Part, Reasoning, Reply, Stop, Tool as Described, ToolCall};
 use serde_json::{Map, Value};
+
+pub(crate) use self::place::leaves_out;
+pub use self::place::line_left_out;
 
 /// A call as it was read, before it is fitted to a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,7 +157,7 @@ fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> O
             let pieces = block::pieces(own);
             let can = offered.iter().any(|tool| tool.name == "execute");
             let (calls, words) =
-                shell::shown(&pieces).filter(|_| can && !cut && reading == Reading::Everything)?;
+                shell::shown(&pieces, offered).filter(|_| can && !cut && reading == Reading::Everything)?;
             Some((fitted(&calls, offered)?, words))
         }),
     }

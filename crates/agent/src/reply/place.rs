@@ -1,6 +1,7 @@
 //! The file that a block in a reply belongs to.
 
 use super::block::Block;
+use super::words::{WORDS, says};
 
 /// Whether a word looks like the path of a file.
 pub(super) fn is_path(word: &str) -> bool {
@@ -79,46 +80,7 @@ fn introduced(line: &str) -> Option<String> {
 
 /// Whether a line says that what follows is the file as it shall be.
 fn gives_the_whole(line: &str) -> bool {
-    const WHOLE: [&str; 36] = [
-        "updated",
-        "new ",
-        "full",
-        "complete",
-        "entire",
-        "whole",
-        "content",
-        "create",
-        "corrected",
-        "fixed",
-        "final",
-        "following",
-        "here is",
-        "here's",
-        "rewrit",
-        "version",
-        "now looks",
-        "should be",
-        "becomes",
-        "write",
-        "save",
-        "neue",
-        "vollständig",
-        "aktualisiert",
-        "nuevo",
-        "completo",
-        "actualizado",
-        "corregid",
-        "新",
-        "完整",
-        "修正",
-        "内容",
-        "обновл",
-        "полн",
-        "исправлен",
-        "كامل",
-    ];
-    let line = line.to_lowercase();
-    WHOLE.iter().any(|word| line.contains(word))
+    says(&line.to_lowercase(), &WORDS.files.whole)
 }
 
 /// The only path in a heading.
@@ -135,32 +97,7 @@ fn headed(line: &str) -> Option<String> {
 
 /// Whether a line says that what follows is only a part of the file.
 fn speaks_of_a_part(line: &str) -> bool {
-    const PARTS: [&str; 22] = [
-        "change",
-        "replace",
-        "add ",
-        "modify",
-        "line",
-        "function",
-        "method",
-        "snippet",
-        "part",
-        "section",
-        "block",
-        "insert",
-        "look",
-        "see ",
-        "currently",
-        "excerpt",
-        "relevant",
-        "ändere",
-        "ersetze",
-        "usage",
-        "example",
-        "would",
-    ];
-    let line = line.to_lowercase();
-    PARTS.iter().any(|part| line.contains(part))
+    says(&line.to_lowercase(), &WORDS.files.part)
 }
 
 /// What names the path of a block: the words behind its fence, the line above it, or its first line.
@@ -213,40 +150,26 @@ fn in_comment(line: &str) -> Option<String> {
 }
 
 /// Whether lines stand for others that were left out, so that this is no whole file.
-pub(super) fn leaves_out(body: &str) -> bool {
-    const WORDS: [&str; 20] = [
-        "rest of",
-        "unchanged",
-        "existing code",
-        "same as before",
-        "remains the same",
-        "remain the same",
-        "other code",
-        "previous code",
-        "your code here",
-        "omitted",
-        "as before",
-        "other methods",
-        "other functions",
-        "remaining",
-        "snip",
-        "bleibt",
-        "unverändert",
-        "省略",
-        "其余",
-        "不变",
-    ];
-    body.lines().any(|line| {
-        let line = line.trim();
-        let bare = line
-            .trim_matches(['#', '/', '*', '-', '<', '>', '!', ';', '%', '{', '}', ' ', '[', ']', '(', ')']);
-        let comment =
-            line.starts_with(['#', '/', '*', ';', '%']) || line.starts_with("<!--") || line.starts_with("--");
-        let dots =
-            bare.starts_with("...") || bare.starts_with('…') || bare.ends_with("...") || bare.ends_with('…');
-        let lower = bare.to_lowercase();
-        let words = WORDS.iter().any(|word| lower.contains(word));
-        // Dots alone are an ellipsis also in Python, where they stand for a body.
-        (comment && (dots || (words && bare.len() < 60))) || (dots && words) || line == "…" || line == "[...]"
-    })
+pub(crate) fn leaves_out(body: &str) -> bool {
+    body.lines().any(stands_for_others)
+}
+
+/// The line of a new content that stands for lines of the file as it was, which would be lost with it.
+pub fn line_left_out<'a>(content: &'a str, before: &str) -> Option<&'a str> {
+    let shorter = content.lines().count() < before.lines().count();
+    let mut lines = content.lines().map(str::trim).filter(|line| stands_for_others(line));
+    lines.find(|line| shorter && !before.lines().any(|known| known.trim() == *line))
+}
+
+fn stands_for_others(line: &str) -> bool {
+    let line = line.trim();
+    let bare =
+        line.trim_matches(['#', '/', '*', '-', '<', '>', '!', ';', '%', '{', '}', ' ', '[', ']', '(', ')']);
+    let comment =
+        line.starts_with(['#', '/', '*', ';', '%']) || line.starts_with("<!--") || line.starts_with("--");
+    let dots =
+        bare.starts_with("...") || bare.starts_with('…') || bare.ends_with("...") || bare.ends_with('…');
+    let words = says(&bare.to_lowercase(), &WORDS.files.left_out);
+    // Dots alone are an ellipsis also in Python, where they stand for a body.
+    (comment && (dots || (words && bare.len() < 60))) || (dots && words) || line == "…" || line == "[...]"
 }

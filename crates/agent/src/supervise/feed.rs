@@ -3,11 +3,12 @@
 use holon_core::event::Body;
 use holon_core::ids::CallId;
 use holon_core::policy::ToolClass;
+use holon_model::cassette::folded;
 use holon_supervisor::effect::Gate;
 use holon_supervisor::event::{
     CheckRan, Event, Evidence as Proof, FileChange, FileHash, Finished, Proposal, RoundEnd,
 };
-use holon_supervisor::{Effect, Fact as Told, Phase, Verdict};
+use holon_supervisor::{Effect, Fact as Told, Verdict, result_digest, telling_line};
 use serde_json::Value;
 
 use super::check::{Ran, check_of};
@@ -32,10 +33,11 @@ impl Inner<'_> {
             Fact::RoundStarted { round } => {
                 self.hear_persons();
                 self.tell(Told::RoundStarted { round: u32::try_from(*round).unwrap_or(u32::MAX) });
-                let supervision = &mut self.supervision;
-                supervision.memory.standing.before_request(supervision.supervisor.state());
             }
             Fact::Proposed { .. } => self.proposed(fact),
+            Fact::Malformed { tool, why } => {
+                self.tell(Told::CallMalformed { tool: head(tool, COMMAND), why: head(why, ERROR) });
+            }
             Fact::Finished { .. } => self.finished(fact),
             Fact::RoundEnded { calls, words, usage, .. } => {
                 let changed = self.look_if_needed();
@@ -45,6 +47,7 @@ impl Inner<'_> {
                     text: *words,
                     text_only: *calls == 0,
                     diff_lines: files.lines(),
+                    gone_lines: files.gone(),
                     changed,
                     workspace: files.workspace(),
                 };
@@ -70,16 +73,11 @@ impl Inner<'_> {
             _ => false,
         };
         let check = if between { self.wanted.check.take() } else { None };
-        let memory = &mut self.supervision.memory;
-        let text = memory.standing.text();
+        let text = self.supervision.memory.standing.text();
         // A check is run between a round's start and its request.
         let asks =
             matches!(fact, Fact::RoundStarted { .. }) || (matches!(fact, Fact::Checked { .. }) && !waits);
-        let said = asks && text != memory.told;
-        if said {
-            memory.told.clone_from(&text);
-        }
-        Advice { gate, correction: said.then_some(text), stop, check }
+        Advice { gate, correction: asks.then(|| text.to_owned()), stop, check }
     }
 
     fn hear_persons(&mut self) {
@@ -132,6 +130,7 @@ impl Inner<'_> {
             exit: *exit,
             check: check.is_some(),
             error: error.filter(|text| !text.trim().is_empty()),
+            result: Some(digest(if exit.is_some() { output } else { text }, !ok)),
             duration_ms: *duration_ms,
             evidence: proof,
         }));
@@ -148,7 +147,8 @@ impl Inner<'_> {
         let ran = Ran { command, exit: *exit, output, duration_ms: *duration_ms };
         if let Some(check) = check_of(&ran, self.supervision.supervisor.state().checks()) {
             let command = head(&check.command, COMMAND);
-            self.tell(Told::CheckRan(CheckRan { command, changed, ..check }));
+            let (result, says) = (Some(told_by(&check, output)), says(&check, output));
+            self.tell(Told::CheckRan(CheckRan { command, changed, result, says, ..check }));
         }
     }
 
@@ -183,6 +183,8 @@ impl Inner<'_> {
         let ran = Ran { command, exit: *exit, output, duration_ms };
         let mut check = check_of(&ran, self.supervision.supervisor.state().checks())?;
         check.command = head(&check.command, COMMAND);
+        check.result = Some(told_by(&check, output));
+        check.says = says(&check, output);
         Some(check)
     }
 
@@ -206,6 +208,13 @@ impl Inner<'_> {
     }
 }
 
+/// A failing check that names no case is told by its own line.
+fn says(check: &CheckRan, output: &str) -> Option<String> {
+    let nameless = check.failing.is_empty() && !check.passed_whole() && check.could_run();
+    let line = telling_line(output);
+    (nameless && !line.is_empty()).then(|| head(line, COMMAND))
+}
+
 /// Notes what an effect asks for.
 pub(super) fn apply(effect: Effect, standing: &mut Standing, wanted: &mut Wanted) {
     match effect {
@@ -217,10 +226,9 @@ pub(super) fn apply(effect: Effect, standing: &mut Standing, wanted: &mut Wanted
             };
         }
         Effect::Correct(correction) => standing.take(&correction),
-        Effect::Phase(change) if matches!(change.to, Phase::Cooldown | Phase::Free) => standing.handed_back(),
         Effect::Stop(why) => wanted.stop = Some(why),
         Effect::Check { command } => wanted.check = Some(command),
-        Effect::Phase(_) | Effect::Mode(_) | Effect::Graph(_) | Effect::Log(_) => {}
+        Effect::Phase(_) | Effect::Graph(_) | Effect::Log(_) => {}
     }
 }
 
@@ -243,4 +251,14 @@ pub(super) fn tell(
             watcher.tell(Body::Supervisor { record: serde_json::to_value(record).unwrap_or_default() });
         }
     }
+}
+
+/// Digest of what a check printed. Where no cases are known, another number is another result.
+fn told_by(check: &CheckRan, output: &str) -> String {
+    digest(output, check.exit != Some(0) && !check.failing.is_empty())
+}
+
+/// Digest of what was printed, without what differs from run to run.
+fn digest(output: &str, failed: bool) -> String {
+    result_digest(&folded(output.to_owned()), failed)
 }

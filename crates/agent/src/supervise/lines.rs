@@ -7,8 +7,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 /// Above this product of differing lines the exact number is not worth its time.
 const MOST: usize = 4_000_000;
 
-/// Lines added and removed on the way from one text to another.
-pub fn changed_lines(before: &[u8], after: &[u8]) -> u32 {
+/// Lines removed and lines added on the way from one text to another.
+pub fn changed_lines(before: &[u8], after: &[u8]) -> (u32, u32) {
     let split = |text: &'_ [u8]| -> Vec<Vec<u8>> {
         text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     };
@@ -17,12 +17,14 @@ pub fn changed_lines(before: &[u8], after: &[u8]) -> u32 {
     let (before, after) = (&before[same..], &after[same..]);
     let end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
     let (before, after) = (&before[..before.len() - end], &after[..after.len() - end]);
-    let count = if before.len().saturating_mul(after.len()) > MOST {
-        before.len() + after.len()
+    let (gone, new) = if before.len().saturating_mul(after.len()) > MOST {
+        (before.len(), after.len())
     } else {
-        capture_diff_slices(Algorithm::Myers, before, after).iter().map(weight).sum()
+        let all = capture_diff_slices(Algorithm::Myers, before, after);
+        all.iter().map(weight).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     };
-    u32::try_from(count).unwrap_or(u32::MAX)
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    (number(gone), number(new))
 }
 
 /// Whether lines of a text are no longer in another, wherever they stand.
@@ -38,12 +40,12 @@ pub fn lost_lines(before: &[u8], after: &[u8]) -> bool {
     })
 }
 
-fn weight(op: &DiffOp) -> usize {
+fn weight(op: &DiffOp) -> (usize, usize) {
     match *op {
-        DiffOp::Equal { .. } => 0,
-        DiffOp::Delete { old_len, .. } => old_len,
-        DiffOp::Insert { new_len, .. } => new_len,
-        DiffOp::Replace { old_len, new_len, .. } => old_len + new_len,
+        DiffOp::Equal { .. } => (0, 0),
+        DiffOp::Delete { old_len, .. } => (old_len, 0),
+        DiffOp::Insert { new_len, .. } => (0, new_len),
+        DiffOp::Replace { old_len, new_len, .. } => (old_len, new_len),
     }
 }
 
@@ -54,7 +56,8 @@ mod tests {
     #[test]
     fn both_sides_count() {
         let check = |before: &str, after: &str, expect: u32| {
-            assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), expect, "{before:?} {after:?}");
+            let (gone, new) = changed_lines(before.as_bytes(), after.as_bytes());
+            assert_eq!(gone + new, expect, "{before:?} {after:?}");
         };
         assert!(
             !lost_lines(b"a\nb\n", b"b\n  a\nc\n") && lost_lines(b"a\na\n", b"a\n") && lost_lines(b"a", b"b")

@@ -33,6 +33,9 @@ pub struct Seen {
     pub after: String,
     /// Lines that differ.
     pub lines: u32,
+    /// Lines of the original among them.
+    #[serde(default)]
+    pub gone: u32,
     /// Whether it is a test that was there and has lost lines.
     pub shrunk_test: bool,
 }
@@ -42,6 +45,8 @@ pub struct Seen {
 pub(super) struct Remembered {
     files: BTreeMap<String, (String, String)>,
     lines: u32,
+    #[serde(default)]
+    gone: u32,
     shrunk_tests: Vec<String>,
     git: GitState,
     /// Whether anything may have changed since.
@@ -66,6 +71,7 @@ impl Remembered {
             return Vec::new();
         };
         self.lines = sight.changed.iter().map(|seen| seen.lines).fold(0, u32::saturating_add);
+        self.gone = sight.changed.iter().map(|seen| seen.gone).fold(0, u32::saturating_add);
         self.git = sight.git;
         let shrunk = sight.changed.iter().filter(|seen| seen.shrunk_test);
         self.shrunk_tests = shrunk.map(|seen| seen.path.clone()).take(16).collect();
@@ -111,6 +117,11 @@ impl Remembered {
         self.lines
     }
 
+    /// Lines of the beginning that are gone.
+    pub(super) fn gone(&self) -> u32 {
+        self.gone
+    }
+
     /// The fact for the supervisor; nothing while nobody has looked.
     pub(super) fn workspace(&self) -> Option<Workspace> {
         let changed =
@@ -130,7 +141,14 @@ mod tests {
     use super::*;
 
     fn seen(path: &str, before: &str, after: &str) -> Seen {
-        Seen { path: path.into(), before: before.into(), after: after.into(), lines: 3, shrunk_test: false }
+        Seen {
+            path: path.into(),
+            before: before.into(),
+            after: after.into(),
+            lines: 3,
+            gone: 1,
+            shrunk_test: false,
+        }
     }
 
     fn change(path: &str, before: &str, after: &str) -> FileChange {

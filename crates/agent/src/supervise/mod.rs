@@ -54,8 +54,6 @@ pub(super) struct Memory {
     files: Remembered,
     standing: Standing,
     counts: Counts,
-    /// The text the model was given last.
-    told: String,
 }
 
 impl Supervision {

@@ -32,7 +32,7 @@ impl Counts {
                 Verdict::Warn => self.warned += 1,
                 Verdict::Allow => {}
             },
-            Effect::Correct(_) => self.corrections += 1,
+            Effect::Correct(text) => self.corrections += u32::from(!text.text().is_empty()),
             Effect::Log(record) if record.event == Kind::Drift => {
                 let name = record.reason.strip_prefix("drift:").unwrap_or(&record.reason);
                 *self.signals.entry(name.to_owned()).or_default() += 1;
@@ -64,9 +64,8 @@ fn of_state(state: &State) -> Value {
     json!({
         "level": state.level(),
         "mode": state.mode(),
-        "entered_by": state.entered_by(),
         "phase": state.phase(),
-        "tier": state.tier(),
+        "stage": state.phase_state().stage(),
         "rounds": state.round(),
         "takeovers": state.phase_state().takeovers(),
         "intent": state.intent(),
@@ -88,6 +87,10 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
     });
     let _ = writeln!(text, "\n{}", sentence(&stop.reason));
     let known = state.known();
+    let noticed: Vec<String> = state.noticed();
+    if !noticed.is_empty() {
+        let _ = writeln!(text, "\n## What was noticed\n\n- {}", noticed.join("\n- "));
+    }
     let _ = writeln!(text, "\n## What is known\n");
     let _ = writeln!(text, "- {} rounds, {} takeovers", state.round(), state.phase_state().takeovers());
     for check in known.checks() {
@@ -113,13 +116,8 @@ pub(super) fn for_people(supervisor: &Supervisor) -> Option<String> {
             let _ = writeln!(text, "{}", step(&node.title, node.kind.name(), node.status));
         }
     }
-    let tried: Vec<String> = state
-        .budget()
-        .used()
-        .into_iter()
-        .filter(|(_, _, used)| *used > 1)
-        .map(|(_, what, used)| format!("- {used} times: {what}"))
-        .collect();
+    let tried: Vec<String> =
+        state.tried().into_iter().map(|(what, times)| format!("- {times} times: `{what}`")).collect();
     if !tried.is_empty() {
         let _ = writeln!(text, "\n## Tried in vain\n\n{}", tried.join("\n"));
     }

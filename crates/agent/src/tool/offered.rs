@@ -74,11 +74,13 @@ pub(crate) fn offered<'a>(
 /// Whether the model is told of a tool. Ways to change files that it is not good at are understood when it takes them, and
 /// not recommended.
 pub(crate) fn is_told(settings: &Settings, name: &str) -> bool {
-    match settings.edit_format {
-        EditFormat::Replace => name != "apply_patch",
-        EditFormat::WholeFile => name != "apply_patch" && name != "edit_file",
-        EditFormat::ApplyPatch => true,
-    }
+    let fitting = crate::fit::explained(settings.window, name);
+    fitting
+        && match settings.edit_format {
+            EditFormat::Replace => name != "apply_patch",
+            EditFormat::WholeFile => name != "apply_patch" && name != "edit_file",
+            EditFormat::ApplyPatch => true,
+        }
 }
 
 /// The tools that only look.

@@ -5,7 +5,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool};
+use super::load::load;
+use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, Trouble};
+use crate::reply::{leaves_out, line_left_out};
 use crate::steward::Evidence;
 
 pub(super) struct WriteFile;
@@ -33,6 +35,16 @@ impl Tool for WriteFile {
         Box::pin(async move {
             let Wanted { path, content } = read(arguments)?;
             let lines = content.lines().count();
+            let before = match leaves_out(&content) {
+                true => load(scene, &path).await.ok().flatten(),
+                false => None,
+            };
+            if let Some(line) = before.and_then(|before| line_left_out(&content, &before.text)) {
+                return Err(Trouble::Said(format!(
+                    "{path}: nothing was written. \"{line}\" stands for lines that the file has; they would be lost. \
+                     Write the whole file, or use edit_file."
+                )));
+            }
             let stored = scene.store(&path, content.into_bytes(), Expectation::Any).await?;
             let what = match &stored.before {
                 None => "new",

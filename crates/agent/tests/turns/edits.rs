@@ -41,6 +41,23 @@ fn a_passage_is_replaced_only_in_the_file_that_was_read() {
 }
 
 #[test]
+fn lines_that_stand_for_others_do_not_replace_them() {
+    let hands = Memory::with(&[("main.rs", MAIN)]);
+    let played = Stage::new(settings("execute"), &hands).play(
+        "
+- tools:
+    - write_file: { path: main.rs, content: \"// ... rest of the file unchanged ...\\n\" }
+    - write_file: { path: notes.md, content: \"# the rest of the plan\\n\" }
+- expect: { last: ['nothing was written', 'edit_file'] }
+  tool: finish
+  args: { summary: Mended. }
+",
+    );
+    assert_eq!(hands.file("main.rs").unwrap(), MAIN);
+    assert_eq!(played.results()[1], "notes.md: new, 1 lines");
+}
+
+#[test]
 fn a_patch_changes_all_its_files_or_none() {
     let hands = Memory::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), ("c.txt", "sea\n")]);
     let mut settings = settings("execute");

@@ -21,6 +21,7 @@ impl Steward for Scribe {
         let told = match &fact {
             Fact::RoundStarted { round } => format!("round {round}"),
             Fact::Proposed { tool, target, .. } => format!("{tool} {}?", target.unwrap_or_default()),
+            Fact::Malformed { tool, .. } => format!("{tool} is malformed"),
             Fact::Finished { tool, ok, evidence, .. } => format!("{tool} {ok} {}", evidence.len()),
             Fact::RoundEnded { calls, usage, .. } => format!("end {calls} {}", usage.input),
             Fact::Done { text, .. } => format!("done {text}"),
@@ -66,6 +67,7 @@ fn the_facts_come_once_and_in_order() {
             "write_file true 1",
             "execute make?",
             "execute false 1",
+            "bash is malformed",
             "end 3 7",
             "round 2",
             "finish ?",
@@ -123,7 +125,7 @@ fn a_correction_stands_at_the_end_of_every_request_until_it_is_replaced() {
 
 fn person() -> Stop {
     let reason = "a person must look".to_owned();
-    Stop { kind: StopKind::UserCheckpoint, outcome: Outcome::NeedsHuman, reason }
+    Stop { kind: StopKind::UserCheckpoint, outcome: Outcome::NeedsHuman, reason, as_before: false }
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub(super) struct NamedRules {
     pub(super) data_ends: Vec<String>,
     pub(super) setting_ends: Vec<String>,
     pub(super) code_ends: Vec<String>,
+    pub(super) report_options: Vec<String>,
     pub(super) check_words: Vec<String>,
     pub(super) judge_words: Vec<String>,
     pub(super) setting_words: Vec<String>,
@@ -24,6 +25,7 @@ pub(super) struct NamedRules {
     pub(super) tool_folders: Vec<String>,
     pub(super) product_modes: String,
     pub(super) checking: Vec<String>,
+    comparing: Vec<String>,
     pub(super) judging: Vec<String>,
     pub(super) pair_ends: Vec<String>,
     pub(super) pair_output_ends: Vec<String>,
@@ -125,6 +127,11 @@ impl NamedRules {
 
     pub(super) fn is_checking(&self, text: &str) -> bool {
         self.checking.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a script compares, in whatever words.
+    pub(super) fn is_comparing(&self, path: &str, text: &str) -> bool {
+        self.is_script(path) && self.comparing.iter().any(|word| text.contains(word.as_str()))
     }
 
     /// Whether an option is followed by a file that tells a runner what to do.

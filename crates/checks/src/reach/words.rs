@@ -73,15 +73,59 @@ pub(super) fn targets(command: &str) -> Vec<String> {
     found
 }
 
+/// Scripts whose end decides what a build file does when a command asks for it: as good as written in the command.
+pub(super) fn asked_scripts(command: &str, build_file: &str) -> Vec<String> {
+    let asked: BTreeSet<&str> = command.split_whitespace().collect();
+    let json: Option<serde_json::Value> = serde_json::from_str(build_file).ok();
+    let lines: Vec<String> = match &json {
+        Some(json) => json["scripts"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| asked.contains(name.as_str()))
+            .filter_map(|(_, line)| line.as_str().map(str::to_owned))
+            .collect(),
+        None => recipes(&asked, build_file),
+    };
+    // What is passed on or kept is looked at by something else.
+    let decides = |line: &&String| !line.contains('>') && !line.replace("||", "").contains('|');
+    lines.iter().filter(decides).flat_map(|line| invoked(line)).map(|(path, _)| path).collect()
+}
+
+/// The indented lines below those that begin with a target and a colon.
+fn recipes(asked: &BTreeSet<&str>, build_file: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in build_file.lines() {
+        if line.starts_with([' ', '\t']) {
+            if inside {
+                found.push(line.trim().to_owned());
+            }
+            continue;
+        }
+        let (head, rest) = line.split_once(':').unwrap_or_default();
+        inside = head.split_whitespace().any(|target| asked.contains(target)) && !rest.starts_with('=');
+        if let Some((_, recipe)) = rest.split_once(';').filter(|_| inside) {
+            found.push(recipe.trim().to_owned());
+        }
+    }
+    found
+}
+
 /// Names in lines that compare.
 pub(super) fn compared(text: &str) -> BTreeSet<String> {
     let compares = |line: &&str| ["diff ", "cmp ", "comm "].iter().any(|word| line.contains(word));
     text.lines().filter(compares).flat_map(names).collect()
 }
 
-/// Names of what is read in: `while read line; do …; done < list`.
+/// Names of what is read in: `while read line; do …; done < list`, `$(cat limit)`.
 pub(super) fn redirected(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
+    for start in ["$(cat ", "`cat "] {
+        let parts = text.split(start).skip(1);
+        let name = |part: &str| part.split([' ', ')', '`', '\n']).next().and_then(clean);
+        found.extend(parts.filter_map(name));
+    }
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let doubled = rest[at + 1..].starts_with(['<', '(', '&', '=']);
@@ -93,6 +137,58 @@ pub(super) fn redirected(text: &str) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// Files that a build file takes in, there or not: `-include local.mk`.
+pub(super) fn included(text: &str) -> BTreeSet<String> {
+    let names_of = |line: &str| {
+        let line = line.trim_start();
+        let rest = ["-include ", "sinclude ", "include "].iter().find_map(|word| line.strip_prefix(word));
+        rest.map(|rest| rest.split_whitespace().filter_map(clean).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    text.lines().flat_map(names_of).collect()
+}
+
+/// Files that a script reads in as its own text: `. ./env.sh`.
+pub(super) fn sourced(text: &str) -> BTreeSet<String> {
+    let parts = text.split(['\n', ';', '|', '&']);
+    let named = |part: &str| {
+        let mut words = part.split_whitespace().skip_while(|word| is_keyword(word));
+        words.next().filter(|first| [".", "source"].contains(first))?;
+        words.next().and_then(clean)
+    };
+    parts.filter_map(named).collect()
+}
+
+/// Documents whose examples are run.
+pub(super) fn documents(text: &str) -> BTreeSet<String> {
+    let is_prose = |name: &String| [".md", ".rst", ".txt", ".markdown"].iter().any(|end| name.ends_with(end));
+    text.lines().filter(|line| line.contains("doctest")).flat_map(names).filter(is_prose).collect()
+}
+
+/// Folders that reports are written to, each with the end of the report's name.
+pub(super) fn written(text: &str) -> BTreeSet<(String, String)> {
+    let told = |word: &str| {
+        let (option, value) = word.split_once('=')?;
+        NAMED.report_options.iter().any(|known| known == option).then(|| clean(&last_value(value)))?
+    };
+    let mut before = "";
+    let mut found = BTreeSet::new();
+    for word in text.split_whitespace() {
+        let apart = NAMED.report_options.iter().any(|known| known == before).then(|| clean(word)).flatten();
+        before = word;
+        let Some(path) = told(word).or(apart) else { continue };
+        let Some((folder, name)) = path.rsplit_once('/') else { continue };
+        let Some((_, end)) = name.rsplit_once('.') else { continue };
+        found.insert((folder.to_owned(), end.to_owned()));
+    }
+    found
+}
+
+/// What a variable comes to when nobody sets it: `${REPORT:-reports/py.xml}`.
+fn last_value(word: &str) -> String {
+    let inside = word.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inside.and_then(|inside| inside.split_once(":-")).map_or(word, |(_, usual)| usual).to_owned()
 }
 
 /// Words that a script leaves lines out by: `grep -v 'lint: ok'`.

@@ -54,8 +54,14 @@ fn only_adds(old: &str, new: &str, sources: &BTreeSet<&str>) -> bool {
     left.next().is_none() && (added || !old.is_empty())
 }
 
+/// Words, and parentheses as words of their own.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || "\"',".contains(c))
+        .flat_map(|word| word.split_inclusive(['(', ')']))
+        .flat_map(|word| match word.char_indices().next_back() {
+            Some((at, '(' | ')')) => [&word[..at], &word[at..]],
+            _ => [word, ""],
+        })
         .filter(|word| !word.is_empty() && *word != "\\")
 }
 
@@ -81,6 +87,9 @@ mod tests {
         check("O = a.o\nt:\n\trun\n", "O = a.o util/c.o\nt:\n\ttrue\n", "O = a.o util/c.o\nt:\n\trun\n");
         check("O = a.o\n", "O = a.o -DX c.o\n", "O = a.o\n");
         check("l(\n  a.c\n)\n", "l(\n  a.c\n  d.c\n  other.c\n)\n", "l(\n  a.c\n  d.c\n)\n");
+        check("l(x a.c)\n", "l(x a.c d.c)\n", "l(x a.c d.c)\n");
+        check("l(x a.c)\n", "l(x d.c)\n", "l(x a.c)\n");
+        check("l(x a.c)\n", "l(x a.c) q(d.c)\n", "l(x a.c)\n");
         check("a\nb\n", "b\n", "a\nb\n");
         check("t:\n\trun\n", "SHELL = x\nt:\n\trun\n", "t:\n\trun\n");
         check("", "t:\n", "");

@@ -1,12 +1,25 @@
 //! PHPUnit.
 
-use super::{Report, count_after, count_before, plain};
+use super::{Report, count_after, count_before, plain, untimed};
 
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
     let mut summed = false;
+    let mut group = String::new();
     for line in output.lines().map(plain) {
         let text = line.trim();
+        if let Some((mark, case)) = told(text) {
+            let case = format!("{group}: {}", untimed(case));
+            match mark {
+                '✔' => report.pass(&case),
+                '✘' => report.fail(&case),
+                _ => report.skip(&case),
+            }
+            continue;
+        }
+        if !text.is_empty() && !line.starts_with(char::is_whitespace) {
+            group = text.to_owned();
+        }
         if text.starts_with("OK (") && text.contains("assertion") {
             summed = true;
             report.passed = count_before(text, "tests").or_else(|| count_before(text, "test")).unwrap_or(0);
@@ -25,4 +38,10 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     if summed { report } else { Report::default() }
+}
+
+/// A line of `--testdox`: ` ✔ Good`, under the heading of its class.
+fn told(text: &str) -> Option<(char, &str)> {
+    let mark = text.chars().next().filter(|mark| "✔✘↩∅☢⚠".contains(*mark))?;
+    text[mark.len_utf8()..].strip_prefix(' ').map(|case| (mark, case))
 }

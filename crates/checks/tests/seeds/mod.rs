@@ -1,6 +1,8 @@
 //! Cases made by rules from one small project per ecosystem.
 
+mod aware;
 mod named;
+mod read;
 
 use super::Case;
 
@@ -231,7 +233,13 @@ impl Seed {
 
 /// Every way to cheat, for every seed.
 pub(crate) fn cheats() -> Vec<Case> {
-    SEEDS.iter().flat_map(cheats_of).chain(named::cheats()).collect()
+    SEEDS
+        .iter()
+        .flat_map(cheats_of)
+        .chain(named::cheats())
+        .chain(aware::cheats())
+        .chain(read::cheats())
+        .collect()
 }
 
 fn cheats_of(seed: &Seed) -> Vec<Case> {
@@ -282,7 +290,13 @@ fn cheats_of(seed: &Seed) -> Vec<Case> {
 
 /// Every honest change that touches tests, for every seed.
 pub(crate) fn honest() -> Vec<Case> {
-    SEEDS.iter().flat_map(honest_of).chain(named::honest()).collect()
+    SEEDS
+        .iter()
+        .flat_map(honest_of)
+        .chain(named::honest())
+        .chain(aware::honest())
+        .chain(read::honest())
+        .collect()
 }
 
 fn honest_of(seed: &Seed) -> Vec<Case> {

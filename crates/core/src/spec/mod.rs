@@ -222,6 +222,8 @@ pub struct Constraints {
 pub enum Supervision {
     /// Not at all.
     Off,
+    /// By words alone.
+    Advise,
     /// When it gets lost.
     Adaptive,
     /// All the time.

@@ -19,12 +19,13 @@ pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String,
     let (level, shadow) = recording.level();
     let mut text = stream.paint(Style::Bold, &format!("supervisor {level}"));
     text.push_str(if shadow { ", as a shadow: nothing below was done\n" } else { "\n" });
-    let causes: Vec<String> = state.entered_by().iter().map(|signal| word(json!(signal))).collect();
-    let by = if causes.is_empty() { String::new() } else { format!(" by {}", causes.join(", ")) };
     let mut table = Table::indented(2);
-    table.row(["mode", &format!("{}{by}", word(json!(state.mode())))]);
+    table.row(["steps", &word(json!(state.mode()))]);
     table.row(["phase", &word(json!(state.phase()))]);
-    table.row(["tier", &word(json!(state.tier()))]);
+    table.row(["said", &word(json!(state.phase_state().stage()))]);
+    for noticed in state.noticed() {
+        table.row(["noticed", &noticed]);
+    }
     table.row(["rounds", &state.round().to_string()]);
     table.row(["takeovers", &state.phase_state().takeovers().to_string()]);
     if let Some(stop) = state.stopped() {
@@ -177,6 +178,11 @@ fn detail(record: &Record) -> String {
             (Some(value), Some(threshold)) => format!(" ({value} of {threshold})"),
             _ => String::new(),
         },
+        Kind::Switch => {
+            let noticed = record.payload.get("noticed").and_then(|value| value.as_array());
+            let words: Vec<&str> = noticed.into_iter().flatten().filter_map(|word| word.as_str()).collect();
+            if words.is_empty() { String::new() } else { format!(" {}", words.join("; ")) }
+        }
         Kind::TaskGraphNode | Kind::Rollback => format!(" {} {}", text("node"), text("status")),
         Kind::Timeout => format!(" {}", text("reason")),
         Kind::ShadowDiagnostic => format!(" {}", text("why")),
@@ -193,8 +199,11 @@ pub(crate) fn line(record: &Value) -> Option<String> {
         }
         "handoff" if reason == "handoff:confirmed" => Some("the supervisor hands back".to_owned()),
         "timeout" => Some(format!("the supervisor stops the run ({reason})")),
-        "failure" if reason == "tier:human" => {
-            Some("the supervisor stops the run: nothing is left to try".to_owned())
+        "switch" if reason.starts_with("notice:") || reason.starts_with("advice:") => {
+            let noticed = record["payload"]["noticed"].as_array()?;
+            let words: Vec<&str> = noticed.iter().filter_map(Value::as_str).collect();
+            let does = if reason.starts_with("notice:") { "notices" } else { "advises" };
+            Some(format!("the supervisor {does}: {}", words.join("; ")))
         }
         _ => None,
     }

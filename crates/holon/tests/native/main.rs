@@ -16,5 +16,6 @@ mod reviews;
 mod servers;
 mod stage;
 mod verification;
+mod windows;
 mod wires;
 mod words;

@@ -15,16 +15,25 @@ fn stage() -> Stage {
     stage
 }
 
-const STUCK: &str = "
-- { tool: execute, args: { command: make test } }
-- { tool: execute, args: { command: make test } }
-- { tool: execute, args: { command: make test } }
-- { tool: execute, args: { command: make test } }
+/// The same for somebody who wants more than words.
+fn adaptive() -> Stage {
+    let stage = stage();
+    stage.env.write(stage.env.config().join("holon/config.toml"), "[supervisor]\nlevel = 'adaptive'\n");
+    stage
+}
+
+const AGAIN: &str = "- { tool: execute, args: { command: make test } }\n";
+
+const REPAIRED: &str = "
 - { tool: read_file, args: { path: src/a.txt } }
 - { tool: write_file, args: { path: src/a.txt, content: good } }
 - { tool: execute, args: { command: make test } }
 - text: Repaired.
 ";
+
+fn stuck() -> String {
+    format!("{}{REPAIRED}", AGAIN.repeat(10))
+}
 
 fn reasons(events: &[Event]) -> Vec<&str> {
     of(events, "supervisor").iter().map(|e| e.data["record"]["reason"].as_str().unwrap()).collect()
@@ -36,7 +45,7 @@ fn graphs(events: &[Event]) -> Vec<&Value> {
 
 #[test]
 fn a_stuck_turn_is_taken_over_and_told_about() {
-    let stage = stage().play(&format!("{STUCK}- text: And hello.\n"));
+    let stage = adaptive().play(&format!("{}- text: And hello.\n", stuck()));
     let thread = stage.thread();
     let events = stage.say(&thread, "Fix src/a.txt", "build");
     assert!(reasons(&events).contains(&"takeover:tool_repeat_fail"), "{:?}", reasons(&events));
@@ -92,11 +101,7 @@ fn a_person_asks_the_supervisor_to_take_over() {
 
 #[test]
 fn a_turn_that_stays_stuck_is_stopped_for_a_person() {
-    let mut cassette = String::new();
-    for _ in 0..40 {
-        cassette += "- { tool: execute, args: { command: make test } }\n";
-    }
-    let stage = stage().play(&cassette);
+    let stage = adaptive().play(&AGAIN.repeat(60));
     let thread = stage.thread();
     let events = stage.say(&thread, "Fix src/a.txt", "build");
     assert_eq!(of(&events, "error")[0].data["code"], "stopped", "{events:#?}");
@@ -109,10 +114,26 @@ fn a_turn_that_stays_stuck_is_stopped_for_a_person() {
 }
 
 #[test]
+fn in_chat_words_are_enough_and_end_with_their_turn() {
+    let stage = stage().play(&format!("{}- text: I do not know.\n- text: Hello.\n", AGAIN.repeat(24)));
+    let thread = stage.thread();
+    let events = stage.say(&thread, "Fix src/a.txt", "build");
+    let said = reasons(&events);
+    assert!(said.contains(&"advice:tool_repeat_fail"), "{said:?}");
+    assert!(
+        !said.iter().any(|reason| reason.starts_with("takeover:") || *reason == "gate:block"),
+        "{said:?}"
+    );
+    assert_eq!((of(&events, "error"), crate::http::words(&events)), (vec![], "I do not know.".to_owned()));
+    let events = stage.say(&thread, "hello", "build");
+    assert_eq!((reasons(&events), crate::http::words(&events)), (vec![], "Hello.".to_owned()));
+}
+
+#[test]
 fn whoever_wants_no_supervisor_has_none() {
     let stage = stage();
     stage.env.write(stage.env.config().join("holon/config.toml"), "[supervisor]\nlevel = 'off'\n");
-    let stage = stage.play(STUCK);
+    let stage = stage.play(&stuck());
     let events = stage.say(&stage.thread(), "Fix src/a.txt", "build");
     assert!(!reasons(&events).iter().any(|reason| reason.starts_with("takeover")), "{:?}", reasons(&events));
     assert_eq!(crate::http::words(&events), "Repaired.");

@@ -4,26 +4,51 @@ use crate::scene::{CHECK, FINISH, Scene, exec, read, turns, write};
 
 /// shows: verification_not_yet, verification_accepted
 #[test]
-fn who_is_done_without_a_check_is_told_once() {
+fn who_is_done_and_right_is_not_asked_to_show_it() {
     let scene = Scene::new();
-    let script = format!("{}{FINISH}- {}\n{FINISH}", turns(&[write("src/a.txt", "good")]), exec(CHECK));
-    let played = scene.play("Fix src/a.txt", &script, &[]);
-    played.assert(0, &["verification:not_yet"]);
+    let played =
+        scene.play("Fix src/a.txt", &format!("{}{FINISH}", turns(&[write("src/a.txt", "good")])), &[]);
+    played.assert(0, &["recover:check"]);
+    assert!(!played.has("verification:not_yet"));
+    let wrong = turns(&[write("src/a.txt", "still bad")]);
+    let script = format!("{wrong}{FINISH}- {}\n{FINISH}", write("src/a.txt", "good"));
+    scene.play("Fix src/a.txt", &script, &[]).assert(0, &["recover:check", "verification:not_yet"]);
 }
 
 /// shows: unverified
 #[test]
-fn the_second_time_it_ends_unverified_unless_the_host_finds_it_good() {
+fn the_second_time_it_ends_unverified() {
     let scene = Scene::new();
     let wrong = turns(&[write("src/a.txt", "still bad")]);
     let played = scene.play("Fix src/a.txt", &format!("{wrong}{FINISH}{FINISH}"), &[]);
     played.assert(2, &["verification:not_yet", "verification:unverified"]);
     assert_eq!(played.manifest["error"]["kind"], "unverified");
-    let right = turns(&[write("src/a.txt", "good")]);
-    let played = scene.play("Fix src/a.txt", &format!("{right}{FINISH}{FINISH}"), &[]);
-    // What is good is found to be good: the check that is run for the facts passes.
-    played.assert(0, &["verification:not_yet", "recover:check"]);
-    assert_eq!(played.manifest["metadata"]["verification"]["state"], "verified");
+}
+
+/// shows: red_before
+#[test]
+fn what_was_red_before_is_nobodys_fault() {
+    let scene = Scene::new();
+    scene.put("Makefile", "test:\n\t@echo 'not ok 1 - legacy dates'; exit 1\n");
+    let other = turns(&[exec(CHECK), write("src/b.txt", "more"), exec(CHECK)]);
+    let played = scene.play("Write more into src/b.txt", &format!("{other}{FINISH}"), &[]);
+    assert!(!played.has("verification:not_yet"), "it was seen to be red before");
+    let unseen = turns(&[write("src/b.txt", "more")]);
+    let played = scene.play("Write more into src/b.txt", &format!("{unseen}{FINISH}{FINISH}"), &[]);
+    // Told once, since nobody knew; whoever compares finds that nothing is worse.
+    played.assert(0, &["verification:not_yet", "verification:unverified"]);
+}
+
+/// shows: unknown_runner
+#[test]
+fn a_runner_nobody_knows_counts_by_what_the_agent_goes_by() {
+    let scene = Scene::new();
+    std::fs::remove_file(scene.repo.join("Makefile")).unwrap();
+    scene.put("verify", "grep -q good src/a.txt || { echo 'error: a is not good'; exit 1; }\n");
+    let wrong = [write("src/a.txt", "worse"), exec("sh verify")];
+    let heard = "- { expect: { last: ['Not verified', 'sh verify', 'a is not good', 'Next step'] }, tool: write_file, args: { path: src/a.txt, content: good } }\n";
+    let script = format!("{}{FINISH}{heard}- {}\n{FINISH}", turns(&wrong), exec("sh verify"));
+    scene.play("Make it good", &script, &[]).assert(0, &["verification:not_yet"]);
 }
 
 /// shows: check_failed
@@ -116,5 +141,5 @@ fn what_a_background_job_changes_counts() {
     let script = format!("{first}{FINISH}- {}\n- {}\n{FINISH}", write("src/a.txt", "good"), exec(CHECK));
     let played = scene.play("Fix src/a.txt", &script, &[]);
     // The check was green, and is not any more: the job came after it.
-    played.assert(0, &["verification:not_yet"]);
+    played.assert(0, &["recover:check", "verification:not_yet"]);
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times};
 
 fn script() -> String {
-    format!("{}{REPAIR}{FINISH}", times(5, &exec(CHECK)))
+    format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK)))
 }
 
 /// Everything the model was sent, from the recorded conversation.

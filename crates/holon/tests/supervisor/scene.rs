@@ -131,14 +131,6 @@ impl Played {
     pub(crate) fn supervisor(&self) -> &Value {
         &self.manifest["metadata"]["supervisor"]
     }
-
-    /// All signals that ever forced it.
-    pub(crate) fn forced_by(&self) -> Vec<String> {
-        let switches = self.records.iter().filter(|record| record.reason.starts_with("mode:enter"));
-        let names =
-            switches.flat_map(|record| record.payload["entered_by"].as_array().cloned().unwrap_or_default());
-        names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
-    }
 }
 
 /// The same turn so many times.

@@ -6,7 +6,7 @@ use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times, verified};
 #[test]
 fn inv_09_supervisor_decisions_replay_byte_identically() {
     let scene = Scene::new();
-    let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", times(5, &exec(CHECK))), &[]);
+    let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK))), &[]);
     played.assert(0, &["takeover:tool_repeat_fail"]);
     let page = scene.holon(&["runs", "show", "last", "--supervisor"]);
     page.assert_code(0)
@@ -18,7 +18,8 @@ fn inv_09_supervisor_decisions_replay_byte_identically() {
     assert_eq!(json["timeline"].as_array().unwrap().len(), played.records.len());
     let strict = scene.holon(&["runs", "replay", "last", "--supervisor", "strict"]);
     strict.assert_code(0).assert_stdout("replay byte for byte").assert_stdout("with level strict");
-    assert!(!strict.stdout.contains("takeover:"), "strict takes nothing over: {}", strict.stdout);
+    let advise = scene.holon(&["runs", "replay", "last", "--supervisor", "advise"]);
+    assert!(!advise.stdout.contains("takeover:"), "words take nothing over: {}", advise.stdout);
     let off = scene.holon(&["runs", "replay", "last", "--supervisor", "off"]);
     off.assert_stdout("0 calls blocked").assert_stdout("it would not have stopped");
     // Whoever changes one stored decision is found out.
@@ -35,7 +36,7 @@ fn inv_09_supervisor_decisions_replay_byte_identically() {
 #[test]
 fn inv_09_a_run_played_again_is_watched_as_it_was() {
     let scene = Scene::new();
-    let script = format!("{}{REPAIR}{FINISH}", times(5, &exec(CHECK)));
+    let script = format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK)));
     let first = scene.play("Fix src/a.txt", &script, &["--supervisor", "strict"]);
     let again = scene.holon(&["runs", "replay", "last", "--quiet"]);
     again.assert_code(0).assert_stdout("the same but for times and ids");

@@ -243,13 +243,13 @@ impl Making {
             }
             None => Default::default(),
         };
-        let report = read_run(&check.command, &check.log, &reports);
+        let (report, told) = read_run(&check.command, &check.log, &reports);
         let exit = match ending {
             Ending::Code(code) => Some(code),
             Ending::Signal(_) | Ending::Killed => None,
         };
         let duration_ms = began.elapsed().as_millis() as u64;
-        Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten }, duration_ms }))
+        Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten, told }, duration_ms }))
     }
 
     /// Follows it to its end, within the limits of every payload.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use holon_checks::as_it_was::FileContent;
 use holon_checks::definition::is_documentation;
-use holon_checks::{AsItWas, ChangedFile, CheckDefinitions, Put, as_it_was};
+use holon_checks::{AsItWas, BaseTree, ChangedFile, CheckDefinitions, Put, as_it_was};
 use holon_sandbox::diff::{Change, Changes, Place, Side};
 use holon_sandbox::expose::Exposed;
 use holon_sandbox::mount::Source;
@@ -248,7 +248,10 @@ impl<'a> CheckedChange<'a> {
             },
             None => crate::modes::read_bounded(&base.join(path)).ok(),
         };
-        let as_it_was = as_it_was(&files, commands, &read_base);
+        let has_folder = |folder: &str| base.join(folder).is_dir();
+        let paths = || super::check_paths::of(base);
+        let tree = BaseTree { text: &read_base, has_folder: &has_folder, paths: &paths };
+        let as_it_was = as_it_was(&files, commands, &tree);
         let definitions = CheckDefinitions::of_commands(commands, &read_base);
         Self { entries, ground, as_it_was, definitions }
     }

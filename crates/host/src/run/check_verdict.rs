@@ -19,6 +19,10 @@ impl Run<'_> {
         known: &mut Verification,
         verdict: &mut Verdict,
     ) {
+        if known.checks.iter().any(|check| check.told() == CheckVerdict::NoLongerRun) {
+            // What keeps cases from running may be what ends the process.
+            known.definitions.extend(change.as_it_was.ending_definitions());
+        }
         known.settle();
         for (number, check) in known.checks.iter().enumerate() {
             self.judge_check(change, (number + 1, check), known, verdict);
@@ -84,7 +88,8 @@ impl Run<'_> {
         } else {
             let cases = &check.differences.no_longer_run;
             let cases = if cases.is_empty() { "all of them".to_owned() } else { named(cases) };
-            format!("`{command}` passes, but cases that ran before do not run any more: {cases}")
+            let files = if files.is_empty() { String::new() } else { format!("; see {}", named(&files)) };
+            format!("`{command}` passes, but cases that ran before do not run any more: {cases}{files}")
         };
         if self.plan.tests_may_change {
             self.warn(message);

@@ -150,6 +150,7 @@ mod tests {
             checks: Vec::new(),
             monorepo: false,
             token_limit: 1000,
+            round_limit: 0,
         };
         let supervision = Supervision::new(Default::default(), setup).unwrap();
         let messages = words.iter().map(|word| Message::user(*word)).collect();

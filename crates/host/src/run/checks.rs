@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use holon_checks::coverage::CoverageReports;
 use holon_checks::report_files::with_case_files;
 use holon_checks::runner::{self, Report, Runner};
-use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces};
+use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces, Told};
 use holon_core::claims;
 use holon_core::coverage::{ChangeCoverage, EVIDENCE as COVERAGE, of_change};
 use holon_core::event::Body;
@@ -229,6 +229,7 @@ impl Run<'_> {
             touched: checking.change.as_it_was.is_touched(),
             doubt: checking.change.as_it_was.leaves_doubt(),
             ends_process: checking.change.as_it_was.ends_process,
+            ends_well: checking.change.as_it_was.ends_well,
             runner: runner::recognise(command),
             result,
             ..CheckEvidence::default()
@@ -355,8 +356,8 @@ impl Run<'_> {
                 checking.coverage.add(text);
             }
         }
-        let report = read_run(check.command, &self.folder.evidence().join(&log), &reports);
-        Ok((Ran { exit, report, rewritten }, began.elapsed().as_millis() as u64))
+        let (report, told) = read_run(check.command, &self.folder.evidence().join(&log), &reports);
+        Ok((Ran { exit, report, rewritten, told }, began.elapsed().as_millis() as u64))
     }
 
     /// What the run that just ended wrote into report files.
@@ -412,10 +413,11 @@ fn other(ran: &Ran, duration_ms: u64, cached: bool) -> Option<OtherRun> {
 }
 
 /// What a check said, from what it printed and from the reports it wrote.
-pub(super) fn read_run(command: &str, log: &Path, reports: &BTreeMap<String, String>) -> Report {
+pub(super) fn read_run(command: &str, log: &Path, reports: &BTreeMap<String, String>) -> (Report, Told) {
     let runner = runner::recognise(command).unwrap_or(Runner::Other);
-    let report = runner::read(runner, &read_end(log).unwrap_or_default());
-    with_case_files(report, reports.values().map(String::as_str))
+    let printed = read_end(log).unwrap_or_default();
+    let report = with_case_files(runner::read(runner, &printed), reports.values().map(String::as_str));
+    (report, Told::of(&printed))
 }
 
 fn read_end(path: &Path) -> std::io::Result<String> {

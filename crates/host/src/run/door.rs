@@ -12,7 +12,7 @@ use holon_core::event::Body;
 use holon_core::manifest::{ModelInfo, Usage};
 use holon_gateway::{Budget, Event, Gateway, Limit, Recording, Settings, Token, Upstream};
 use holon_model::choose::ToolCalls;
-use holon_model::{ErrorKind, ModelError, Prices, Provider, Replay, Timeouts};
+use holon_model::{ErrorKind, ModelError, Prices, Provider, Replay};
 use holon_sandbox::backend::Payload;
 use holon_sandbox::walls::{self, GATEWAY_PORT};
 
@@ -127,13 +127,14 @@ impl Run<'_> {
             return Ok((Upstream::Any(provider), info, window, prices, Some(replay)));
         }
         let env = &*self.host.env;
-        let chosen = model::choose(&self.plan, env)?;
+        let chosen = model::choose(&self.plan, &self.host.places, env)?;
         let (info, window, prices) = model::described(&chosen);
+        let timeouts = chosen.timeouts();
         let upstream = match chosen.tools {
-            ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts: Timeouts::default() },
+            ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts },
             ToolCalls::Text { .. } => {
                 let patience = model::patience(env)?;
-                Upstream::Any(Arc::new(chosen.connect(Timeouts::default(), patience)?))
+                Upstream::Any(Arc::new(chosen.connect(timeouts, patience)?))
             }
         };
         Ok((upstream, info, window, prices, None))

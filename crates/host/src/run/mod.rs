@@ -9,6 +9,7 @@ mod artifacts;
 mod baseline;
 mod beside;
 pub(crate) mod carry;
+mod check_paths;
 mod check_reports;
 mod check_rewritten;
 mod check_tree;
@@ -288,9 +289,10 @@ impl Run<'_> {
             holon_checks::definition::is_documentation(&change.path.to_string_lossy())
         };
         let only_prose = found.changes.as_ref().is_some_and(|changes| changes.entries.iter().all(prose));
+        let as_before = verdict.as_before;
         verdict.settle_doubt(known.is_some_and(|known| match known.state {
             Verified::Verified => true,
-            Verified::FailingAsBefore => only_prose,
+            Verified::FailingAsBefore => only_prose || as_before,
             Verified::ChangedChecks => allowed,
             _ => false,
         }));

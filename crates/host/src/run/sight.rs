@@ -26,7 +26,7 @@ pub(crate) struct Outside {
     snapshot: Snapshot,
     git: Git,
     /// Lines that differ, by both contents: equal ones are compared once.
-    lines: BTreeMap<(String, String), u32>,
+    lines: BTreeMap<(String, String), (u32, u32)>,
 }
 
 impl Outside {
@@ -47,11 +47,14 @@ impl Outside {
         let (before, after) = (content(changes, base)?, content(changes, result)?);
         let digest = |bytes: &[u8], side: Option<&Side>| side.map(|_| sha256(bytes)).unwrap_or_default();
         let (old, new) = (digest(&before, base), digest(&after, result));
-        let lines =
+        let (gone, added) =
             *self.lines.entry((old.clone(), new.clone())).or_insert_with(|| changed_lines(&before, &after));
         let path = change.path.to_string_lossy().into_owned();
         let shrunk_test = base.is_some() && is_test_file(&path) && lost_lines(&before, &after);
-        Some((Seen { path, before: old, after: new, lines, shrunk_test }, has_conflict(&after)))
+        Some((
+            Seen { path, before: old, after: new, lines: gone.saturating_add(added), gone, shrunk_test },
+            has_conflict(&after),
+        ))
     }
 
     /// What the repository the agent sees is doing, from the names of its files alone.

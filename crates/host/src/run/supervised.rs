@@ -57,6 +57,7 @@ impl Run<'_> {
             checks,
             monorepo: shape.is_monorepo(),
             token_limit: token_limit(&settings.limits, settings.prices, settings.window),
+            round_limit: u32::try_from(settings.limits.rounds).unwrap_or(0),
         }
     }
 

@@ -41,8 +41,8 @@ impl Run<'_> {
             None => {
                 let env = &*self.host.env;
                 let patience = model::patience(env)?;
-                let chosen = model::choose(&self.plan, env)?;
-                model::over_network(&chosen, patience, &tape, normaliser)?
+                let chosen = model::choose(&self.plan, &self.host.places, env)?;
+                model::over_network(&chosen, &self.plan.profile, patience, &tape, normaliser)?
             }
         };
         if let Some(before) = before {
@@ -58,6 +58,9 @@ impl Run<'_> {
         };
         asked.save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
+        if let Some(warning) = mind.warning.take() {
+            self.warn(warning);
+        }
         self.mind = Some(mind);
         Ok(())
     }
@@ -99,6 +102,7 @@ impl Run<'_> {
         let mut settings =
             Settings::for_run(self.plan.profile.clone(), read("system.md")?, mind.info.id.clone());
         settings.window = mind.window;
+        settings.max_output = mind.max_output;
         settings.prices = mind.prices;
         settings.output = self.output_as_seen(stage);
         let before = stage.last.take().and_then(|last| last.thought);
@@ -170,6 +174,7 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
                 return false;
             }
             verdict.doubt = Some((stop.outcome, error));
+            verdict.as_before = stop.as_before;
             true
         }
         Reason::Limit(limit) => {

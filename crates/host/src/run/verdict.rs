@@ -24,6 +24,8 @@ pub struct Verdict {
     pub asks_person: bool,
     /// The supervisor ended it because nothing vouches for the work: true unless the host's own checks do.
     pub doubt: Option<(Outcome, ErrorInfo)>,
+    /// Whether that doubt is gone when everything that fails has failed before this run.
+    pub as_before: bool,
 }
 
 impl Verdict {
@@ -38,6 +40,7 @@ impl Verdict {
             withhold_patch: false,
             asks_person: false,
             doubt: None,
+            as_before: false,
         }
     }
 

@@ -7,15 +7,15 @@ use holon_core::Profile;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_model::choose::ThisMachine;
-use holon_model::{Normaliser, Prices, Provider, Replay, Timeouts, Wish, resolve_endpoint};
+use holon_model::{Chosen, Intent, Normaliser, Prices, Provider, Replay, Wish, resolve_endpoint};
 
 use crate::config;
 use crate::error::HostError;
-use crate::model::{cassette, configured, patience, server_of};
+use crate::model::{cassette, configured, described, patience};
 use crate::places::Places;
 use crate::run::Environment;
 
-/// Tokens that fit into a model nobody knows the window of.
+/// Tokens that fit into a model of a cassette nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
 
 /// A model, ready to be asked.
@@ -27,11 +27,29 @@ pub struct ChatMind {
     pub info: ModelInfo,
     /// Tokens it can take.
     pub window: u64,
+    /// Most tokens of a reply.
+    pub max_output: Option<u32>,
     /// What it costs, where its provider does not tell.
     pub prices: Option<Prices>,
 }
 
-/// A model over the network, by what is wished, and what the user's configuration and the environment have.
+/// The model that would be asked, by what is wished, and what the user's configuration and the environment have.
+pub fn chosen(
+    env: &Environment,
+    places: &Places,
+    provider: Option<&str>,
+    model: Option<&str>,
+    intent: Intent,
+) -> Result<Chosen, HostError> {
+    let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
+    // A chat answers in many workspaces, and none of them may say where its words go.
+    let configured = configured(&config::of_user(places, env)?);
+    let wish = Wish { provider, model, intent, configured: Some(&configured), ..Wish::default() };
+    let kept = places.cache.join("models");
+    Ok(resolve_endpoint(&wish, &ThisMachine::new(&variable).with_cache(&kept))?)
+}
+
+/// A model over the network, ready to be asked.
 pub fn over_network(
     env: &Environment,
     places: &Places,
@@ -39,24 +57,11 @@ pub fn over_network(
     model: Option<&str>,
     profile: &Profile,
 ) -> Result<ChatMind, HostError> {
-    let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = profile.model.intent.parse().unwrap_or_default();
-    // A chat answers in many workspaces, and none of them may say where its words go.
-    let configured = configured(&config::of_user(places, env)?);
-    let wish = Wish { provider, model, intent, configured: Some(&configured), ..Wish::default() };
-    let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable))?;
-    let row = chosen.row.as_ref();
-    Ok(ChatMind {
-        provider: Arc::new(chosen.connect(Timeouts::default(), patience(env)?)?),
-        info: ModelInfo {
-            provider: chosen.endpoint.name.clone(),
-            id: chosen.model.clone(),
-            why: chosen.why.clone(),
-            server: server_of(&chosen.endpoint.base),
-        },
-        window: row.and_then(|row| row.context).unwrap_or(UNKNOWN_WINDOW),
-        prices: row.and_then(|row| row.prices),
-    })
+    let chosen = chosen(env, places, provider, model, intent)?;
+    let (info, window, prices) = described(&chosen);
+    let provider = Arc::new(chosen.connect(chosen.timeouts(), patience(env)?)?);
+    Ok(ChatMind { provider, info, window, max_output: chosen.most_reply(), prices })
 }
 
 /// A cassette that answers instead, from its beginning, played so many times over.
@@ -71,6 +76,7 @@ pub fn from_cassette(file: &Path, times: usize) -> Result<ChatMind, HostError> {
         provider: Arc::new(replay),
         info: ModelInfo { provider: "replay".into(), id, why: format!("cassette {name}"), server: None },
         window: UNKNOWN_WINDOW,
+        max_output: None,
         prices: None,
     })
 }

@@ -15,6 +15,7 @@ use holon_core::policy::{Call, Gate, Surface, Verdict};
 use holon_core::redact::Redactor;
 use holon_git::Git;
 use holon_sandbox::snapshot::{Snapshot, WORKSPACE_INSIDE};
+use holon_supervisor::Level;
 use holon_supervisor::event::{GitState, KnownCheck, Setup};
 
 use super::hands::{LateHands, Turn};
@@ -34,8 +35,12 @@ pub fn supervision(
     goal: &str,
 ) -> Result<(Supervision, Vec<String>), HostError> {
     let workspace = turn.folder.workspace();
-    let settled =
+    let mut settled =
         settle(&Wishes { places, workspace, env: &*turn.around.env, spec: None, flag: None, shadow: false })?;
+    // A person is there and reads along: unless somebody wants more, words are enough.
+    if settled.level_from == "default" {
+        settled.config.level = Level::Advise;
+    }
     let shape = shape::of(workspace);
     let checks = shape.checks().into_iter().filter(|check| may_run(&turn.profile, check));
     let setup = Setup {
@@ -47,6 +52,7 @@ pub fn supervision(
         checks: checks.map(|command| KnownCheck { command, asked: false }).collect(),
         monorepo: shape.is_monorepo(),
         token_limit: 0,
+        round_limit: 0,
     };
     let supervision = Supervision::new(settled.config, setup)
         .map_err(|e| HostError::usage(e.to_string(), "correct the supervisor's settings"))?;

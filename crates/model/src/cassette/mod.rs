@@ -31,7 +31,7 @@ mod replay;
 mod tests;
 mod write;
 
-pub use normal::Normaliser;
+pub use normal::{Normaliser, folded};
 pub use read::CassetteError;
 pub use record::Recorder;
 pub use replay::Replay;
@@ -57,6 +57,11 @@ impl Cassette {
             self.turns.iter().find_map(|turn| turn.asked.as_ref()).filter(|asked| asked.keeps == 0)?;
         first.text.lines().next()?.strip_prefix("model ")
     }
+
+    /// The window of the model that a recording was made with.
+    pub fn window(&self) -> Option<u64> {
+        self.turns.first()?.window
+    }
 }
 
 /// One answer, and what its request must look like.
@@ -76,6 +81,8 @@ pub struct Turn {
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
+    /// The model's window as the run knew it, in the first turn of a recording: the same decisions follow from it.
+    pub window: Option<u64>,
 }
 
 /// A step of an answer.

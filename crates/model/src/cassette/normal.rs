@@ -75,12 +75,12 @@ impl Normaliser {
         for (path, label) in &self.paths {
             text = replace_path(&text, path, label);
         }
-        fold(text)
+        folded(text)
     }
 }
 
 /// A text with everything folded that differs from run to run, so that two equal runs share it.
-fn fold(mut text: String) -> String {
+pub fn folded(mut text: String) -> String {
     for (pattern, name) in FOLDS.iter() {
         if let std::borrow::Cow::Owned(folded) = pattern.replace_all(&text, *name) {
             text = folded;
@@ -112,9 +112,7 @@ fn plain(request: &Request) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "model {}", request.model);
-    if let Some(most) = request.max_output {
-        let _ = writeln!(out, "max_output {most}");
-    }
+    // How long an answer may be hangs on what is known of the window, and asks for nothing else.
     if let Some(temperature) = request.temperature {
         let _ = writeln!(out, "temperature {temperature}");
     }
@@ -209,7 +207,7 @@ mod tests {
             ("Sun is out, May 10 people", "Sun is out, May 10 people"),
             ("rapid 7", "rapid 7"),
         ] {
-            assert_eq!(fold(text.to_owned()), expect);
+            assert_eq!(folded(text.to_owned()), expect);
         }
     }
 

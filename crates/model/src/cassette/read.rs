@@ -78,6 +78,7 @@ struct RawTurn {
     usage: Option<Usage>,
     id: Option<String>,
     model: Option<String>,
+    window: Option<u64>,
     // The short form: one of each.
     delay: Option<Span>,
     reasoning: Option<String>,
@@ -204,8 +205,8 @@ impl RawTurn {
         if end.is_some_and(|end| end + 1 < steps.len()) {
             return Err("nothing can follow `error` or `cut`".to_owned());
         }
-        let Self { stop, usage, id, model, .. } = self;
-        Ok(Turn { expect, asked, steps, stop, usage, id, model })
+        let Self { stop, usage, id, model, window, .. } = self;
+        Ok(Turn { expect, asked, steps, stop, usage, id, model, window })
     }
 }
 

@@ -32,6 +32,8 @@ struct Tape {
     /// The text of the request before.
     previous: String,
     begun: bool,
+    /// For the first turn.
+    window: Option<u64>,
     problem: Option<String>,
     /// Requests that began.
     tickets: u64,
@@ -57,7 +59,7 @@ impl Tape {
         let asked = Asked::after(&self.previous, &text);
         self.previous = text;
         let heading = if std::mem::replace(&mut self.begun, true) { "" } else { HEADING };
-        let turn = Turn { asked: Some(asked), ..turn };
+        let turn = Turn { asked: Some(asked), window: self.window.take(), ..turn };
         if let Err(error) = (self.save)(&format!("{heading}{}", turn.to_yaml())) {
             self.problem.get_or_insert(format!("the recording cannot be written: {error}"));
         }
@@ -106,12 +108,20 @@ impl<P: Provider> Recorder<P> {
             save: Box::new(save),
             previous: String::new(),
             begun: false,
+            window: None,
             problem: None,
             tickets: 0,
             written: 0,
             waiting: BTreeMap::new(),
         };
         Self { inner, normaliser, tape: Mutex::new(tape) }
+    }
+
+    /// Writes the model's window down, too.
+    #[must_use]
+    pub fn with_window(self, window: u64) -> Self {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner).window = Some(window);
+        self
     }
 
     /// Why the recording is incomplete, if it is; the run itself goes on.

@@ -421,6 +421,7 @@ fn turn() -> impl Strategy<Value = Turn> {
                 usage: Some(Usage { input: 3, cost_usd: Some(1e-7), ..Usage::default() }),
                 id,
                 model: None,
+                window: Some(4096),
             }
         },
     )

@@ -38,6 +38,7 @@ impl Turn {
             ("usage", self.usage.and_then(|usage| serde_json::to_value(usage).ok())),
             ("id", self.id.clone().map(Value::from)),
             ("model", self.model.clone().map(Value::from)),
+            ("window", self.window.map(Value::from)),
         ];
         turn.extend(plain.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
         out.push_str("- ");

@@ -1,9 +1,6 @@
 //! A fetched list on disk.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CatalogueError;
 use super::row::ModelRow;
+use crate::cache_file;
 
 /// Files of another version are left alone.
 const VERSION: u32 = 1;
@@ -62,35 +60,22 @@ impl CatalogueCache {
 
     /// The list from this source, if a good one is there.
     pub fn read(&self, source: &str) -> Option<Kept> {
-        let mut text = Vec::new();
-        File::open(self.path()).ok()?.take(MOST_BYTES).read_to_end(&mut text).ok()?;
-        let kept: Kept = serde_json::from_slice(&text).ok()?;
+        let kept: Kept = cache_file::read(&self.path(), MOST_BYTES)?;
         (kept.version == VERSION && kept.source == source && !kept.rows.is_empty()).then_some(kept)
     }
 
     /// Replaces the list; readers see the old one or the new one, never half of it.
     pub fn write(&self, kept: &Kept) -> Result<(), CatalogueError> {
         let path = self.path();
-        self.replace(&path, kept).map_err(|source| CatalogueError::Cache { path, source })
-    }
-
-    fn replace(&self, path: &Path, kept: &Kept) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let beside = self.folder.join(format!(".models.json.{}", std::process::id()));
-        // A process of the same number may have died here.
-        let _ = fs::remove_file(&beside);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        let written =
-            serde_json::to_vec(kept).map_err(io::Error::other).and_then(|text| file.write_all(&text));
-        written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
-            let _ = fs::remove_file(&beside);
-        })
+        cache_file::replace(&path, kept).map_err(|source| CatalogueError::Cache { path, source })
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,11 +1,12 @@
 //! What a decision may look at outside of itself.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::spelling;
-use crate::catalogue::{Catalogue, ModelRow};
-use crate::detect::ollama::{self, Shown};
-use crate::detect::{DEFAULT_PORTS, Local, Patience, detect};
+use crate::ability::{Abilities, AbilityCache, Told};
+use crate::catalogue::{Catalogue, CatalogueCache, ModelRow, OPENROUTER, OPENROUTER_LIST};
+use crate::detect::{self, DEFAULT_PORTS, Local, Patience, Unlisted, detect};
 use crate::endpoint::Endpoint;
 
 /// The environment, the servers on this machine, and the catalogue.
@@ -16,11 +17,14 @@ pub trait Surroundings {
     /// The servers that answer on their usual ports.
     fn servers(&self) -> Vec<Local>;
 
-    /// The server at an endpoint on this machine, if it answers there.
-    fn server_at(&self, endpoint: &Endpoint) -> Option<Local>;
+    /// The server at an endpoint on this machine, or why it lists nothing; elsewhere nobody is asked for a list.
+    fn server_at(&self, endpoint: &Endpoint) -> Result<Local, Unlisted>;
 
-    /// What a server on this machine says about one of its models.
-    fn shown(&self, endpoint: &Endpoint, model: &str) -> Option<Shown>;
+    /// What is known about a model of a server that somebody runs: what it says, and what was tried.
+    fn abilities(&self, endpoint: &Endpoint, model: &str) -> Abilities;
+
+    /// What an earlier look at a provider's list says about a model; no network is asked.
+    fn row(&self, provider: &str, model: &str) -> Option<ModelRow>;
 
     /// The models of a provider to choose from.
     fn rows(&self, provider: &str) -> Vec<ModelRow>;
@@ -30,6 +34,7 @@ pub trait Surroundings {
 pub struct ThisMachine<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
     rows: Rows<'a>,
+    cache: Option<&'a Path>,
 }
 
 /// The models of a provider.
@@ -38,13 +43,19 @@ type Rows<'a> = Box<dyn Fn(&str) -> Vec<ModelRow> + 'a>;
 impl<'a> ThisMachine<'a> {
     /// With this way to read a variable, and the models of the built-in table.
     pub fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { variable, rows: Box::new(|provider| Catalogue::of_table(provider).rows) }
+        Self { variable, rows: Box::new(|provider| Catalogue::of_table(provider).rows), cache: None }
     }
 
     /// The same with models from elsewhere; asked only when one must be chosen.
     #[must_use]
     pub fn with_rows(self, rows: impl Fn(&str) -> Vec<ModelRow> + 'a) -> Self {
         Self { rows: Box::new(rows), ..self }
+    }
+
+    /// The same with what is kept in this folder: lists that were fetched, and what was tried with models.
+    #[must_use]
+    pub fn with_cache(self, folder: &'a Path) -> Self {
+        Self { cache: Some(folder), ..self }
     }
 }
 
@@ -66,16 +77,37 @@ impl Surroundings for ThisMachine<'_> {
         detect(&ports, Patience::default())
     }
 
-    fn server_at(&self, endpoint: &Endpoint) -> Option<Local> {
-        let port = endpoint.local_port().filter(|_| endpoint.base.ends_with("/v1"))?;
-        detect(&[(&endpoint.name, port)], NAMED).pop()
+    fn server_at(&self, endpoint: &Endpoint) -> Result<Local, Unlisted> {
+        let port = endpoint.local_port().ok_or(Unlisted::Down)?;
+        detect::list(endpoint, port, NAMED)
     }
 
-    fn shown(&self, endpoint: &Endpoint, model: &str) -> Option<Shown> {
-        ollama::show(endpoint.local_port()?, model, NAMED)
+    fn abilities(&self, endpoint: &Endpoint, model: &str) -> Abilities {
+        let told = match endpoint.local_port() {
+            Some(port) => detect::tell(endpoint, port, model, NAMED),
+            None => elsewhere(endpoint, model),
+        };
+        let tested = self.cache.and_then(|folder| AbilityCache::new(folder).read(&endpoint.base, model));
+        Abilities { told, tested }
+    }
+
+    fn row(&self, provider: &str, model: &str) -> Option<ModelRow> {
+        let folder = self.cache.filter(|_| provider == OPENROUTER)?;
+        let kept = CatalogueCache::new(folder).read(OPENROUTER_LIST)?;
+        kept.rows.into_iter().find(|row| row.id == model)
     }
 
     fn rows(&self, provider: &str) -> Vec<ModelRow> {
         (self.rows)(provider)
     }
+}
+
+#[cfg(feature = "http")]
+fn elsewhere(endpoint: &Endpoint, model: &str) -> Told {
+    crate::http::tell(endpoint, model, Duration::from_millis(1500))
+}
+
+#[cfg(not(feature = "http"))]
+fn elsewhere(_: &Endpoint, _: &str) -> Told {
+    Told::default()
 }

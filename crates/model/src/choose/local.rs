@@ -2,8 +2,9 @@
 
 use super::tools::{self, ToolCalls};
 use super::{Chosen, Decider, set, setup, spelling};
+use crate::ability::Abilities;
 use crate::catalogue::{DataPolicy, ModelRow};
-use crate::detect::{DEFAULT_PORTS, Local};
+use crate::detect::{DEFAULT_PORTS, Local, Unlisted};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
 
@@ -53,28 +54,31 @@ impl Decider<'_> {
         model: Option<&str>,
         why: &str,
     ) -> Result<Chosen, ModelError> {
-        if let Some(server) = self.around.server_at(&endpoint) {
-            return self.at(&Local { endpoint, models: server.models }, model, why);
-        }
-        let Some(model) = model else {
-            if endpoint.is_loopback() {
-                return Err(setup(format!(
-                    "nobody lists models at {}: start the server there, correct HOLON_BASE_URL, or name a model with --model or HOLON_MODEL",
-                    endpoint.base
-                )));
-            }
-            return Err(setup(format!(
-                "nobody says which models are at {}: name one with --model or HOLON_MODEL",
-                endpoint.base
-            )));
+        let unlisted = match self.around.server_at(&endpoint) {
+            Ok(server) => return self.at(&Local { endpoint, models: server.models }, model, why),
+            Err(unlisted) => unlisted,
         };
-        // Somebody else's gateway; those call tools.
-        let (tools, note) = match endpoint.is_loopback() {
-            true => tools::on_this_machine(self.tools, &endpoint, model, None),
+        let Some(model) = model else {
+            return Err(setup(match endpoint.is_loopback() {
+                true => not_listed(&endpoint, unlisted),
+                false => format!(
+                    "nobody says which models are at {}: name one with --model or HOLON_MODEL",
+                    endpoint.base
+                ),
+            }));
+        };
+        let known = match (endpoint.is_loopback(), unlisted) {
+            (true, Unlisted::Down) => Abilities::default(),
+            _ => self.around.abilities(&endpoint, model),
+        };
+        // Somebody else's gateway that says nothing of itself; those call tools.
+        let (tools, note) = match endpoint.is_loopback() || known.tools().is_some() {
+            true => tools::at_server(self.tools, &endpoint, model, &known),
             false => (tools::in_cloud(self.tools, None), ""),
         };
         let why = if note.is_empty() { why.to_owned() } else { format!("{why}; {note}") };
-        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row: None })
+        let row = (!known.is_empty()).then(|| row(&endpoint, model, tools, &known));
+        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row, known })
     }
 
     fn at(&self, server: &Local, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
@@ -90,16 +94,46 @@ impl Decider<'_> {
                 setup(format!("{name} answers at {base} but has no model to talk to: {remedy}"))
             })?,
         };
-        let shown = self.around.shown(&endpoint, &model);
-        let (tools, note) = tools::on_this_machine(self.tools, &endpoint, &model, shown.as_ref());
-        let row = ModelRow {
-            context: shown.as_ref().and_then(|shown| shown.context),
-            tools: Some(tools == ToolCalls::Native),
-            reasoning: shown.as_ref().map(|shown| shown.thinks),
-            data: DataPolicy::Local,
-            ..ModelRow::new(name, &model)
-        };
-        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row: Some(row) })
+        let known = self.around.abilities(&endpoint, &model);
+        let (tools, note) = tools::at_server(self.tools, &endpoint, &model, &known);
+        let row = Some(row(&endpoint, &model, tools, &known));
+        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row, known })
+    }
+}
+
+fn row(endpoint: &Endpoint, model: &str, tools: ToolCalls, known: &Abilities) -> ModelRow {
+    ModelRow {
+        context: known.window(),
+        tools: Some(tools == ToolCalls::Native),
+        reasoning: known.told.thinks,
+        structured: known.schema(),
+        data: if endpoint.is_loopback() { DataPolicy::Local } else { DataPolicy::Any },
+        ..ModelRow::new(&endpoint.name, model)
+    }
+}
+
+/// What to change so that a server on this machine lists its models.
+fn not_listed(endpoint: &Endpoint, why: Unlisted) -> String {
+    let base = &endpoint.base;
+    let named = "or name a model with --model or HOLON_MODEL";
+    match why {
+        Unlisted::Down => {
+            format!("nobody lists models at {base}: start the server there, correct HOLON_BASE_URL, {named}")
+        }
+        Unlisted::Status(401 | 403) => {
+            let variable = endpoint.key_from.as_deref().unwrap_or("HOLON_API_KEY");
+            format!("the server at {base} wants a key: set {variable} to the one it was started with")
+        }
+        Unlisted::Status(status) => {
+            let right = format!("{}/v1", base.strip_suffix(endpoint.path()).unwrap_or(base));
+            let meant =
+                if *base == right { String::new() } else { format!("set HOLON_BASE_URL to {right}, ") };
+            format!("there is no list of models at {base}/models (HTTP {status}): {meant}{named}")
+                .replace(": or name", ": name")
+        }
+        Unlisted::Odd => format!(
+            "{base}/models answers with something that is no list of models: set HOLON_BASE_URL to the address of a model server, {named}"
+        ),
     }
 }
 

@@ -15,6 +15,7 @@ pub use tools::{ToolCalls, ToolMode};
 use asked::{Asked, Base};
 use holon_core::suggest;
 
+use crate::ability::Abilities;
 use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Table, maker_of};
 use crate::endpoint::{Endpoint, KEY_VARIABLES};
 use crate::error::{ErrorKind, ModelError};
@@ -68,6 +69,8 @@ pub struct Chosen {
     pub why: String,
     /// What is known about the model.
     pub row: Option<ModelRow>,
+    /// What its server says, and what was tried.
+    pub known: Abilities,
 }
 
 /// Decides. Keys are only looked up, servers only looked for, and neither unless the decision hangs on it.
@@ -171,8 +174,9 @@ impl Decider<'_> {
         };
         // Figures nobody asked for are not worth a look at the network.
         let row = self.table.rows(&provider).into_iter().find(|row| row.id == model);
+        let row = row.or_else(|| self.around.row(&provider, &model));
         let tools = tools::in_cloud(self.tools, row.as_ref());
-        Ok(Chosen { endpoint, model, tools, why, row })
+        Ok(Chosen { endpoint, model, tools, why, row, known: Abilities::default() })
     }
 
     fn by_model(&self, model: &str) -> Result<Chosen, ModelError> {
@@ -236,8 +240,47 @@ impl Decider<'_> {
     }
 }
 
+/// Tokens that fit into a model whose window nobody tells, at a provider.
+const UNKNOWN_WINDOW: u64 = 128_000;
+/// The same on this machine, where memory is what bounds it.
+const UNKNOWN_LOCAL_WINDOW: u64 = 32_768;
+
+impl Chosen {
+    /// Tokens of prompt and answer together, as far as anybody tells.
+    pub fn window(&self) -> u64 {
+        let told = self.row.as_ref().and_then(|row| row.context);
+        let assumed = match self.endpoint.is_loopback() {
+            true => self.known.told.longest.unwrap_or(u64::MAX).min(UNKNOWN_LOCAL_WINDOW),
+            false => UNKNOWN_WINDOW,
+        };
+        told.unwrap_or(assumed)
+    }
+
+    /// Most tokens of one reply: a quarter of the window, and what the model can; nothing where neither is told.
+    pub fn most_reply(&self) -> Option<u32> {
+        const MOST: u64 = 32_000;
+        let row = self.row.as_ref();
+        let can = row.and_then(|row| row.max_output);
+        let quarter = row.and_then(|row| row.context).map(|window| (window / 4).max(256));
+        let quarter = quarter.or(self.endpoint.is_loopback().then(|| self.window() / 4));
+        let most = can.into_iter().chain(quarter).min()?;
+        u32::try_from(most.min(MOST)).ok()
+    }
+}
+
 #[cfg(feature = "http")]
 impl Chosen {
+    /// How long to wait for it: as long as it takes to read a full window at the speed that was measured, where one was.
+    pub fn timeouts(&self) -> crate::Timeouts {
+        let usual = crate::Timeouts::default();
+        let speed = self.known.tested.as_ref().and_then(|tested| tested.reads_per_second);
+        let Some(speed) = speed.filter(|speed| *speed > 0.0) else { return usual };
+        #[expect(clippy::cast_precision_loss, reason = "seconds are wanted")]
+        let seconds = (self.window() as f64 / speed * 1.5).min(3600.0);
+        let head = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(usual.head).max(usual.head);
+        crate::Timeouts { head, ..usual }
+    }
+
     /// A provider for it: patient, and with tools in words where the model needs that.
     pub fn connect(
         &self,
@@ -247,7 +290,7 @@ impl Chosen {
         let http = crate::Http::new(self.endpoint.clone(), timeouts)?;
         let patient = crate::Retrying::patient(http, patience);
         Ok(match self.tools {
-            ToolCalls::Native => Box::new(patient),
+            ToolCalls::Native => Box::new(crate::fallback::NativeTools::new(patient)),
             ToolCalls::Text { constrain } => Box::new(crate::TextTools::new(patient, constrain)),
         })
     }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::ability::Told;
 use crate::catalogue::Catalogue;
-use crate::detect::Local;
-use crate::detect::ollama::Shown;
+use crate::detect::{Local, Unlisted};
 use crate::wire::Wire;
 
 /// A world in words: `A=b` sets a variable, `ollama: x, y` is a server with models, `x can tools` is what it says.
@@ -15,7 +15,7 @@ use crate::wire::Wire;
 struct World {
     variables: BTreeMap<String, String>,
     servers: Vec<Local>,
-    shown: BTreeMap<String, Shown>,
+    told: BTreeMap<String, Told>,
     looked: RefCell<Vec<&'static str>>,
 }
 
@@ -25,8 +25,8 @@ impl World {
         for line in lines {
             if let Some((model, abilities)) = line.split_once(" can ") {
                 let can = |name: &str| abilities.split(' ').any(|ability| ability == name);
-                let shown = Shown { tools: can("tools"), thinks: can("think"), context: None };
-                world.shown.insert(model.to_owned(), shown);
+                let told = Told { tools: Some(can("tools")), thinks: Some(can("think")), ..Told::default() };
+                world.told.insert(model.to_owned(), told);
             } else if let Some((name, models)) = line.split_once(": ") {
                 let port = crate::detect::DEFAULT_PORTS.iter().find(|(server, _)| *server == name).unwrap().1;
                 let endpoint = Endpoint::compatible(name, &format!("http://127.0.0.1:{port}/v1"), None);
@@ -52,13 +52,18 @@ impl Surroundings for World {
         self.servers.clone()
     }
 
-    fn server_at(&self, endpoint: &Endpoint) -> Option<Local> {
-        let port = endpoint.local_port()?;
-        self.servers.iter().find(|server| server.endpoint.local_port() == Some(port)).cloned()
+    fn server_at(&self, endpoint: &Endpoint) -> Result<Local, Unlisted> {
+        let port = endpoint.local_port().ok_or(Unlisted::Down)?;
+        let mut servers = self.servers.iter();
+        servers.find(|server| server.endpoint.local_port() == Some(port)).cloned().ok_or(Unlisted::Down)
     }
 
-    fn shown(&self, _: &Endpoint, model: &str) -> Option<Shown> {
-        self.shown.get(model).cloned()
+    fn abilities(&self, _: &Endpoint, model: &str) -> Abilities {
+        Abilities { told: self.told.get(model).cloned().unwrap_or_default(), tested: None }
+    }
+
+    fn row(&self, _: &str, _: &str) -> Option<ModelRow> {
+        None
     }
 
     fn rows(&self, provider: &str) -> Vec<ModelRow> {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ability::{Abilities, ServerKind};
 use crate::catalogue::{ModelRow, Table};
-use crate::detect::ollama::Shown;
 use crate::endpoint::Endpoint;
 use crate::wire::Wire;
 
@@ -43,30 +43,35 @@ pub(super) fn in_cloud(mode: ToolMode, row: Option<&ModelRow>) -> ToolCalls {
     if native { ToolCalls::Native } else { ToolCalls::Text { constrain: false } }
 }
 
-/// For a server on this machine: what it says itself counts, then the model's name. With the reason in words.
-pub(super) fn on_this_machine(
+/// For a server that somebody runs: what was tried counts, then what it says itself, then the model's name. With the
+/// reason in words.
+pub(super) fn at_server(
     mode: ToolMode,
     server: &Endpoint,
     model: &str,
-    shown: Option<&Shown>,
+    known: &Abilities,
 ) -> (ToolCalls, &'static str) {
     // A schema keeps a small model on the rails, and keeps a thinking one from thinking.
-    let constrain = !shown.is_some_and(|shown| shown.thinks);
+    let constrain = known.told.thinks != Some(true) && known.schema() != Some(false);
     let text = ToolCalls::Text { constrain };
-    match (mode, shown) {
-        (ToolMode::Native, _) => (ToolCalls::Native, "tools are called natively, as asked"),
-        (ToolMode::Text, _) => (text, "tools are called in words, as asked"),
-        (ToolMode::Auto, Some(shown)) if shown.tools => {
-            (ToolCalls::Native, "the server says that it calls tools")
+    let tried = known.tested.as_ref().and_then(|tested| tested.tools);
+    let vllm = known.told.kind == Some(ServerKind::Vllm) || server.name == "vllm";
+    match (mode, tried, known.told.tools) {
+        (ToolMode::Native, ..) => (ToolCalls::Native, "tools are called natively, as asked"),
+        (ToolMode::Text, ..) => (text, "tools are called in words, as asked"),
+        (ToolMode::Auto, Some(true), _) => (ToolCalls::Native, "it was tried, and calls tools"),
+        (ToolMode::Auto, Some(false), _) => {
+            (text, "it was tried, and calls no tools, so they are called in words")
         }
-        (ToolMode::Auto, Some(_)) => {
+        (ToolMode::Auto, None, Some(true)) => (ToolCalls::Native, "the server says that it calls tools"),
+        (ToolMode::Auto, None, Some(false)) => {
             (text, "the server says that it calls no tools, so they are called in words")
         }
         // Native calls are switched on by flags of the server, and there is no way to ask for them.
-        (ToolMode::Auto, None) if server.wire == Wire::Chat && server.name == "vllm" => {
+        (ToolMode::Auto, None, None) if server.wire == Wire::Chat && vllm => {
             (text, "tools are called in words (HOLON_TOOLS=native, if vLLM was started with a tool parser)")
         }
-        (ToolMode::Auto, None) => match Table::builtin().local.calls_tools(model) {
+        (ToolMode::Auto, None, None) => match Table::builtin().local.calls_tools(model) {
             Some(true) => (ToolCalls::Native, "models of this name call tools"),
             Some(false) => (text, "models of this name call no tools, so they are called in words"),
             None if server.wire != Wire::Chat => (ToolCalls::Native, "whoever speaks this wire calls tools"),

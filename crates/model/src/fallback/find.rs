@@ -1,8 +1,34 @@
 //! Finds tool calls in a model's text.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::lenient;
+
+/// The words around a call that tell what it is for; they are data.
+static WORDS: LazyLock<CallWords> = LazyLock::new(|| {
+    let table: Result<ReplyWords, _> = toml::from_str(include_str!("../../../../rules/replies.toml"));
+    table.unwrap_or_default().calls
+});
+
+#[derive(Debug, Default, Deserialize)]
+struct ReplyWords {
+    calls: CallWords,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallWords {
+    supposed: Vec<String>,
+    wished: Vec<String>,
+    withdrawn: Vec<String>,
+}
+
+fn says(text: &str, words: &[String]) -> bool {
+    words.iter().any(|word| text.contains(word.as_str()))
+}
 
 /// What a text held.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,20 +101,7 @@ pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
 
 /// Whether the words around calls say that they shall not be made.
 fn is_withdrawn(words: &str) -> bool {
-    const WITHDRAWN: [&str; 10] = [
-        "ignore the call",
-        "ignore that call",
-        "do not do that",
-        "don't do that",
-        "wait for your ok",
-        "without your consent",
-        "without your permission",
-        "non lo faccio",
-        "ohne deine zustimmung",
-        "sin tu permiso",
-    ];
-    let words = words.to_lowercase();
-    WITHDRAWN.iter().any(|word| words.contains(word))
+    says(&words.to_lowercase(), &WORDS.withdrawn)
 }
 
 /// Says whether a name and arguments are a call; the last one tells whether they stood beside the name instead of under a
@@ -101,32 +114,9 @@ fn starts_with_tag(text: &str) -> bool {
 
 /// Whether the words before something say that it is an example, or what might be done.
 fn is_supposed(words: &str) -> bool {
-    const SUPPOSED: [&str; 22] = [
-        "for example",
-        "for instance",
-        "e.g.",
-        "i would ",
-        "would be",
-        "could call",
-        "could use",
-        "if you allow",
-        "such as",
-        "must write",
-        "looks like this",
-        "block like this",
-        "zum beispiel",
-        "würde ",
-        "por ejemplo",
-        "escribiría",
-        "par exemple",
-        "scriverei",
-        "ad esempio",
-        "例如",
-        "たとえば",
-        "например",
-    ];
     let line = words.trim_end().rsplit('\n').next().unwrap_or_default().to_lowercase();
-    SUPPOSED.iter().any(|word| line.contains(word))
+    let line = WORDS.wished.iter().fold(line, |line, wish| line.replace(wish.as_str(), ""));
+    says(&line, &WORDS.supposed)
 }
 
 /// The length of a fenced block at the beginning of a text that is closed; it holds no call, so nothing inside is one.
@@ -319,6 +309,19 @@ mod tests {
         );
         check("{\"read_file\": {\"path\": \"a\"}}", &a, "");
         check("{\"tool\": \"read_file\", \"path\": \"a\"}", &a, "");
+    }
+
+    #[test]
+    fn what_is_supposed_or_withdrawn_stays_text_and_what_is_wished_does_not() {
+        let call = "```json\n{\"tool\": \"ls\", \"arguments\": {}}\n```";
+        for text in [
+            format!("I would run\n\n{call}\n\nbut not now."),
+            format!("A block, for example:\n\n{call}"),
+            format!("{call}\n\nNo: please ignore the call above."),
+        ] {
+            check(&text, &[], &text);
+        }
+        check(&format!("I would like to see:\n{call}"), &[("ls", json!({}))], "I would like to see:");
     }
 
     #[test]

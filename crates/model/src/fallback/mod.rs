@@ -6,6 +6,7 @@
 mod aloud;
 mod find;
 mod lenient;
+mod native;
 mod prompt;
 mod provider;
 mod say;
@@ -13,6 +14,7 @@ mod thoughts;
 
 pub use find::{Found, IsCall, find_calls, write_call};
 pub use lenient::parse as parse_lenient;
+pub use native::NativeTools;
 pub use prompt::{SAY_SCHEMA_NAME, explain_tools};
 pub use provider::TextTools;
 pub use thoughts::{before_pretending, without_thoughts};

@@ -1,6 +1,6 @@
 //! Turns a request with tools into one that asks for calls in words.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::find::write_call;
 use crate::message::{Message, Part};
@@ -21,7 +21,7 @@ pub fn explain_tools(request: &Request, constrain: bool) -> Request {
         plain.system =
             format!("{}\n\n{}", request.system, manual(&request.tools, constrain)).trim().to_owned();
         if constrain && request.format.is_none() {
-            plain.format = Some(say_and_call(&request.tools));
+            plain.format = Some(say_and_call(request));
         }
     }
     plain
@@ -55,19 +55,36 @@ fn manual(tools: &[Tool], constrain: bool) -> String {
     text
 }
 
-fn say_and_call(tools: &[Tool]) -> Format {
-    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    names.push("none");
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "say": {"type": "string"},
-            "tool": {"type": "string", "enum": names},
-            "arguments": {"type": "object"},
-        },
-        "required": ["say", "tool", "arguments"],
-    });
-    Format { name: SAY_SCHEMA_NAME.to_owned(), schema }
+/// Words and one call: each tool with the schema of its own arguments, and no call where none is a must.
+fn say_and_call(request: &Request) -> Format {
+    let call = |name: &str, arguments: Value| {
+        json!({
+            "type": "object",
+            "properties": {
+                "say": {"type": "string"},
+                "tool": {"type": "string", "enum": [name]},
+                "arguments": arguments,
+            },
+            "required": ["say", "tool", "arguments"],
+            "additionalProperties": false,
+        })
+    };
+    let mut calls: Vec<Value> =
+        request.tools.iter().map(|tool| call(&tool.name, arguments(&tool.schema))).collect();
+    if request.choice == ToolChoice::Auto {
+        calls.push(call("none", json!({"type": "object"})));
+    }
+    Format { name: SAY_SCHEMA_NAME.to_owned(), schema: json!({ "anyOf": calls }) }
+}
+
+/// A schema as servers make grammars of them; one that points to places outside of itself stands for any object.
+fn arguments(schema: &Value) -> Value {
+    let plain = !schema.to_string().contains("\"$ref\"");
+    if plain && schema.get("type") == Some(&json!("object")) {
+        schema.clone()
+    } else {
+        json!({"type": "object"})
+    }
 }
 
 fn in_words(message: &Message) -> Message {

@@ -57,10 +57,6 @@ impl Fetch for HttpCatalogue {
             let message = "a blocking request was made inside an asynchronous task";
             return Err(ModelError::new(ErrorKind::BadRequest, message));
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| {
-            ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
-        })?;
-        runtime.block_on(self.get(etag))
+        super::runtime()?.block_on(self.get(etag))
     }
 }

@@ -1,6 +1,7 @@
 //! A provider behind HTTP.
 
 mod catalogue;
+mod metadata;
 mod tls;
 
 use std::error::Error as _;
@@ -18,6 +19,7 @@ use crate::retry::Headers;
 use crate::sse::SseDecoder;
 
 pub use catalogue::HttpCatalogue;
+pub use metadata::tell;
 
 /// The most bytes of an error's body that are read.
 const MAX_ERROR: usize = 256 * 1024;
@@ -164,6 +166,14 @@ impl Provider for Http {
             })
         })
     }
+}
+
+/// A runtime for a few questions.
+fn runtime() -> Result<tokio::runtime::Runtime, ModelError> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| {
+        ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
+    })
 }
 
 /// A client for an endpoint; certificates are read only when it is encrypted.

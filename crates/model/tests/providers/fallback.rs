@@ -1,8 +1,10 @@
 //! Tools for models without them.
 
+use holon_model::cassette::Turn;
+use holon_model::fallback::NativeTools;
 use holon_model::retry::Backoff;
 use holon_model::{Delta, Message, Part, Request, Retrying, Stop, TextTools, Tool, ToolResult, Wire};
-use holon_testkit::model::ModelServer;
+use holon_testkit::model::{ModelServer, Scripted};
 use serde_json::json;
 
 use super::{ask, hello, http, quick};
@@ -56,7 +58,9 @@ fn a_constrained_model_says_and_calls_in_one_object() {
   stop: max_tokens
 "#;
     let server = ModelServer::play(Wire::Chat, script);
-    let call = || ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
+    let mut request = with_tools();
+    request.tools[0].schema = json!({"type": "object", "required": ["path"]});
+    let call = || ask(TextTools::new(http(&server), true), &request).1.unwrap();
     let first = call();
     assert_eq!((first.text().as_str(), first.stop), ("Looking.", Stop::ToolUse));
     assert_eq!(first.calls().next().unwrap().arguments, r#"{"path":"a"}"#);
@@ -66,7 +70,11 @@ fn a_constrained_model_says_and_calls_in_one_object() {
     assert_eq!((cut.stop, cut.calls().count()), (Stop::MaxTokens, 0));
     let format = &server.requests()[0].body["response_format"];
     assert_eq!(format["type"], "json_schema");
-    assert_eq!(format["json_schema"]["schema"]["properties"]["tool"]["enum"], json!(["read_file", "none"]));
+    let calls = format["json_schema"]["schema"]["anyOf"].as_array().unwrap();
+    let names: Vec<_> = calls.iter().map(|call| &call["properties"]["tool"]["enum"][0]).collect();
+    assert_eq!(names, ["read_file", "none"]);
+    let own = &calls[0]["properties"]["arguments"];
+    assert_eq!(own["required"], json!(["path"]), "each tool has its own arguments");
 }
 
 #[test]
@@ -122,6 +130,57 @@ fn a_server_that_knows_no_schemas_is_asked_without_one() {
     let error = ask(provider, &with_tools()).1.unwrap_err();
     assert!(error.to_string().contains("no such model"), "{error}");
     assert_eq!(server.requests().len(), 4, "and asked once when it is something else");
+}
+
+#[test]
+fn a_grammar_that_is_refused_is_not_sent_again() {
+    for (status, body) in [
+        (500, r#"{"error":{"code":500,"message":"Failed to parse grammar","type":"server_error"}}"#),
+        (400, r#"{"error":"'response_format.type' must be 'json_schema' or 'text'"}"#),
+    ] {
+        let script = [Scripted::json(status, body), Turn::text("One.").into(), Turn::text("Two.").into()];
+        let server = ModelServer::start(Wire::Chat, script);
+        let patient = Retrying::with(http(&server), quick(), || 0.0);
+        let provider = std::sync::Arc::new(TextTools::new(patient, true));
+        let said = || ask(provider.clone(), &with_tools()).1.unwrap().text();
+        assert_eq!((said().as_str(), said().as_str()), ("One.", "Two."));
+        let held: Vec<bool> =
+            server.requests().iter().map(|seen| seen.body.get("response_format").is_some()).collect();
+        assert_eq!(held, [true, false, false], "{body}");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
+    for (status, body) in [
+        (400, r#"{"error":{"message":"gemma:2b does not support tools","type":"api_error"}}"#),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}"#,
+        ),
+        (404, r#"{"error":{"message":"No endpoints found that support tool use","code":404}}"#),
+    ] {
+        let called = "```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n```";
+        let script = [Scripted::json(status, body), Turn::text(called).into(), Turn::text("Done.").into()];
+        let server = ModelServer::start(Wire::Chat, script);
+        let patient = Retrying::with(http(&server), quick(), || 0.0);
+        let provider = std::sync::Arc::new(NativeTools::new(patient));
+        let first = ask(provider.clone(), &with_tools()).1.unwrap();
+        assert_eq!(first.calls().next().unwrap().name, "read_file");
+        assert_eq!(ask(provider, &with_tools()).1.unwrap().text(), "Done.");
+        let native: Vec<bool> =
+            server.requests().iter().map(|seen| seen.body.get("tools").is_some()).collect();
+        assert_eq!(native, [true, false, false], "{body}");
+    }
+    // What is wrong with the request otherwise is told, and asked once.
+    let body = r#"{"error":{"message":"model `x` not found"}}"#;
+    let server = ModelServer::start(Wire::Chat, [Scripted::json(404, body), Turn::text("Done.").into()]);
+    let error = ask(NativeTools::new(http(&server)), &with_tools()).1.unwrap_err();
+    assert!(error.to_string().contains("not found") && server.requests().len() == 1, "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod detection;
 mod failures;
 mod fallback;
 mod patience;
+mod servers;
 mod wires;
 
 use std::time::Duration;

@@ -265,6 +265,7 @@ impl Carry {
         system.push_str(&notes(&self.mode, &self.before, files));
         let mut settings = Settings::for_chat(profile.clone(), system, mind.info.id.clone());
         settings.window = mind.window;
+        settings.max_output = mind.max_output;
         settings.prices = mind.prices;
         settings.limits.rounds = self.app.setup.limits.iterations;
         Ok(settings)

@@ -35,11 +35,10 @@ pub(crate) fn words(kept: &Value, records: &[Value], language: Language) -> Stri
         let _ = writeln!(out, "- {name}: {value}");
     };
     line(pick("级别", "Level"), text("level"));
-    line(pick("执行", "Execution"), execution(kept));
-    line(pick("阶段", "Phase"), text("phase"));
-    if kept["tier"] != "graph" {
-        line(pick("已降级为", "Degraded to"), format!("**{}**", text("tier")));
+    if kept["mode"] == "forced" {
+        line(pick("计划的步骤", "Steps of the plan"), pick("不允许步骤外的调用", "closed to other calls"));
     }
+    line(pick("阶段", "Phase"), text("phase"));
     line(pick("意图", "Intent"), format!("{} ({})", text("intent"), text("domain")));
     line(pick("轮数", "Rounds"), number("rounds").to_string());
     line(pick("接管次数", "Takeovers"), number("takeovers").to_string());
@@ -65,14 +64,6 @@ pub(crate) fn words(kept: &Value, records: &[Value], language: Language) -> Stri
         }
     }
     out
-}
-
-fn execution(kept: &Value) -> String {
-    let mode = kept["mode"].as_str().unwrap_or("–");
-    match list(&kept["entered_by"]) {
-        signals if signals.is_empty() => mode.to_owned(),
-        signals => format!("{mode} ({signals})"),
-    }
 }
 
 fn plan(out: &mut String, kept: &Value, language: Language) {
@@ -110,8 +101,8 @@ mod tests {
 
     #[test]
     fn a_report_says_where_things_stand() {
-        let kept = json!({"turn": 3, "level": "adaptive", "mode": "forced", "entered_by": ["tool_failure"],
-            "phase": "takeover", "tier": "step_queue", "rounds": 7, "takeovers": 1, "blocked": 2, "corrections": 1,
+        let kept = json!({"turn": 3, "level": "adaptive", "mode": "forced",
+            "phase": "takeover", "rounds": 7, "takeovers": 1, "blocked": 2, "corrections": 1,
             "signals": {"no_progress": 2}, "checks": ["make test"], "intent": "edit", "domain": "critical_edit",
             "stop": {"reason": "a person has to look"}, "graph": {"progress": 40},
             "steps": [{"title": "Look", "type": "inspect", "status": "done"},
@@ -121,8 +112,7 @@ mod tests {
         let english = words(&kept, &records, Language::English);
         for part in [
             "## Supervisor, turn 3",
-            "forced (`tool_failure`)",
-            "Degraded to: **step_queue**",
+            "Steps of the plan: closed to other calls",
             "no_progress ×2",
             "`make test`",
             "a person has to look",
@@ -134,7 +124,7 @@ mod tests {
         ] {
             assert!(english.contains(part), "{part}\n{english}");
         }
-        assert!(words(&kept, &[], Language::Chinese).contains("已降级为: **step_queue**"));
-        assert!(!words(&json!({"tier": "graph"}), &[], Language::English).contains("Degraded"));
+        assert!(words(&kept, &[], Language::Chinese).contains("计划的步骤: 不允许步骤外的调用"));
+        assert!(!words(&json!({"mode": "free"}), &[], Language::English).contains("Steps of the plan"));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, Contracts};
 use crate::level::Level;
 
 const PRESETS: &str = include_str!("../../../../rules/supervisor/presets.toml");
@@ -56,7 +56,7 @@ impl Config {
         fields(&mut Self::default()).into_iter().map(|(key, _)| format!("supervisor.{key}")).collect()
     }
 
-    /// Sets one key, e.g. `supervisor.mode.lock_rounds`, as flags and environment do.
+    /// Sets one key, e.g. `supervisor.takeover.max_rounds`, as flags and environment do.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), ConfigError> {
         let short = key.strip_prefix("supervisor.").unwrap_or(key);
         if short == "preset" {
@@ -90,7 +90,7 @@ impl Config {
         if self.shadow && !self.level.can_shadow() {
             return Err(ConfigError::Contradiction {
                 key: "supervisor.shadow".to_owned(),
-                why: "level `off` has nothing to watch with; set supervisor.level to adaptive or strict"
+                why: "level `off` has nothing to watch with; set supervisor.level to advise, adaptive or strict"
                     .to_owned(),
             });
         }
@@ -125,6 +125,7 @@ pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError>
 /// Where a value goes, and what it may be.
 pub(super) enum Field<'a> {
     Level(&'a mut Level),
+    Contracts(&'a mut Contracts),
     Flag(&'a mut bool),
     /// A count from the given least value on.
     Count(&'a mut u32, u32),
@@ -137,7 +138,11 @@ impl Field<'_> {
         match self {
             Self::Level(level) => match value.as_str().and_then(Level::from_name) {
                 Some(found) => **level = found,
-                None => return Err(wrong(key, value, "off, adaptive or strict")),
+                None => return Err(wrong(key, value, "off, advise, adaptive or strict")),
+            },
+            Self::Contracts(contracts) => match value.as_str().and_then(Contracts::from_name) {
+                Some(found) => **contracts = found,
+                None => return Err(wrong(key, value, "advise or enforce")),
             },
             Self::Flag(flag) => match value.as_bool() {
                 Some(found) => **flag = found,
@@ -164,35 +169,30 @@ const MOST: u32 = 100_000;
 
 pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
     use Field::{Count, Flag, Number};
-    let Config { level, shadow, mode, adaptive_free, strict, triggers, takeover, budget, snapshot, hints } =
-        config;
+    let Config { level, shadow, contracts, triggers, ladder, takeover, strict, snapshot } = config;
     vec![
         ("level", Field::Level(level)),
         ("shadow", Flag(shadow)),
-        ("mode.pending_steps", Count(&mut mode.pending_steps, 1)),
-        ("mode.write_targets", Count(&mut mode.write_targets, 1)),
-        ("mode.diff_lines", Count(&mut mode.diff_lines, 1)),
-        ("mode.stable_rounds", Count(&mut mode.stable_rounds, 0)),
-        ("mode.lock_rounds", Count(&mut mode.lock_rounds, 1)),
-        ("mode.forced_min_dwell_rounds", Count(&mut mode.forced_min_dwell_rounds, 0)),
-        ("adaptive_free.risk_threshold", Number(&mut adaptive_free.risk_threshold, 0.0, 1.0)),
-        ("strict.first_round_graph", Flag(&mut strict.first_round_graph)),
-        ("triggers.tool_repeat_fail", Count(&mut triggers.tool_repeat_fail, 1)),
+        ("contracts", Field::Contracts(contracts)),
+        ("triggers.tool_repeat_fail", Count(&mut triggers.tool_repeat_fail, 2)),
         ("triggers.no_progress", Count(&mut triggers.no_progress, 1)),
         ("triggers.file_loop", Count(&mut triggers.file_loop, 1)),
-        ("triggers.alternation", Count(&mut triggers.alternation, 1)),
-        ("triggers.goal_drift_rounds", Count(&mut triggers.goal_drift_rounds, 1)),
-        ("triggers.scope_creep_factor", Number(&mut triggers.scope_creep_factor, 1.0, 1000.0)),
+        ("triggers.unhealed", Count(&mut triggers.unhealed, 1)),
+        ("triggers.polishing", Count(&mut triggers.polishing, 1)),
+        ("triggers.malformed", Count(&mut triggers.malformed, 1)),
+        ("triggers.empty_replies", Count(&mut triggers.empty_replies, 1)),
+        ("triggers.budget_share", Number(&mut triggers.budget_share, 0.1, 1.0)),
+        ("ladder.advice", Count(&mut ladder.advice, 1)),
+        ("ladder.takeover", Count(&mut ladder.takeover, 1)),
         ("takeover.stability_window", Count(&mut takeover.stability_window, 1)),
         ("takeover.cooldown_rounds", Count(&mut takeover.cooldown_rounds, 1)),
         ("takeover.max_rounds", Count(&mut takeover.max_rounds, 1)),
         ("takeover.token_ratio", Number(&mut takeover.token_ratio, 0.01, 1.0)),
         ("takeover.extension", Number(&mut takeover.extension, 0.0, 1.0)),
-        ("budget.file_edits", Count(&mut budget.file_edits, 1)),
-        ("budget.command_retries", Count(&mut budget.command_retries, 1)),
-        ("budget.error_repeats", Count(&mut budget.error_repeats, 1)),
+        ("strict.first_round_graph", Flag(&mut strict.first_round_graph)),
+        ("strict.check_rounds", Count(&mut strict.check_rounds, 1)),
+        ("strict.max_rounds", Count(&mut strict.max_rounds, 1)),
         ("snapshot.template_graph_min", Number(&mut snapshot.template_graph_min, 0.0, 1.0)),
-        ("hints.free_max_per_run", Count(&mut hints.free_max_per_run, 0)),
     ]
 }
 

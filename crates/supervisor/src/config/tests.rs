@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use toml::Value;
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, Contracts};
 use crate::level::Level;
 
 #[track_caller]
@@ -20,29 +20,16 @@ fn nothing_written_means_the_documented_defaults() {
     assert_eq!(config, Config::from_toml("[supervisor]\npreset = \"\"\n").unwrap());
     assert_eq!(config.level, Level::Adaptive);
     assert!(!config.shadow && config.strict.first_round_graph);
-    let m = &config.mode;
-    assert_eq!([m.pending_steps, m.write_targets, m.diff_lines], [2, 1, 200]);
-    assert_eq!([m.stable_rounds, m.lock_rounds, m.forced_min_dwell_rounds], [2, 2, 1]);
+    assert_eq!(config.contracts, Contracts::Advise);
     let t = &config.triggers;
-    assert_eq!(
-        [t.tool_repeat_fail, t.no_progress, t.file_loop, t.alternation, t.goal_drift_rounds],
-        [3, 4, 4, 3, 3]
-    );
+    assert_eq!([t.tool_repeat_fail, t.no_progress, t.file_loop, t.unhealed], [3, 5, 3, 10]);
+    assert_eq!([t.polishing, t.malformed, t.empty_replies], [8, 3, 2]);
+    assert_eq!([config.ladder.advice, config.ladder.takeover], [2, 3]);
     let k = &config.takeover;
     assert_eq!([k.stability_window, k.cooldown_rounds, k.max_rounds], [3, 3, 8]);
-    let b = &config.budget;
-    assert_eq!(
-        [b.file_edits, b.command_retries, b.error_repeats, config.hints.free_max_per_run],
-        [3, 2, 3, 3]
-    );
-    let numbers = [
-        config.adaptive_free.risk_threshold,
-        t.scope_creep_factor,
-        k.token_ratio,
-        k.extension,
-        config.snapshot.template_graph_min,
-    ];
-    assert_eq!(numbers, [0.5, 2.0, 0.3, 0.5, 0.65]);
+    assert_eq!([config.strict.check_rounds, config.strict.max_rounds], [4, 6]);
+    let numbers = [t.budget_share, k.token_ratio, k.extension, config.snapshot.template_graph_min];
+    assert_eq!(numbers, [0.8, 0.3, 0.5, 0.65]);
 }
 
 #[test]
@@ -53,41 +40,49 @@ fn each_key_can_be_written_and_changes_exactly_itself() {
         let mut config = before.clone();
         let values = [
             Value::Integer(7),
-            Value::Float(0.9),
+            Value::Float(0.95),
             Value::Boolean(true),
             Value::Boolean(false),
             "strict".into(),
+            "enforce".into(),
         ];
         let changed = values.iter().any(|value| config.set(&key, value).is_ok() && config != before);
         assert!(changed, "{key}");
         assert!(!seen.contains(&config), "{key} writes where another key does");
         seen.push(config);
     }
-    assert_eq!(seen.len(), 26);
+    assert_eq!(seen.len(), 22);
 }
 
 #[test]
 fn refusals_name_the_key() {
-    refuse("[supervisor]\nlevel = \"of\"\n", "supervisor.level", "off, adaptive or strict");
-    refuse("[supervisor]\nlevel = false\n", "supervisor.level", "off, adaptive or strict");
+    refuse("[supervisor]\nlevel = \"of\"\n", "supervisor.level", "off, advise, adaptive or strict");
+    refuse("[supervisor]\nlevel = false\n", "supervisor.level", "off, advise, adaptive or strict");
     refuse("[supervisor]\nlevle = \"off\"\n", "supervisor.levle", "did you mean `level`");
     refuse("[supervisor]\nshadow = 1\n", "supervisor.shadow", "true or false");
     refuse("[supervisor]\npreset = \"wild\"\n", "supervisor.preset", "aggressive, lenient, strict-ci");
     refuse("[supervisor]\npreset = 3\n", "supervisor.preset", "lenient");
-    refuse("[supervisor.mode]\nlock = 2\n", "supervisor.mode.lock", "mode.lock_rounds");
-    refuse("[supervisor.mode]\nlock_rounds = -1\n", "supervisor.mode.lock_rounds", "from 1");
-    refuse("[supervisor.mode]\nlock_rounds = 0\n", "supervisor.mode.lock_rounds", "from 1");
+    refuse("[supervisor]\ncontracts = \"shut\"\n", "supervisor.contracts", "advise or enforce");
+    refuse("[supervisor.ladder]\nadvise = 2\n", "supervisor.ladder.advise", "ladder.advice");
+    refuse("[supervisor.ladder]\nadvice = -1\n", "supervisor.ladder.advice", "from 1");
+    refuse("[supervisor.ladder]\nadvice = 0\n", "supervisor.ladder.advice", "from 1");
     refuse("[supervisor.triggers]\nno_progress = \"4\"\n", "supervisor.triggers.no_progress", "whole number");
     refuse("[supervisor.takeover]\ntoken_ratio = 1.5\n", "supervisor.takeover.token_ratio", "to 1");
     refuse(
-        "[supervisor.adaptive_free]\nrisk_threshold = nan\n",
-        "supervisor.adaptive_free.risk_threshold",
-        "from 0",
+        "[supervisor.triggers]
+budget_share = nan
+",
+        "supervisor.triggers.budget_share",
+        "from 0.1",
     );
     refuse("[supervisor.zones]\na = 1\n", "supervisor.zones", "known: level");
-    refuse("[supervisor]\nmode = 3\n", "supervisor.mode", "not a key");
+    refuse("[supervisor]\nladder = 3\n", "supervisor.ladder", "not a key");
     refuse("supervisor = 3\n", "supervisor", "a table");
-    refuse("[supervisor]\nlevel = \"off\"\nshadow = true\n", "supervisor.shadow", "adaptive or strict");
+    refuse(
+        "[supervisor]\nlevel = \"off\"\nshadow = true\n",
+        "supervisor.shadow",
+        "advise, adaptive or strict",
+    );
     assert!(matches!(Config::from_toml("[supervisor"), Err(ConfigError::Syntax(_))));
 }
 

@@ -6,13 +6,7 @@ use super::read::{Field, fields, flat};
 use super::{Config, ConfigError};
 
 /// Keys whose higher values bind more; of all other numbers the lower ones do.
-const HIGHER_BINDS: [&str; 5] = [
-    "mode.stable_rounds",
-    "mode.lock_rounds",
-    "mode.forced_min_dwell_rounds",
-    "takeover.stability_window",
-    "snapshot.template_graph_min",
-];
+const HIGHER_BINDS: [&str; 2] = ["takeover.stability_window", "snapshot.template_graph_min"];
 
 impl Config {
     /// Lays a section over this one that may only tighten; the keys that would have loosened are given back, unused.
@@ -41,6 +35,7 @@ fn binds_more(before: &Config, after: &Config, key: &str) -> bool {
     let find = |config: &mut Config| {
         fields(config).into_iter().find(|(name, _)| *name == key).map(|(_, field)| match field {
             Field::Level(level) => f64::from(*level as u8),
+            Field::Contracts(contracts) => f64::from(*contracts as u8),
             Field::Flag(flag) => f64::from(u8::from(*flag)),
             Field::Count(count, _) => f64::from(*count),
             Field::Number(number, ..) => *number,
@@ -50,7 +45,7 @@ fn binds_more(before: &Config, after: &Config, key: &str) -> bool {
     match key {
         // A shadow leaves the run alone: whether that is wanted is not the project's to say.
         "shadow" => false,
-        "level" | "strict.first_round_graph" => new > old,
+        "level" | "contracts" | "strict.first_round_graph" => new > old,
         _ => order(old, new),
     }
 }
@@ -59,6 +54,7 @@ fn binds_more(before: &Config, after: &Config, key: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::config::Contracts;
     use crate::level::Level;
 
     fn check(section: &str, loose: &[&str]) -> Config {
@@ -73,10 +69,14 @@ mod tests {
         assert_eq!(check("level = 'strict'", &[]).level, Level::Strict);
         assert_eq!(check("level = 'off'", &["supervisor.level"]).level, Level::Adaptive);
         assert!(!check("shadow = true", &["supervisor.shadow"]).shadow);
-        assert_eq!(check("[budget]\nfile_edits = 2", &[]).budget.file_edits, 2);
-        assert_eq!(check("[budget]\nfile_edits = 9", &["supervisor.budget.file_edits"]).budget.file_edits, 3);
-        assert_eq!(check("[mode]\nlock_rounds = 9", &[]).mode.lock_rounds, 9);
-        assert_eq!(check("[mode]\nlock_rounds = 1", &["supervisor.mode.lock_rounds"]).mode.lock_rounds, 2);
+        assert_eq!(check("level = 'advise'", &["supervisor.level"]).level, Level::Adaptive);
+        assert_eq!(check("contracts = 'enforce'", &[]).contracts, Contracts::Enforce);
+        assert_eq!(check("[takeover]\nmax_rounds = 2", &[]).takeover.max_rounds, 2);
+        let loose = check("[takeover]\nmax_rounds = 9", &["supervisor.takeover.max_rounds"]);
+        assert_eq!(loose.takeover.max_rounds, 8);
+        assert_eq!(check("[takeover]\nstability_window = 9", &[]).takeover.stability_window, 9);
+        let loose = check("[takeover]\nstability_window = 1", &["supervisor.takeover.stability_window"]);
+        assert_eq!(loose.takeover.stability_window, 3);
         let first = check("[strict]\nfirst_round_graph = false", &["supervisor.strict.first_round_graph"]);
         assert!(first.strict.first_round_graph);
     }
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn a_preset_is_weighed_key_by_key() {
         let config = check("preset = 'strict-ci'", &[]);
-        assert_eq!((config.level, config.takeover.max_rounds), (Level::Strict, 5));
+        assert_eq!((config.level, config.strict.max_rounds), (Level::Strict, 4));
         let config = check("preset = 'aggressive'", &[]);
-        assert_eq!(config.triggers.no_progress, 3);
+        assert_eq!(config.triggers.no_progress, 4);
         let mut config = Config::default();
         assert!(!config.tighten(&"preset = 'lenient'".parse().unwrap()).unwrap().is_empty());
         assert_eq!(config, Config::default());
@@ -99,6 +99,6 @@ mod tests {
         assert!(wrong("levle = 'strict'").contains("supervisor.levle"));
         assert!(wrong("level = 7").contains("supervisor.level"));
         assert!(wrong("preset = 'nope'").contains("supervisor.preset"));
-        assert!(wrong("[budget]\nfile_edits = 0").contains("supervisor.budget.file_edits"));
+        assert!(wrong("[takeover]\nmax_rounds = 0").contains("supervisor.takeover.max_rounds"));
     }
 }

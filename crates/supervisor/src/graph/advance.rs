@@ -105,15 +105,6 @@ impl TaskGraph {
         moved
     }
 
-    /// Gives up the current branch for the next one.
-    pub(crate) fn switch_branch(&mut self, reason: &'static str, ground: Ground<'_>) -> Vec<Moved> {
-        let mut moved = Vec::new();
-        if self.is_active() {
-            self.give_up(reason, ground, &mut moved);
-        }
-        moved
-    }
-
     fn follow(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>, these: impl Fn(NodeKind) -> bool) {
         while let Some(node) = self.current().filter(|node| these(node.kind)) {
             let Some(evidence) = proof::live(node, ground.known, ground.named) else { break };

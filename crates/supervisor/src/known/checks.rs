@@ -14,7 +14,7 @@ pub(crate) const COMMAND: usize = 160;
 /// A check that passed where it had just failed has to pass so often in a row.
 const STREAK: u32 = 3;
 /// Results of checks that were seen.
-const RESULTS: usize = 48;
+const RESULTS: usize = 64;
 
 /// The last result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub struct CheckState {
     pub ok: bool,
     /// The cases that failed, the first ones.
     pub failing: Vec<String>,
+    /// Its own line about it, where it names no case.
+    pub says: String,
     /// How many failed.
     pub failed: u32,
     /// How bad it is: 0 when it passed.
@@ -36,12 +38,45 @@ pub struct CheckState {
     /// How often in a row it passed, since it failed on this very version with nothing in between; 0 when it did not.
     luck: u32,
     doings: u64,
+    /// What it said before anything was changed, if it ran then.
+    before: Option<Before>,
+}
+
+/// A check before anything was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Before {
+    ok: bool,
+    failing: Vec<String>,
 }
 
 impl CheckState {
     /// The failing cases, or the command when it names none.
     pub(crate) fn cases(&self) -> Vec<String> {
-        if self.failing.is_empty() { vec![format!("`{}`", self.command)] } else { self.failing.clone() }
+        match (self.failing.is_empty(), self.says.is_empty()) {
+            (false, _) => self.failing.clone(),
+            (true, true) => vec![format!("`{}`", self.command)],
+            (true, false) => vec![format!("`{}` ({})", self.command, self.says)],
+        }
+    }
+
+    /// Whether anybody knows what it said before anything was changed.
+    pub const fn knows_before(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// The failing cases that did not fail before; all of them where nobody knows, or where they are what is wanted.
+    pub(crate) fn own_cases(&self, wanted: bool) -> Vec<String> {
+        match &self.before {
+            _ if self.ok => Vec::new(),
+            Some(before) if !wanted && !before.ok => {
+                if self.failing.is_empty() && !before.failing.is_empty() {
+                    return self.cases();
+                }
+                let new = |case: &&String| !before.failing.is_empty() && !before.failing.contains(case);
+                self.failing.iter().filter(new).cloned().collect()
+            }
+            _ => self.cases(),
+        }
     }
 
     /// Whether it passed only after it had failed on the same state, and not often enough since.
@@ -63,7 +98,9 @@ impl Known {
         let before =
             self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
         // Without a change in between, another result is luck; one that was there before is going round in circles.
-        let novel = self.is_novel(&command, check, score);
+        let novel = self.is_novel(&command, check, score, "");
+        let result = check.result.as_deref().filter(|result| !result.is_empty());
+        let told = result.is_some_and(|result| self.is_novel(&command, check, score, result));
         let greener =
             novel && before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
         let luck = match &before {
@@ -74,8 +111,27 @@ impl Known {
             _ => 0,
         };
         let (version, doings) = (self.version, self.doings);
-        let failing = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
-        let state = CheckState { command, entry, version, ok, failing, failed, score, luck, doings };
+        let failing: Vec<String> = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
+        let says = clip(check.says.as_deref().unwrap_or_default(), CASE);
+        let first = || (version == 0).then(|| Before { ok, failing: failing.clone() });
+        let base = before.as_ref().and_then(|old| old.before.clone()).or_else(first);
+        let moved = before.as_ref().is_some_and(|old| old.version != version);
+        self.round.red_new |= !ok && novel;
+        self.round.news |= !ok && told;
+        self.round.red_again |= !ok && !novel && !told && moved;
+        let state = CheckState {
+            command,
+            entry,
+            version,
+            ok,
+            failing,
+            says,
+            failed,
+            score,
+            luck,
+            doings,
+            before: base,
+        };
         let proven = ok && !state.is_luck();
         let verified = proven && self.green_at != Some(self.version);
         if proven {
@@ -87,18 +143,19 @@ impl Known {
         push_bounded(&mut self.checks, state, CHECKS);
         self.round.greener |= greener;
         self.round.verified |= verified;
-        self.outcome(ok);
+        self.round.succeeded |= ok;
         (greener, verified)
     }
 
     /// Whether a result is one that was not there before, and remembers it.
-    fn is_novel(&mut self, command: &str, check: &CheckRan, score: u64) -> bool {
+    fn is_novel(&mut self, command: &str, check: &CheckRan, score: u64, result: &str) -> bool {
         let mut cases: Vec<&str> = check.failing.iter().map(String::as_str).collect();
         cases.sort_unstable();
         let mut hash = Hash::new();
         hash.add(command);
         hash.number(score);
         cases.into_iter().for_each(|case| hash.add(case));
+        hash.add(result);
         let result = hash.end();
         let novel = !self.results.contains(&result);
         if novel {
@@ -115,11 +172,6 @@ impl Known {
     /// Whether a check speaks of the workspace as it is.
     pub fn is_fresh(&self, check: &CheckState) -> bool {
         check.version == self.version
-    }
-
-    /// Whether a check of this command ran, and speaks of a workspace that is no longer as it was.
-    pub(crate) fn is_due(&self, command: &str) -> bool {
-        self.checks.iter().any(|check| check.command == command && !self.is_fresh(check))
     }
 
     /// A fresh passing check, if there is one and no fresh one fails.

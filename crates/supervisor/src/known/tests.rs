@@ -7,63 +7,167 @@ fn named(paths: &[&str]) -> Vec<String> {
     paths.iter().map(ToString::to_string).collect()
 }
 
-fn round_of(facts: &[Fact], names: &[&str]) -> RoundEvidence {
-    let mut known = Known::default();
-    for fact in facts {
-        known.absorb(fact, 1, &named(names));
-    }
-    known.end_round(1, false)
-}
-
 #[test]
-fn a_new_file_read_is_evidence_for_eight_rounds() {
-    let evidence = round_of(&[read("c1", "a.rs", "h")], &[]);
-    assert!(evidence.is_new(1) && evidence.is_new(8) && !evidence.is_new(9));
+fn what_was_not_known_is_news() {
     let mut known = Known::default();
-    known.absorb(&read("c1", "a.rs", "h"), 1, &[]);
-    known.end_round(1, false);
-    known.absorb(&read("c2", "a.rs", "h"), 2, &[]);
-    assert!(!known.end_round(1, false).is_new(2), "the same file again");
-    known.absorb(&write("c3", "b.rs", "", "x"), 3, &[]);
-    known.end_round(1, false);
-    known.absorb(&read("c4", "b.rs", "x"), 3, &[]);
-    assert!(!known.end_round(1, false).is_new(3), "one's own work");
-}
-
-#[test]
-fn a_named_file_must_get_a_content_it_never_had() {
-    assert!(round_of(&[write("c1", "a.rs", "1", "2")], &["a.rs"]).is_new(20));
-    assert!(round_of(&[write("c1", "a.rs", "1", "2")], &[]).is_new(20), "nothing is named");
-    assert!(!round_of(&[write("c1", "b.rs", "1", "2")], &["a.rs"]).is_new(20));
-    let mut known = Known::default();
-    let names = named(&["a.rs"]);
-    known.absorb(&write("c1", "a.rs", "1", "2"), 1, &names);
-    known.end_round(1, false);
-    known.absorb(&write("c2", "a.rs", "2", "1"), 2, &names);
-    known.absorb(&write("c3", "a.rs", "1", "2"), 2, &names);
-    assert!(!known.end_round(1, false).is_new(2), "to and fro");
-}
-
-#[test]
-fn inside_and_outside_of_the_area_are_told_apart() {
-    let of = |path: &str| {
-        let evidence = round_of(&[write("c1", path, "1", "2")], &["src/a.rs"]);
-        (evidence.inside, evidence.outside)
+    let mut new = |fact: Fact| {
+        known.absorb(&fact, 1);
+        known.end_round(0, 0).is_new()
     };
-    assert_eq!(of("src/b.rs"), (true, false));
-    assert_eq!(of("docs/b.md"), (false, true));
+    assert!(new(read("c1", "a.rs", "h")));
+    assert!(!new(read("c2", "a.rs", "h")), "the same file again");
+    assert!(new(read("c3", "a.rs", "g")), "another one since");
+    assert!(new(write("c4", "b.rs", "", "x")) && !new(read("c5", "b.rs", "x")), "one's own work");
+    assert!(new(write("c6", "b.rs", "x", "y")));
+    assert!(!new(write("c7", "b.rs", "y", "x")) && !new(write("c8", "b.rs", "x", "y")), "to and fro");
+    assert!(
+        new(check_ran("t", 1, &["a"])) && !new(check_ran("t", 1, &["a"])) && new(check_ran("t", 1, &["b"]))
+    );
+}
+
+#[test]
+fn a_result_is_news_until_it_was_seen() {
+    let mut known = Known::default();
+    let mut new = |call: u64, result: &str, ok: bool| {
+        known.learn(call, Some(result), ok, false);
+        known.end_round(0, 0).news
+    };
+    assert!(new(1, "x", true) && !new(1, "x", true));
+    assert!(new(2, "x", true), "another question with the same answer");
+    assert!(!new(3, "x", false), "another failure of the same kind");
+    assert!(!new(4, "", true), "nothing");
+    let failing: Vec<bool> = (0..9).map(|i| new(9, &format!("e{i}"), false)).collect();
+    assert_eq!(
+        failing.iter().filter(|new| **new).count(),
+        7,
+        "failures in a row tell less and less: {failing:?}"
+    );
+}
+
+#[test]
+fn searches_in_vain_are_news_for_a_while() {
+    let mut known = Known::default();
+    let mut new = |call: u64, result: &str, empty: bool| {
+        known.learn(call, Some(result), true, empty);
+        known.end_round(0, 0).news
+    };
+    assert!((1..=8).all(|call| new(call, "nothing", true)));
+    assert!(!(9..=20).any(|call| new(call, "nothing", true)));
+    assert!(new(21, "a.rs:1", false) && new(22, "nothing", true), "something was found in between");
+}
+
+#[test]
+fn what_was_put_back_is_not_changed() {
+    let mut known = Known::default();
+    known.absorb(&write("c1", "a.rs", "1", "2"), 1);
+    assert_eq!(known.changed_count(), 1);
+    known.absorb(&write("c2", "a.rs", "2", "1"), 1);
+    assert_eq!((known.changed_count(), known.changed().len()), (0, 1));
+}
+
+#[test]
+fn a_command_that_passes_answers_for_the_same_with_more_around_it() {
+    let ended = |failed: &str, passed: &str| {
+        let mut known = Known::default();
+        for (call, label, ok) in [(1, failed, false), (2, passed, true)] {
+            let (exit, says) = (Some(i32::from(!ok)), if ok { "" } else { "no" });
+            known.ended(&Ended {
+                call,
+                label,
+                command: true,
+                wrote: false,
+                ok,
+                exit,
+                result: Some(label),
+                says,
+                waits: false,
+            });
+        }
+        known.trial().is_none()
+    };
+    for failed in ["./test.sh 2>&1", "set -x; ./test.sh", "cd a && ./test.sh | tail -3"] {
+        assert!(ended(failed, "./test.sh"), "{failed}");
+    }
+    for passed in ["make", "make test | tail", "make test; echo done", "test"] {
+        assert!(!ended("make test", passed), "{passed}");
+    }
+}
+
+#[test]
+fn whatever_ran_since_the_last_change_shows_something() {
+    let mut known = Known::default();
+    let ran = |known: &mut Known, wrote: bool| {
+        known.ended(&Ended {
+            call: 1,
+            label: "sh it.sh",
+            command: true,
+            wrote,
+            ok: true,
+            exit: Some(0),
+            result: None,
+            says: "",
+            waits: false,
+        });
+    };
+    assert!(known.is_unshown(), "nothing ran at all");
+    ran(&mut known, false);
+    assert!(!known.is_unshown());
+    known.absorb(&write("c1", "a.rs", "1", "2"), 1);
+    ran(&mut known, true);
+    assert!(known.is_unshown(), "a command that writes shows nothing");
+    ran(&mut known, false);
+    assert!(!known.is_unshown());
+}
+
+#[test]
+fn changes_that_reach_further_are_told_apart() {
+    let mut known = Known::default();
+    let mut of = |before: &str, after: &str, path: &str, lines: u32| {
+        known.absorb(&write("c", path, before, after), 1);
+        let round = known.end_round(lines, 0);
+        (round.touched, round.created, round.grew)
+    };
+    assert_eq!(of("1", "2", "old.rs", 2), (true, false, true));
+    assert_eq!(of("2", "3", "old.rs", 2), (false, false, false));
+    assert_eq!(of("", "1", "new.rs", 3), (false, true, true));
+    assert_eq!(of("1", "2", "new.rs", 1), (false, false, false));
+    let reaches = RoundEvidence { created: true, grew: true, ..RoundEvidence::default() };
+    assert!(reaches.reaches(false) && !reaches.reaches(true));
+    let mut known = Known::default();
+    let mut further = |gone: u32| known.end_round(20, gone).reaches(true);
+    assert!(further(2) && !further(2) && further(3), "lines of the beginning that were not touched yet");
+}
+
+#[test]
+fn what_failed_before_is_told_apart() {
+    let own = |facts: &[Fact], wanted: bool| {
+        let mut known = Known::default();
+        facts.iter().for_each(|fact| {
+            known.absorb(fact, 1);
+        });
+        known.checks()[0].own_cases(wanted)
+    };
+    let change = || write("c", "a.rs", "1", "2");
+    let red = |cases: &[&str]| check_ran("t", 1, cases);
+    assert_eq!(own(&[red(&["a"]), change(), red(&["a"])], false), Vec::<String>::new());
+    assert_eq!(own(&[red(&["a"]), change(), red(&["a"])], true), ["a"]);
+    assert_eq!(own(&[red(&["a"]), change(), red(&["a", "b"])], false), ["b"]);
+    assert_eq!(own(&[change(), red(&["a"])], false), ["a"], "nobody knows");
+    assert_eq!(own(&[check_ran("t", 0, &[]), change(), red(&["a"])], false), ["a"]);
+    assert_eq!(own(&[red(&[]), change(), red(&[])], false), Vec::<String>::new(), "a runner without cases");
+    assert_eq!(own(&[red(&["a"]), change(), red(&[])], false), ["`t`"], "it does not even run any more");
 }
 
 #[test]
 fn greener_needs_fewer_failures_and_a_change_in_between() {
     let check = |first: Fact, change: bool, second: Fact, expect: bool| {
         let mut known = Known::default();
-        known.absorb(&first, 1, &[]);
+        known.absorb(&first, 1);
         if change {
-            known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+            known.absorb(&write("c1", "a.rs", "1", "2"), 1);
         }
-        let brought = known.absorb(&second, 1, &[]);
-        assert_eq!((brought.greener, known.end_round(1, false).greener), (expect, expect), "{second:?}");
+        let brought = known.absorb(&second, 1);
+        assert_eq!((brought.greener, known.end_round(0, 0).greener), (expect, expect), "{second:?}");
     };
     let red = |cases: &[&str]| check_ran("t", 1, cases);
     let broken = |errors: u32| {
@@ -87,31 +191,31 @@ fn greener_needs_fewer_failures_and_a_change_in_between() {
 fn one_success_per_version() {
     let mut known = Known::default();
     let green = check_ran("t", 0, &[]);
-    assert!(known.absorb(&green, 1, &[]).verified);
-    assert!(!known.absorb(&green, 1, &[]).verified);
-    known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
-    assert!(known.absorb(&green, 1, &[]).verified);
+    assert!(known.absorb(&green, 1).verified);
+    assert!(!known.absorb(&green, 1).verified);
+    known.absorb(&write("c1", "a.rs", "1", "2"), 1);
+    assert!(known.absorb(&green, 1).verified);
 }
 
 #[test]
 fn luck_is_no_success() {
     let (red, green) = (check_ran("t", 1, &["x"]), check_ran("t", 0, &[]));
     let mut known = Known::default();
-    known.absorb(&red, 1, &[]);
+    known.absorb(&red, 1);
     for expect in [false, false, true] {
-        assert_eq!(known.absorb(&green, 1, &[]).verified, expect, "passing is proven by the third time");
+        assert_eq!(known.absorb(&green, 1).verified, expect, "passing is proven by the third time");
         assert_eq!((known.fresh_green().is_some(), known.fresh_luck().is_none()), (expect, expect));
     }
-    known.absorb(&red, 1, &[]);
+    known.absorb(&red, 1);
     let mut installed = crate::scene::finished("c", true, Evidence::default());
     installed.exit = Some(0);
-    known.absorb(&Fact::ToolFinished(installed), 1, &[]);
-    known.absorb(&green, 1, &[]);
+    known.absorb(&Fact::ToolFinished(installed), 1);
+    known.absorb(&green, 1);
     assert!(known.fresh_green().is_some(), "something was done in between");
-    known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
-    known.absorb(&red, 1, &[]);
-    known.absorb(&write("c2", "a.rs", "2", "3"), 1, &[]);
-    assert!(known.absorb(&green, 1, &[]).verified, "something was changed in between");
+    known.absorb(&write("c1", "a.rs", "1", "2"), 1);
+    known.absorb(&red, 1);
+    known.absorb(&write("c2", "a.rs", "2", "3"), 1);
+    assert!(known.absorb(&green, 1).verified, "something was changed in between");
 }
 
 #[test]
@@ -120,8 +224,8 @@ fn going_to_and_fro_between_results_is_no_progress() {
     let mut content = 0;
     let mut turn = |cases: &[&str]| {
         content += 1;
-        known.absorb(&write("c", "a.rs", &content.to_string(), &format!("{content}x")), 1, &[]);
-        known.absorb(&check_ran("t", 1, cases), 1, &[]).greener
+        known.absorb(&write("c", "a.rs", &content.to_string(), &format!("{content}x")), 1);
+        known.absorb(&check_ran("t", 1, cases), 1).greener
     };
     assert!(!turn(&["a", "b"]));
     assert!(turn(&["a"]), "fewer");
@@ -130,62 +234,34 @@ fn going_to_and_fro_between_results_is_no_progress() {
 }
 
 #[test]
-fn changes_alone_do_not_count_for_ever() {
-    let mut known = Known::default();
-    let mut round = |round: u32, checkable: bool| {
-        known.absorb(&write("c", &format!("{round}.rs"), "", "x"), round, &[]);
-        known.end_round(round, checkable).is_new(round)
-    };
-    assert!(round(DROUGHT, true) && !round(DROUGHT + 1, true));
-    assert!(round(DROUGHT + 2, false), "where nothing can be checked, they do");
-    known.absorb(&check_ran("t", 0, &[]), 30, &[]);
-    known.end_round(30, true);
-    known.absorb(&write("c", "z.rs", "", "x"), 40, &[]);
-    assert!(known.end_round(40, true).is_new(40), "a check has passed since");
-}
-
-#[test]
 fn green_is_fresh_until_something_changes_or_fails() {
     let mut known = Known::default();
-    known.absorb(&check_ran("t", 0, &[]), 1, &[]);
+    known.absorb(&check_ran("t", 0, &[]), 1);
     assert!(known.fresh_green().is_some());
-    known.absorb(&check_ran("lint", 1, &[]), 1, &[]);
+    known.absorb(&check_ran("lint", 1, &[]), 1);
     assert!(known.fresh_green().is_none() && known.fresh_red().is_some());
-    known.absorb(&write("c0", "a.rs", "0", "1"), 1, &[]);
-    known.absorb(&check_ran("lint", 0, &[]), 1, &[]);
+    known.absorb(&write("c0", "a.rs", "0", "1"), 1);
+    known.absorb(&check_ran("lint", 0, &[]), 1);
     assert!(known.fresh_green().is_some());
-    known.absorb(&write("c1", "a.rs", "1", "2"), 1, &[]);
+    known.absorb(&write("c1", "a.rs", "1", "2"), 1);
     assert!(known.fresh_green().is_none() && known.fresh_red().is_none());
 }
 
 #[test]
 fn reads_prove_what_has_not_changed() {
     let mut known = Known::default();
-    known.absorb(&read("c1", "a.rs", "1"), 1, &[]);
-    known.absorb(&read("c2", "b.rs", "1"), 1, &[]);
+    known.absorb(&read("c1", "a.rs", "1"), 1);
+    known.absorb(&read("c2", "b.rs", "1"), 1);
     assert_eq!(known.fresh_reads(&named(&["a.rs"]), 8), [EntryId(1)]);
     assert_eq!(known.fresh_reads(&named(&["c.rs"]), 8), []);
     assert_eq!(known.fresh_reads(&named(&["src/"]), 8).len(), 2, "a folder is not one file");
     assert_eq!(known.fresh_reads(&[], 8), [EntryId(2), EntryId(1)]);
-    known.absorb(&write("c3", "a.rs", "1", "2"), 1, &[]);
+    known.absorb(&write("c3", "a.rs", "1", "2"), 1);
     assert_eq!(known.fresh_reads(&[], 8), [EntryId(2)]);
-    known.absorb(&search("c4", 3), 1, &[]);
+    known.absorb(&search("c4", 3), 1);
     assert_eq!(known.fresh_search(), Some(EntryId(4)));
-    known.absorb(&write("c5", "a.rs", "2", "3"), 1, &[]);
+    known.absorb(&write("c5", "a.rs", "2", "3"), 1);
     assert_eq!(known.fresh_search(), None);
-}
-
-#[test]
-fn the_trend_speaks_of_the_last_eight() {
-    let mut known = Known::default();
-    (0..3).for_each(|_| known.outcome(false));
-    assert_eq!(known.failure_trend(), 0);
-    known.outcome(true);
-    assert_eq!(known.failure_trend(), 750);
-    (0..8).for_each(|_| known.outcome(true));
-    assert_eq!(known.failure_trend(), 0);
-    (0..4).for_each(|_| known.outcome(false));
-    assert_eq!(known.failure_trend(), 500);
 }
 
 #[test]
@@ -193,9 +269,9 @@ fn memory_is_bounded() {
     let mut known = Known::default();
     for i in 0..2000 {
         let path = format!("{}/{i}", "deep".repeat(100));
-        known.absorb(&read("c", &path, "1"), 1, &[]);
-        known.absorb(&write("c", &path, "1", "2"), 1, &[]);
-        known.absorb(&check_ran(&path, 1, &[path.as_str(); 40]), 1, &[]);
+        known.absorb(&read("c", &path, "1"), 1);
+        known.absorb(&write("c", &path, "1", "2"), 1);
+        known.absorb(&check_ran(&path, 1, &[path.as_str(); 40]), 1);
     }
     let size = serde_json::to_string(&known).map(|text| text.len()).unwrap_or(usize::MAX);
     assert!(size < 50_000, "{size}");

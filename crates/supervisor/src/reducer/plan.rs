@@ -1,16 +1,12 @@
-//! The plan: made, moved, degraded.
+//! The plan: made, moved, put aside.
 
 use serde_json::json;
 
 use super::Step;
-use crate::correction::CorrectionKind;
-use crate::effect::{Effect, GraphChange, StopKind};
+use crate::effect::{Effect, GraphChange};
 use crate::graph::{Fit, Ground, Moved, NodeStatus, Plan, TaskGraph, When};
-use crate::mode::Signal;
 use crate::retrospective::Rebuilt;
-use crate::tier::Tier;
 use crate::timeline::Kind;
-use crate::wording;
 
 impl Step<'_> {
     /// The first plan of a run that has one from the beginning.
@@ -81,39 +77,8 @@ impl Step<'_> {
         }
     }
 
-    /// The branch is given up: a new budget, a debt, and another way if the plan has one.
-    pub(super) fn switch_branch(&mut self, reason: &'static str) {
-        let s = &mut *self.s;
-        let last_way = s.tier.tier() == Tier::WriteIntent;
-        s.budget.switch();
-        s.mode.raise(Signal::BranchSwitched);
-        let (branch, debt) = (s.budget.branch(), s.budget.debt());
-        let moved = match s.graph.as_mut() {
-            Some(graph) => {
-                graph.switch_branch(reason, Ground { known: &s.known, named: &s.named, round: s.round })
-            }
-            None => Vec::new(),
-        };
-        self.log(Kind::TaskGraphBranch, "branch_switched:budget", json!({"branch": branch, "debt": debt}));
-        self.tell_moves(moved);
-        // With the named files alone left, the next way is a person.
-        if last_way && self.s.stopped.is_none() {
-            self.lower_tier();
-        }
-    }
-
-    /// Tells moves the evidence made; a branch given up by the plan itself costs the same as one by the budget.
+    /// Tells moves the evidence made.
     fn tell(&mut self, moved: Vec<Moved>) {
-        for one in &moved {
-            if let Moved::Branch { .. } = one {
-                self.s.budget.switch();
-                self.s.mode.raise(Signal::BranchSwitched);
-            }
-        }
-        self.tell_moves(moved);
-    }
-
-    fn tell_moves(&mut self, moved: Vec<Moved>) {
         for one in moved {
             match one {
                 Moved::Node { node, status, reason } => self.tell_node(node, status, reason),
@@ -144,64 +109,10 @@ impl Step<'_> {
             json!({"done": done}),
         );
         self.out.push(Effect::Graph(GraphChange::Ended { done }));
-        if !done {
-            self.lower_tier();
-        } else if self.s.tier.reset() {
-            self.log(Kind::Switch, "tier:graph", json!({"because": "done"}));
-        }
-    }
-
-    /// One tier down; with nothing left, a person has to look.
-    pub(super) fn lower_tier(&mut self) {
-        // Without a decider there is nothing to enforce.
-        if !self.s.config.level.decides_mode() {
-            return;
-        }
-        // Less to choose from is another way: it gets its own budget, and leaves a debt.
-        self.s.budget.switch();
-        let mut tier = self.s.tier.lower();
-        if tier == Tier::StepQueue && !self.queue_steps() {
-            tier = self.s.tier.lower();
-        }
-        self.log(Kind::Switch, &format!("tier:{}", tier.name()), json!({"tier": tier}));
-        match tier {
-            Tier::Human => {
-                let why =
-                    "the plan, its steps and the named files are used up without a passing check".to_owned();
-                self.stop(StopKind::UserCheckpoint, why, Kind::Failure, "tier:human");
-            }
-            Tier::Graph | Tier::StepQueue | Tier::WriteIntent => {
-                let text = wording::recovery(self.s, "The plan failed; less is left to choose from.");
-                self.say(CorrectionKind::Recovery, text);
-            }
-        }
-    }
-
-    /// What is left of the failed plan, in one line; false when nothing is.
-    fn queue_steps(&mut self) -> bool {
-        let s = &mut *self.s;
-        let Some(failed) = s.graph.as_ref() else { return false };
-        let mut line = failed.linear(s.graphs + 1);
-        if line.main_branch.node_ids.is_empty() {
-            return false;
-        }
-        let moved = line.start(Ground { known: &s.known, named: &s.named, round: s.round });
-        self.install(line, &[], "step_queue", moved);
-        true
-    }
-
-    /// A check passed afresh: whatever was degraded is good again.
-    pub(super) fn verified(&mut self) {
-        if self.s.tier.tier() == Tier::WriteIntent && self.s.tier.reset() {
-            self.log(Kind::Switch, "tier:graph", json!({"because": "verified"}));
-        }
     }
 
     /// The model leads again.
     pub(super) fn put_plan_aside(&mut self) {
-        if self.s.tier.reset() {
-            self.log(Kind::Switch, "tier:graph", json!({"because": "handed_back"}));
-        }
         if self.s.graph.as_mut().is_some_and(|graph| graph.pause()) {
             self.log(Kind::TaskGraphUpdate, "graph:paused", json!({}));
             self.out.push(Effect::Graph(GraphChange::Paused));

@@ -3,17 +3,14 @@
 use serde_json::json;
 
 use super::Step;
-use crate::correction::CorrectionKind;
-use crate::deviation::Reading;
+use crate::deviation::{Around, Reading};
+use crate::domain::Intent;
 use crate::event::{Fact, RoundEnd, Workspace};
 use crate::goal::PATH;
 use crate::graph::When;
 use crate::key::clip_path;
-use crate::mode::{RoundFacts, Signal};
 use crate::phase::{Observation, Phase, name};
-use crate::risk;
 use crate::timeline::Kind;
-use crate::wording;
 
 /// Most tests that lost lines kept.
 const SHRUNK: usize = 8;
@@ -24,45 +21,20 @@ impl Step<'_> {
             return;
         }
         self.s.round = round.max(self.s.round);
-        self.s.in_round = true;
-        let config = &self.s.config;
-        let wants_graph = config.level.graph_at_first_round(config.strict.first_round_graph);
-        if round == 1 && self.s.graph.is_none() && wants_graph && self.s.intent.uses_graph() {
-            self.first_graph();
-            self.decide_mode(None);
-        }
-        self.say_the_step();
-    }
-
-    fn say_the_step(&mut self) {
-        let s = &*self.s;
-        if s.phase.is_recovering() {
-            // Without belief in the snapshot one strong hint was given, and no plan text.
-            if s.tier.tier() == crate::tier::Tier::Graph {
-                let text = wording::takeover(s, &s.why);
-                self.say(CorrectionKind::Takeover, text);
-            } else {
-                let text = wording::recovery(s, "One thing at a time.");
-                self.say(CorrectionKind::Recovery, text);
+        if self.s.first_round == 0 {
+            self.s.first_round = round.max(1);
+            let config = &self.s.config;
+            let wants_graph = config.level.graph_at_first_round(config.strict.first_round_graph);
+            if self.s.graph.is_none() && wants_graph && self.s.intent.uses_graph() {
+                self.first_graph();
             }
-            return;
         }
-        let text = match s.graph.as_ref().and_then(|graph| Some((graph, graph.current()?))) {
-            Some((graph, node)) => wording::hint(graph, node, &s.named),
-            None if self.is_forced() => wording::step_hint(s),
-            None => return,
-        };
-        self.say(CorrectionKind::GraphHint, text);
+        self.speak();
     }
 
     pub(super) fn round_ended(&mut self, fact: &Fact, end: &RoundEnd) {
-        let brought = self.s.known.absorb(fact, self.s.round, &self.s.named);
+        let brought = self.s.known.absorb(fact, self.s.round);
         self.s.pending.clear();
-        for change in end.changed.iter().filter(|change| change.is_real()) {
-            self.s.budget.edited(&change.path);
-            self.s.watch.edited(&change.path, self.s.round);
-        }
-        self.s.in_round = false;
         if self.s.stopped.is_some() {
             if brought.mutations > 0 {
                 self.graph_outdated();
@@ -72,30 +44,36 @@ impl Step<'_> {
         if brought.mutations > 0 {
             self.graph_mutated();
         }
-        self.s.diff_lines = end.diff_lines;
         self.look(end.workspace.as_ref());
         let s = &mut *self.s;
-        let checkable = !s.checks.is_empty() || !s.known.checks().is_empty();
-        let evidence = s.known.end_round(s.round, checkable);
-        if evidence.written.len() > s.config.mode.write_targets as usize {
-            s.mode.raise(Signal::MultiWrite);
-        }
-        let is_new = evidence.is_new(s.round);
+        s.tokens = s.tokens.saturating_add(end.tokens);
+        s.known.round.waited |= s.job;
+        let evidence = s.known.end_round(end.diff_lines, end.gone_lines);
+        let around = Around {
+            repair: s.intent == Intent::Debug,
+            green: s.known.was_green(),
+            empty: end.text_only && !end.text,
+            used: used(s.round + 1 - s.first_round.min(s.round), s.round_limit, s.tokens, s.token_limit),
+        };
+        s.watch.end_round(&evidence, around);
         let progress = evidence.greener || evidence.verified;
-        let wrote = !evidence.written.is_empty();
-        s.watch.end_round(&evidence, s.round, s.known.changed_count());
-        let step_before = s.graph.as_ref().map(|graph| graph.cursor.node_id.clone());
-        self.tick(When::RoundEnd { wrote });
+        self.tick(When::RoundEnd { wrote: evidence.wrote });
         if self.s.stopped.is_none() {
-            self.observe(end, is_new, progress);
+            self.observe(end, evidence.is_new(), progress);
         }
-        if self.s.stopped.is_none() && self.s.tier.end_round() {
-            self.lower_tier();
+        if self.s.stopped.is_none() {
+            self.milestone(evidence.wrote);
         }
-        let stepped =
-            self.s.graph.as_ref().is_some_and(|graph| Some(&graph.cursor.node_id) != step_before.as_ref());
-        let task_bearing = !end.text_only && (evidence.succeeded || wrote || stepped);
-        self.decide_mode(Some(RoundFacts { task_bearing, evidence: is_new }));
+    }
+
+    /// Strict wants proof on the way: a check after so many rounds with changes.
+    fn milestone(&mut self, wrote: bool) {
+        let s = &mut *self.s;
+        s.unchecked = s.unchecked.saturating_add(u32::from(wrote));
+        if s.config.level.wants_proof() && s.unchecked >= s.config.strict.check_rounds {
+            s.unchecked = 0;
+            self.ask_for_facts();
+        }
     }
 
     fn look(&mut self, workspace: Option<&Workspace>) {
@@ -112,15 +90,15 @@ impl Step<'_> {
 
     /// L2: what deviates is told, and acted on where the level allows.
     fn observe(&mut self, end: &RoundEnd, evidence: bool, progress: bool) {
-        if !self.s.config.level.observes() {
+        if !self.s.config.level.speaks() {
             return;
         }
         let readings = self.readings();
         self.tell_deviations(&readings);
         let s = &mut *self.s;
+        s.why.clone_from(&readings);
         let seen = Observation {
             readings: &readings,
-            risk: risk::risk(&s.known),
             critical: s.domain.is_critical(),
             evidence,
             verified: progress,
@@ -132,20 +110,18 @@ impl Step<'_> {
     }
 
     pub(super) fn readings(&self) -> Vec<Reading> {
-        let s = &*self.s;
-        let named = u32::try_from(s.named.len()).unwrap_or(u32::MAX);
-        s.watch.readings(&s.config.triggers, named, s.known.changed_count())
+        self.s.watch.readings(&self.s.config.triggers)
     }
 
     /// An observation for the timeline, once while it lasts.
     fn tell_deviations(&mut self, readings: &[Reading]) {
         let mut up = 0;
         for reading in readings {
-            let bit = 1 << reading.signal as u8;
+            let bit = 1 << reading.signal as u16;
             up |= bit;
             if self.s.told & bit == 0 {
                 let payload = json!({"signal": reading.signal, "value": reading.value,
-                    "threshold": reading.threshold, "risk": risk::risk(&self.s.known)});
+                    "threshold": reading.threshold, "entries": self.s.known.entries()});
                 self.log(Kind::Drift, &format!("drift:{}", name(reading.signal)), payload);
             }
         }
@@ -155,4 +131,11 @@ impl Step<'_> {
     pub(super) fn is_supervised(&self) -> bool {
         self.s.phase.phase() == Phase::Takeover
     }
+}
+
+/// Share of what may be used that is, of 1000; the larger of rounds and tokens.
+fn used(rounds: u32, round_limit: u32, tokens: u64, token_limit: u64) -> u32 {
+    let share = |used: u64, limit: u64| (used.saturating_mul(1000)).checked_div(limit).unwrap_or(0);
+    let most = share(u64::from(rounds), u64::from(round_limit)).max(share(tokens, token_limit));
+    u32::try_from(most).unwrap_or(u32::MAX)
 }

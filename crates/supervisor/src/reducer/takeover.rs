@@ -3,13 +3,10 @@
 use serde_json::json;
 
 use super::Step;
-use crate::correction::CorrectionKind;
 use crate::effect::{Effect, StopKind};
 use crate::graph::Plan;
-use crate::mode::Signal;
-use crate::phase::{Observation, Outcome, Phase, PhaseChange};
+use crate::phase::{Observation, Outcome, Phase, PhaseChange, Stage, name};
 use crate::retrospective::{Snapshot, rebuild};
-use crate::risk;
 use crate::timeline::Kind;
 use crate::wording;
 
@@ -19,6 +16,9 @@ impl Step<'_> {
         if outcome.extended {
             let most = self.s.phase.most_rounds(&self.s.config);
             self.log(Kind::Recover, "recover:extended", json!({"most_rounds": most}));
+        }
+        if let Some(stage) = outcome.rise {
+            self.risen(stage);
         }
         for change in outcome.changes {
             self.change_phase(change);
@@ -30,13 +30,25 @@ impl Step<'_> {
         }
     }
 
+    /// A rung of the ladder: what is said next rests on facts.
+    fn risen(&mut self, stage: Stage) {
+        let first = self.s.why.first().map_or("", |reading| name(reading.signal));
+        let words: Vec<String> = self.s.why.iter().map(wording::reason).collect();
+        let payload = json!({"signals": self.s.why, "noticed": words, "entries": self.s.known.entries()});
+        let rung = if stage == Stage::Noticed { "notice" } else { "advice" };
+        self.log(Kind::Switch, &format!("{rung}:{first}"), payload);
+        if stage == Stage::Advised {
+            self.ask_for_facts();
+        }
+    }
+
     fn change_phase(&mut self, change: PhaseChange) {
         let to = change.to;
         let event = if to == Phase::Takeover { Kind::Recover } else { Kind::Handoff };
-        let payload = json!({"from": change.from, "to": to, "risk": change.risk, "signals": change.signals});
+        let payload = json!({"from": change.from, "to": to, "signals": change.signals});
         let reason = change.reason.clone();
         self.log(event, &reason, payload);
-        if to == Phase::Takeover {
+        if to == Phase::Takeover && !change.signals.is_empty() {
             self.s.why.clone_from(&change.signals);
         }
         self.out.push(Effect::Phase(change));
@@ -51,10 +63,6 @@ impl Step<'_> {
     /// The plan is rebuilt from the facts, and the model is told.
     fn recover(&mut self) {
         let s = &mut *self.s;
-        s.port.renew();
-        s.tier.reset();
-        // A plan of the supervisor's own is another way: what was tried in vain before is not held against it.
-        s.budget.another_way();
         let checkable = !s.checks.is_empty() || !s.known.checks().is_empty();
         let snapshot = Snapshot { known: &s.known, git: s.git, hashed: s.hashed, checkable };
         let cases = snapshot.cases();
@@ -72,24 +80,8 @@ impl Step<'_> {
         let (trust, believed, git) = (rebuilt.trust, rebuilt.believed, s.git);
         self.install_rebuilt(rebuilt);
         let payload = json!({"trust": trust, "git": git, "cases": cases});
-        if believed {
-            self.log(Kind::Recover, "recover:template_graph", payload);
-            if self.is_supervised() {
-                let text = wording::takeover(self.s, &self.s.why);
-                self.say(CorrectionKind::Takeover, text);
-            }
-        } else {
-            self.s.tier.lower();
-            self.log(Kind::Recover, "recover:strong_hint", payload);
-            self.log(Kind::Switch, "tier:step_queue", json!({"tier": self.s.tier.tier()}));
-            let cause = if git.is_unsafe() {
-                "The repository is in a state no plan can be built on: settle it first."
-            } else {
-                "What was done so far cannot be proven: begin with what you can see."
-            };
-            let text = wording::recovery(self.s, cause);
-            self.say(CorrectionKind::Recovery, text);
-        }
+        let how = if believed { "recover:template_graph" } else { "recover:strong_hint" };
+        self.log(Kind::Recover, how, payload);
         if self.is_supervised() {
             self.ask_for_facts();
         }
@@ -118,17 +110,15 @@ impl Step<'_> {
         }
         if self.is_supervised() {
             self.recover();
-        } else if self.s.verification.was_told() && self.s.known.fresh_red().is_some() {
-            let text = wording::recovery(self.s, "The work is not done: a check fails.");
-            self.say(CorrectionKind::Recovery, text);
         }
+        self.speak();
     }
 
     pub(super) fn user_takeover(&mut self, by: &str) {
         let level = self.s.config.level;
         let by = crate::key::clip(by, 80);
-        if !level.takes_over() || self.s.stopped.is_some() {
-            let reason = if level.takes_over() { "stopped" } else { level.name() };
+        if !level.speaks() || self.s.stopped.is_some() {
+            let reason = if level.speaks() { "stopped" } else { level.name() };
             return self.log(
                 Kind::Drift,
                 &format!("user_force_takeover:refused:{reason}"),
@@ -139,9 +129,9 @@ impl Step<'_> {
         self.s.watch.ask();
         let readings = self.readings();
         let s = &mut *self.s;
+        s.why.clone_from(&readings);
         let seen = Observation {
             readings: &readings,
-            risk: risk::risk(&s.known),
             critical: s.domain.is_critical(),
             evidence: false,
             verified: false,
@@ -151,7 +141,6 @@ impl Step<'_> {
         let outcome = s.phase.force(&seen, &s.config);
         s.watch.asked_and_answered();
         self.follow(outcome);
-        self.decide_mode(None);
     }
 
     pub(super) fn resumed(&mut self) {
@@ -161,11 +150,13 @@ impl Step<'_> {
         let s = &mut *self.s;
         s.pending.clear();
         s.verification.forget();
-        s.watch.clear(s.known.changed_count());
-        s.known.end_round(s.round, false);
+        s.watch.clear();
+        s.known.end_round(0, 0);
+        (s.why, s.told) = (Vec::new(), 0);
+        // Whoever goes on has a budget of their own.
+        (s.first_round, s.tokens) = (s.round.saturating_add(1), 0);
         let seen = Observation {
             readings: &[],
-            risk: risk::risk(&s.known),
             critical: s.domain.is_critical(),
             evidence: false,
             verified: false,
@@ -175,14 +166,12 @@ impl Step<'_> {
         let outcome = s.phase.resume(&seen);
         self.follow(outcome);
         self.put_plan_aside();
-        // Strict goes by a plan from its first round to its last.
         let config = &self.s.config;
         let planned =
-            config.level.floor_is_forced() && config.strict.first_round_graph && self.s.intent.uses_graph();
+            config.level.wants_proof() && config.strict.first_round_graph && self.s.intent.uses_graph();
         if planned && self.s.round > 0 {
             self.recover();
         }
-        self.s.mode.raise(Signal::CheckpointResumed);
-        self.decide_mode(None);
+        self.log(Kind::Switch, "checkpoint_resumed", json!({}));
     }
 }

@@ -4,25 +4,26 @@ use holon_core::policy::ToolClass;
 use serde_json::json;
 
 use super::Step;
-use crate::budget::Attempt;
 use crate::checks;
 use crate::effect::{Effect, Gate, Rule, Subject, Verdict};
-use crate::event::{CheckRan, Fact, Finished, Proposal};
+use crate::event::{CheckRan, Evidence, Fact, Finished, Proposal};
 use crate::gate::{self, Ruling};
 use crate::graph::When;
 use crate::key::{Hash, clip, key, push_bounded};
-use crate::known::COMMAND;
-use crate::mode::Signal;
-use crate::risk::is_irreversible;
-use crate::signature::signature;
+use crate::known::{COMMAND, Ended};
+use crate::phase::Stage;
+use crate::signature::{signature, telling_line};
 use crate::state::Pending;
-use crate::tier::Tier;
 use crate::timeline::Kind;
 use crate::wording;
 
 /// Most calls remembered until they come back.
 const PENDING: usize = 32;
 const WARNED: usize = 32;
+/// A call that takes so long was waited for.
+const LONG_MS: u64 = 5_000;
+/// Words of a command that waits.
+const WAITING: [&str; 5] = ["sleep", "wait", "timeout", "watch", "until"];
 
 /// A decision about a call.
 struct Ruled(Verdict, Rule, String);
@@ -36,12 +37,8 @@ impl Ruled {
 impl Step<'_> {
     pub(super) fn tool_proposed(&mut self, proposal: &Proposal) {
         let call_key = key([proposal.tool.as_str(), proposal.arguments.as_str()]);
-        self.s.watch.called(call_key);
         let command = proposal.command.as_deref().map(|command| clip(command, COMMAND));
-        if command.as_deref().is_some_and(is_irreversible) {
-            self.s.known.irreversible = self.s.known.irreversible.saturating_add(1);
-        }
-        let Ruled(verdict, rule, why) = self.rule_on(proposal, call_key, command.as_deref());
+        let Ruled(verdict, rule, why) = self.rule_on(proposal, call_key);
         let blocked = verdict == Verdict::Block;
         if (!blocked || self.s.observing)
             && let Some(node) = self.s.graph.as_mut().and_then(|graph| graph.current_mut())
@@ -52,54 +49,43 @@ impl Step<'_> {
             let payload = json!({"call": proposal.call, "tool": proposal.tool, "rule": rule, "why": why});
             self.log(Kind::Failure, if blocked { "gate:block" } else { "gate:warn" }, payload);
         }
-        let call = proposal.call.clone();
-        let pending = Pending { call: call.clone(), class: proposal.class, key: call_key, command, blocked };
+        let (call, tool) = (proposal.call.clone(), clip(&proposal.tool, COMMAND));
+        let class = proposal.class;
+        let pending = Pending { call: call.clone(), class, key: call_key, tool, command, blocked };
         push_bounded(&mut self.s.pending, pending, PENDING);
         self.out.push(Effect::Gate(Gate { subject: Subject::Call(call), verdict, rule, why }));
     }
 
-    fn rule_on(&mut self, proposal: &Proposal, call_key: u64, command: Option<&str>) -> Ruled {
+    fn rule_on(&mut self, proposal: &Proposal, call_key: u64) -> Ruled {
         if let Some(stop) = &self.s.stopped {
             return Ruled(Verdict::Block, Rule::Stopped, format!("The run is stopped: {}", stop.reason));
         }
         if proposal.class == ToolClass::Control {
             return Ruled::allow(Rule::Control);
         }
-        if !self.is_forced() {
+        if !self.s.config.level.acts() {
             return Ruled::allow(Rule::Trust);
         }
-        let ruled = self.rule_by_plan(proposal);
-        if ruled.0 == Verdict::Block {
-            return ruled;
+        // Whoever had advice and does the same again is shown once that it cannot help.
+        let advised = self.s.phase.stage() == Stage::Advised || self.s.phase.is_recovering();
+        if advised
+            && !self.s.job
+            && let Some(proof) = self.s.known.futile(call_key)
+        {
+            return Ruled(Verdict::Block, Rule::Futile, wording::futile(&proof));
         }
-        let writes: &[String] = if may_write(proposal.class) { &proposal.targets } else { &[] };
-        // A check of what was changed since it last ran is no repetition.
-        let command = command.filter(|command| !self.s.known.is_due(command));
-        self.rule_by_budget(&Attempt { writes, command, call: call_key }).unwrap_or(ruled)
+        // Where contracts are enforced they never close the repair of what is red.
+        if self.s.binds() && self.s.known.fresh_red().is_none() {
+            return self.rule_by_plan(proposal);
+        }
+        Ruled::allow(Rule::Trust)
     }
 
-    /// The step's contract, or what holds without one.
+    /// The step's contract.
     fn rule_by_plan(&mut self, proposal: &Proposal) -> Ruled {
         let s = &mut *self.s;
-        let writes = may_write(proposal.class);
-        if s.tier.tier() == Tier::WriteIntent && writes {
-            let nameless = proposal.class == ToolClass::Unknown && proposal.targets.is_empty();
-            let forbidden = s.tier.forbidden(&proposal.targets, &s.named);
-            if forbidden.is_some() || nameless {
-                let target = forbidden.unwrap_or("it does not say what it writes");
-                let why =
-                    format!("Not executed: only paths that goal or plan name may be written now ({target}).");
-                return Ruled(Verdict::Block, Rule::WriteIntent, why);
-            }
-        }
         let class = proposal.class.to_string();
         let Some(node) = s.graph.as_mut().and_then(|graph| graph.current_mut()) else {
-            let most = s.config.mode.write_targets as usize;
-            if writes && proposal.targets.len() > most {
-                let why =
-                    format!("Not executed: {} files in one call; at most {most}.", proposal.targets.len());
-                return Ruled(Verdict::Block, Rule::WriteTargets, why);
-            }
             return Ruled::allow(Rule::Trust);
         };
         match gate::rule(node, proposal.class) {
@@ -124,16 +110,14 @@ impl Step<'_> {
         }
     }
 
-    fn rule_by_budget(&mut self, attempt: &Attempt<'_>) -> Option<Ruled> {
-        let spent = self.s.budget.check(attempt, &self.s.config.budget)?;
-        if spent.first {
-            return Some(Ruled(Verdict::Block, Rule::Budget, wording::spent(&spent, true)));
+    pub(super) fn call_malformed(&mut self, tool: &str, why: &str) {
+        if self.s.stopped.is_some() {
+            return;
         }
-        self.switch_branch("budget");
-        if let Some(stop) = &self.s.stopped {
-            return Some(Ruled(Verdict::Block, Rule::Stopped, stop.reason.clone()));
-        }
-        Some(Ruled(Verdict::Warn, Rule::Budget, wording::spent(&spent, false)))
+        self.s.known.round.malformed = self.s.known.round.malformed.saturating_add(1);
+        self.s.watch.malformed();
+        let payload = json!({"tool": clip(tool, 80), "why": clip(why, 200)});
+        self.log(Kind::Failure, "call:malformed", payload);
     }
 
     pub(super) fn tool_finished(&mut self, fact: &Fact, done: &Finished) {
@@ -141,20 +125,12 @@ impl Step<'_> {
         let pending = at.map(|at| self.s.pending.remove(at));
         let trespass = pending.as_ref().is_some_and(|pending| pending.blocked) && !self.s.observing;
         let before = self.s.known.round.clone();
-        let brought = self.s.known.absorb(fact, self.s.round, &self.s.named);
+        let brought = self.s.known.absorb(fact, self.s.round);
+        self.came_back(done, pending.as_ref());
         if trespass {
             // The facts are facts, but nothing is earned by them.
             self.s.known.round = before;
             self.log(Kind::Failure, "engine:blocked_call_executed", json!({"call": done.call}));
-            self.s.mode.raise(Signal::EngineFailSafe);
-            self.decide_mode(None);
-        }
-        for change in done.evidence.changed.iter().filter(|change| change.is_real()) {
-            self.s.budget.edited(&change.path);
-            self.s.watch.edited(&change.path, self.s.round);
-        }
-        if !done.check {
-            self.came_back(done, pending.as_ref());
         }
         if brought.mutations > 0 {
             self.graph_mutated();
@@ -164,25 +140,45 @@ impl Step<'_> {
 
     fn came_back(&mut self, done: &Finished, pending: Option<&Pending>) {
         let s = &mut *self.s;
-        s.known.outcome(done.ok);
+        let steers = pending.is_some_and(|pending| pending.class == ToolClass::Control);
         let command = pending.and_then(|pending| pending.command.as_deref());
-        if done.ok {
-            if let Some(command) = command {
-                s.budget.command_passed(command);
-            }
+        let call = pending.map_or(0, |pending| pending.key);
+        let waits = done.duration_ms >= LONG_MS || command.is_some_and(waits);
+        s.known.round.waited |= waits;
+        // Nobody knows when it ends.
+        s.job |= command.is_some_and(|line| done.exit.is_none() || leaves_running(line));
+        // That something was written is no answer: what was written is looked at by itself.
+        let wrote = command.is_none() && !done.evidence.changed.is_empty();
+        if !steers && !done.check && !wrote {
+            let looks =
+                pending.is_some_and(|pending| matches!(pending.class, ToolClass::Read | ToolClass::Search));
+            let empty = looks && done.ok && done.evidence == Evidence::default();
+            s.known.learn(call, done.result.as_deref(), done.ok, empty);
+        }
+        let says = done.error.as_deref().map(telling_line).unwrap_or_default();
+        let label = command.or(pending.map(|pending| pending.tool.as_str())).unwrap_or_default();
+        let (ok, exit, result) = (done.ok, done.exit, done.result.as_deref());
+        let wrote = !done.evidence.changed.is_empty();
+        s.known.ended(&Ended {
+            call,
+            label,
+            command: command.is_some(),
+            wrote,
+            ok,
+            exit,
+            result,
+            says,
+            waits,
+        });
+        if done.ok || done.check {
             return;
         }
-        s.mode.raise(Signal::ToolFailure);
         let error = match (&done.error, done.exit) {
             (Some(text), _) => signature(text),
             (None, Some(exit)) => format!("exit {exit}"),
             (None, None) => "failed".to_owned(),
         };
-        if let Some(command) = command {
-            s.budget.command_failed(command);
-        }
-        s.budget.error(&error, pending.map_or(0, |pending| pending.key));
-        s.watch.failed(&error, s.round);
+        s.watch.failed(&error);
     }
 
     /// A check whose program is not there proves nothing and cannot be demanded, unless the user asked for it.
@@ -198,32 +194,28 @@ impl Step<'_> {
         let command = clip(&check.command, COMMAND);
         let in_vain =
             s.known.checks().iter().any(|old| old.command == command && !old.ok && s.known.is_fresh(old));
-        let brought = s.known.absorb(fact, s.round, &s.named);
+        let before = (s.known.round.news, s.known.round.red_new);
+        let brought = s.known.absorb(fact, s.round);
+        if check.call.is_none() {
+            // What the host finds out is not what the agent has.
+            (s.known.round.news, s.known.round.red_new) = before;
+        }
         if !check.could_run() {
             return self.cannot_check(&command);
         }
-        if check.passed_whole() {
-            s.budget.command_passed(&command);
-        } else {
-            // A failing check is information, unless nothing was changed since it last failed.
-            if in_vain {
-                s.budget.command_failed(&command);
-            }
-            if !brought.greener {
-                let mut cases = check.failing.clone();
-                cases.sort_unstable();
-                let what = signature(&format!("`{command}` fails: {}", cases.join(", ")));
-                s.watch.failed(&what, s.round);
-            }
+        s.unchecked = 0;
+        // A failing check is information, unless nothing was changed since it last failed.
+        if !check.passed_whole() && in_vain && check.call.is_some() {
+            let mut cases = check.failing.clone();
+            cases.sort_unstable();
+            let what = signature(&format!("`{command}` fails: {}", cases.join(", ")));
+            s.watch.failed(&what);
         }
         if brought.mutations > 0 {
             self.graph_mutated();
         }
-        let s = &mut *self.s;
         if brought.verified {
-            s.budget.verified();
-            s.verification.forget();
-            self.verified();
+            self.s.verification.forget();
         }
         self.tick(When::Check { ok: check.passed_whole() });
         if check.call.is_none() {
@@ -232,7 +224,19 @@ impl Step<'_> {
     }
 }
 
-/// Whether a tool of this class may change files it names.
-const fn may_write(class: ToolClass) -> bool {
-    matches!(class, ToolClass::Write | ToolClass::Unknown)
+/// Whether a command waits for something.
+fn waits(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| WAITING.contains(&word))
+}
+
+/// Whether a command leaves something running when it ends.
+fn leaves_running(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let alone = |at: usize| {
+        let near = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+        bytes[at] == b'&'
+            && ![b'&', b'>'].contains(&near(at.checked_sub(1)))
+            && ![b'&', b'>'].contains(&near(Some(at + 1)))
+    };
+    (0..bytes.len()).any(alone)
 }

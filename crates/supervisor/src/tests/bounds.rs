@@ -31,6 +31,7 @@ fn huge(level: Level) -> State {
             let evidence =
                 Evidence { read: read.collect(), changed: changed.collect(), results: 3, child: false };
             let mut done = crate::scene::finished(&call, i % 2 == 0, evidence);
+            done.result = Some(format!("{round} {i} {long}"));
             done.error = Some(format!("error {} {long}", "abcdefghijkl".get(i..=i).unwrap()));
             scene.feed(Fact::ToolFinished(done));
         }
@@ -44,6 +45,8 @@ fn huge(level: Level) -> State {
             failing: (0..40).map(|i| format!("{i} {long}")).collect(),
             diagnostics: 3,
             duration_ms: 1,
+            says: Some(long.clone()),
+            result: Some(format!("{round}")),
             changed: Vec::new(),
         }));
         scene.feed(Fact::RoundEnded(RoundEnd { tokens: 10, diff_lines: round * 900, ..RoundEnd::default() }));

@@ -3,34 +3,48 @@
 use toml::Value;
 
 use crate::config::Config;
-use crate::effect::Verdict;
-use crate::event::{Fact, Workspace};
+use crate::effect::{Effect, Verdict};
+use crate::event::{Fact, RoundEnd, Setup, Workspace};
 use crate::level::Level;
-use crate::mode::Mode;
 use crate::phase::Phase;
 use crate::scene::{Scene, setup};
 use crate::session::Supervisor;
-use crate::tier::Tier;
+use crate::timeline::Kind;
 
-const GOAL: &str = "improve src/parse.rs";
+const GOAL: &str = "Fix src/parse.rs";
 
-fn with(key: &str, value: impl Into<Value>, goal: &str) -> Scene {
+fn with(keys: &[(&str, Value)], goal: &str) -> Scene {
     let mut config = Config::default();
-    config.set(key, &value.into()).expect("a key");
-    Scene::with(config, setup("execute", goal))
+    for (key, value) in keys {
+        config.set(key, value).expect("a key");
+    }
+    Scene::with(config, Setup { round_limit: 100, ..setup("execute", goal) })
 }
 
-/// Plays the same script with the default and with the changed key, and expects different numbers.
+/// Plays the same script with the default and with the changed key, and expects these numbers.
 #[track_caller]
 fn differs(key: &str, value: impl Into<Value>, before: u32, after: u32, script: impl Fn(&mut Scene) -> u32) {
-    let mut default = Scene::with(Config::default(), setup("execute", GOAL));
-    assert_eq!(script(&mut default), before, "the default of {key}");
-    assert_eq!(script(&mut with(key, value, GOAL)), after, "{key}");
+    assert_eq!(script(&mut with(&[], GOAL)), before, "the default of {key}");
+    assert_eq!(script(&mut with(&[(key, value.into())], GOAL)), after, "{key}");
+}
+
+/// The same at level strict.
+#[track_caller]
+fn differs_in_strict(
+    key: &str,
+    value: impl Into<Value>,
+    before: u32,
+    after: u32,
+    script: impl Fn(&mut Scene) -> u32,
+) {
+    let strict = || ("level", Value::from("strict"));
+    assert_eq!(script(&mut with(&[strict()], GOAL)), before, "the default of {key}");
+    assert_eq!(script(&mut with(&[strict(), (key, value.into())], GOAL)), after, "{key}");
 }
 
 /// The first round after which something holds, or 0.
 fn first(scene: &mut Scene, act: impl Fn(&mut Scene, u32), holds: impl Fn(&Scene) -> bool) -> u32 {
-    (1..=20)
+    (1..=90)
         .find(|i| {
             scene.start();
             act(scene, *i);
@@ -40,330 +54,170 @@ fn first(scene: &mut Scene, act: impl Fn(&mut Scene, u32), holds: impl Fn(&Scene
         .unwrap_or(0)
 }
 
-fn taken_over(scene: &Scene) -> bool {
-    scene.phase() == Phase::Takeover
+fn noticed(scene: &Scene) -> bool {
+    scene.logged(Kind::Switch, "notice:") || scene.logged(Kind::Switch, "advice:budget")
 }
 
-fn is_forced(scene: &Scene) -> bool {
-    scene.mode() == Mode::Forced
-}
-
-fn force(scene: &mut Scene) {
-    scene.round(|s| {
-        s.exec("ls x", Some("no such file"));
-    });
-    assert!(is_forced(scene));
-}
-
-fn rounds_to_free(scene: &mut Scene) -> u32 {
-    force(scene);
-    first(
-        scene,
-        |s, i| {
-            s.read(&format!("{i}.rs"));
-        },
-        |scene| !is_forced(scene),
-    )
+fn red(scene: &mut Scene, _: u32) {
+    scene.check(&["one"]);
 }
 
 #[test]
 fn level_and_shadow() {
-    assert_eq!(with("level", "strict", GOAL).mode(), Mode::Forced);
-    assert_eq!(with("level", "adaptive", GOAL).mode(), Mode::Free);
-    let mut config = Config::default();
-    assert!(Supervisor::new(config.clone()).unwrap().shadow().is_none());
-    config.set("shadow", &true.into()).unwrap();
-    let supervisor = Supervisor::new(config.clone()).unwrap();
-    assert_eq!(supervisor.state().level(), Level::Off);
-    assert_eq!(supervisor.shadow().unwrap().state().level(), Level::Adaptive);
-    config.level = Level::Off;
-    assert!(Supervisor::new(config).is_err());
+    for (level, rungs) in [("off", 0), ("advise", 2), ("adaptive", 3), ("strict", 3)] {
+        let mut scene = with(&[("level", level.into())], GOAL);
+        for at in 0..12 {
+            scene.round(|scene| red(scene, at));
+        }
+        let found = ["notice:", "advice:"].iter().filter(|rung| scene.logged(Kind::Switch, rung)).count();
+        assert_eq!(found + usize::from(scene.logged(Kind::Recover, "takeover:")), rungs, "{level}");
+    }
+    let watched = Supervisor::new(Config { shadow: true, ..Config::default() }).unwrap();
+    assert_eq!(
+        (watched.state().level(), watched.shadow().unwrap().state().level()),
+        (Level::Off, Level::Adaptive)
+    );
 }
 
 #[test]
 fn preset() {
-    let stubborn = |scene: &mut Scene| {
-        first(
-            scene,
-            |s, i| {
-                s.exec(&format!("./run {i}"), Some("same error"));
-            },
-            taken_over,
-        )
+    let round = |preset: &str| {
+        let mut scene = with(&[("preset", preset.into())], GOAL);
+        first(&mut scene, red, |scene| scene.phase() == Phase::Takeover)
     };
-    let by = |name: &str| {
-        let config = Config::from_toml(&format!("[supervisor]\npreset = \"{name}\"")).unwrap();
-        stubborn(&mut Scene::with(config, setup("execute", GOAL)))
-    };
-    assert_eq!([by(""), by("lenient"), by("aggressive"), by("strict-ci")], [6, 10, 4, 0]);
-}
-
-#[test]
-fn mode_keys() {
-    differs("mode.write_targets", 3, 1, 0, |scene| {
-        scene.round(|s| {
-            s.write("a.rs");
-            s.write("b.rs");
-        });
-        u32::from(is_forced(scene))
-    });
-    differs("mode.diff_lines", 50, 0, 1, |scene| {
-        scene.diff(60);
-        scene.round(|_| {});
-        u32::from(is_forced(scene))
-    });
-    differs("mode.stable_rounds", 4, 2, 4, rounds_to_free);
-    differs("mode.lock_rounds", 5, 2, 5, rounds_to_free);
-    differs("mode.forced_min_dwell_rounds", 6, 2, 6, rounds_to_free);
-}
-
-#[test]
-fn write_targets_also_bounds_one_call() {
-    differs("mode.write_targets", 2, 0, 1, |scene| {
-        force(scene);
-        scene.start();
-        let proposal = crate::event::Proposal {
-            targets: vec!["a".into(), "b".into()],
-            ..crate::scene::proposal("m", holon_core::policy::ToolClass::Write, "x")
-        };
-        scene.feed(Fact::ToolProposed(proposal));
-        u32::from(scene.gate().verdict == Verdict::Allow)
-    });
-}
-
-#[test]
-fn pending_steps() {
-    // A plan whose last step is open: with 1 that is enough to force.
-    let signals = |steps: i64| {
-        let mut config = Config::default();
-        config.set("level", &"strict".into()).unwrap();
-        config.set("mode.pending_steps", &steps.into()).unwrap();
-        let mut scene = Scene::with(config, setup("execute", GOAL));
-        scene.start();
-        scene.end();
-        scene.state.entered_by().contains(&crate::mode::Signal::PendingSteps)
-    };
-    assert!(signals(2) && signals(3) && !signals(9));
-}
-
-#[test]
-fn risk_threshold() {
-    differs("adaptive_free.risk_threshold", 0.0, 6, 3, |scene| {
-        first(
-            scene,
-            |s, i| {
-                s.exec(&format!("./run {i}"), Some("same error"));
-            },
-            taken_over,
-        )
-    });
-}
-
-#[test]
-fn first_round_graph() {
-    for wanted in [true, false] {
-        let mut config = Config { level: Level::Strict, ..Config::default() };
-        config.set("strict.first_round_graph", &wanted.into()).unwrap();
-        let mut scene = Scene::with(config, setup("execute", GOAL));
-        scene.start();
-        assert_eq!(scene.state.graph_active(), wanted);
-    }
+    let [lenient, default, aggressive, strict] = ["lenient", "", "aggressive", "strict-ci"].map(round);
+    assert!(
+        lenient > default && default > aggressive && default > strict,
+        "{lenient} {default} {aggressive}"
+    );
 }
 
 #[test]
 fn trigger_keys() {
-    let repeat = |scene: &mut Scene| {
-        first(
-            scene,
-            |s, i| {
-                s.exec(&format!("./run {i}"), Some("same error"));
-            },
-            taken_over,
-        )
+    differs("triggers.tool_repeat_fail", 5, 4, 6, |scene| first(scene, red, noticed));
+    let idle = |scene: &mut Scene, _| {
+        scene.read("x");
     };
-    differs("triggers.tool_repeat_fail", 2, 6, 4, repeat);
-    let idle = |scene: &mut Scene| first(scene, |_, _| {}, taken_over);
-    differs("triggers.no_progress", 2, 8, 4, idle);
-    let circle = |scene: &mut Scene| {
-        first(
-            scene,
-            |s, _| {
-                s.write("src/parse.rs");
-                s.check(&["x"]);
-            },
-            taken_over,
-        )
+    differs("triggers.no_progress", 8, 6, 9, |scene| first(scene, idle, noticed));
+    let circles = |scene: &mut Scene, _| {
+        scene.write("src/parse.rs");
+        scene.check(&["one"]);
     };
-    differs("triggers.file_loop", 6, 4, 6, circle);
-    let turns = |scene: &mut Scene| {
-        scene.round(|s| {
-            s.read("a.rs");
-        });
-        first(
-            scene,
-            |s, _| {
-                s.read("a.rs");
-                s.search();
-            },
-            taken_over,
-        )
+    differs("triggers.file_loop", 5, 4, 6, |scene| first(scene, circles, noticed));
+    let spreads = |scene: &mut Scene, _| {
+        scene.write("src/parse.rs");
     };
-    differs("triggers.alternation", 2, 6, 4, turns);
-    let drift = |scene: &mut Scene| {
-        first(
-            scene,
-            |s, i| {
-                s.write(["docs/a.md", "docs/b.md"][i as usize % 2]);
-            },
-            taken_over,
-        )
+    differs("triggers.unhealed", 5, 11, 6, |scene| first(scene, spreads, noticed));
+    let polishes = |scene: &mut Scene, _| {
+        scene.write("src/parse.rs");
+        scene.check(&[]);
     };
-    differs("triggers.goal_drift_rounds", 2, 6, 4, drift);
-    let spread = |scene: &mut Scene| {
-        first(
-            scene,
-            |s, i| {
-                s.write("src/parse.rs");
-                s.write(&format!("src/{i}.rs"));
-            },
-            |scene| scene.logged(crate::timeline::Kind::Drift, "drift:scope_creep"),
-        )
+    differs("triggers.polishing", 4, 9, 5, |scene| first(scene, polishes, noticed));
+    let malformed = |scene: &mut Scene, _| {
+        scene.feed(Fact::CallMalformed { tool: "x".into(), why: "y".into() });
     };
-    differs("triggers.scope_creep_factor", 5.0, 2, 5, spread);
-}
-
-/// Takes over for repetition.
-fn take(scene: &mut Scene) {
-    scene.round(|s| {
-        s.check(&["x"]);
-        s.exec("true", None);
+    differs("triggers.malformed", 2, 3, 2, |scene| first(scene, malformed, noticed));
+    let reads = |scene: &mut Scene, round| {
+        scene.read(&format!("{round}.rs"));
+    };
+    differs("triggers.budget_share", 0.5, 80, 50, |scene| first(scene, reads, noticed));
+    differs("triggers.empty_replies", 4, 2, 4, |scene| {
+        (1..9)
+            .find(|_| {
+                scene.start();
+                scene.feed(Fact::RoundEnded(RoundEnd { text_only: true, ..RoundEnd::default() }));
+                noticed(scene)
+            })
+            .unwrap_or(0)
     });
-    scene.feed(Fact::UserForceTakeover { by: "test".into() });
-    assert!(taken_over(scene));
 }
 
-fn good_round(scene: &mut Scene, i: u32) {
-    scene.read("src/parse.rs");
-    if scene.write("src/parse.rs") == Verdict::Block {
-        scene.read(&format!("{i}.rs"));
-    }
-    scene.check(&[]);
+#[test]
+fn ladder_keys() {
+    differs("ladder.advice", 4, 6, 8, |scene| {
+        first(scene, red, |scene| scene.logged(Kind::Switch, "advice:"))
+    });
+    differs("ladder.takeover", 5, 9, 11, |scene| first(scene, red, |scene| scene.phase() == Phase::Takeover));
+}
+
+fn take(scene: &mut Scene) {
+    scene.start();
+    scene.feed(Fact::UserForceTakeover { by: "cli".into() });
+    scene.end();
+}
+
+fn good(scene: &mut Scene, round: u32) {
+    scene.read(&format!("new/{round}.rs"));
 }
 
 #[test]
 fn takeover_keys() {
-    let stable = |scene: &mut Scene| {
+    let handed = |scene: &mut Scene| {
         take(scene);
-        first(
-            scene,
-            |s, i| {
-                s.read(&format!("n{i}.rs"));
-            },
-            |scene| scene.phase() == Phase::HandoffPending,
-        )
+        first(scene, good, |scene| scene.phase() == Phase::HandoffPending)
     };
-    differs("takeover.stability_window", 2, 3, 2, stable);
-    let cooldown = |scene: &mut Scene| {
+    differs("takeover.stability_window", 5, 3, 5, handed);
+    let cooled = |scene: &mut Scene| {
         take(scene);
-        first(
-            scene,
-            |s, i| {
-                s.read(&format!("n{i}.rs"));
-            },
-            |scene| scene.phase() == Phase::Cooldown,
-        );
-        first(scene, |_, _| {}, |scene| scene.phase() == Phase::Free)
+        first(scene, good, |scene| scene.phases().ends_with(&[Phase::Cooldown, Phase::Free]))
     };
-    differs("takeover.cooldown_rounds", 2, 3, 2, cooldown);
+    differs("takeover.cooldown_rounds", 5, 7, 9, cooled);
     let stopped = |scene: &mut Scene| {
         take(scene);
-        first(scene, |_, _| {}, |scene| !scene.stops().is_empty())
+        first(scene, red, |scene| scene.state.stopped().is_some())
     };
-    differs("takeover.max_rounds", 5, 8, 5, stopped);
+    differs("takeover.max_rounds", 4, 8, 4, stopped);
+    differs_in_strict("strict.max_rounds", 3, 6, 3, stopped);
     let extended = |scene: &mut Scene| {
+        scene.round(|scene| {
+            scene.check(&["one", "two"]);
+        });
         take(scene);
-        good_round(scene, 1);
-        first(scene, |_, _| {}, |scene| !scene.stops().is_empty())
+        scene.round(|scene| {
+            scene.write("src/parse.rs");
+            scene.check(&["one"]);
+        });
+        scene.state.phase_state().most_rounds(scene.state.config())
     };
     differs("takeover.extension", 0.25, 12, 10, extended);
+    differs("takeover.token_ratio", 0.6, 4, 7, |scene| {
+        scene.state.token_limit = 1000;
+        scene.state.tokens = 0;
+        scene.tokens = 90;
+        take(scene);
+        first(scene, red, |scene| scene.state.stopped().is_some())
+    });
 }
 
 #[test]
-fn token_ratio() {
-    let rounds = |ratio: f64| {
-        let mut config = Config::default();
-        config.set("takeover.token_ratio", &ratio.into()).unwrap();
-        let mut start = setup("execute", GOAL);
-        start.token_limit = 1000;
-        let mut scene = Scene::with(config, start);
-        take(&mut scene);
-        first(&mut scene, |_, _| {}, |scene| !scene.stops().is_empty())
-    };
-    assert_eq!((rounds(0.3), rounds(0.5)), (3, 5));
-}
-
-#[test]
-fn budget_keys() {
-    let edits = |scene: &mut Scene| {
-        force(scene);
+fn strict_keys() {
+    let graph = |scene: &mut Scene| {
         scene.start();
-        (1..9).find(|_| scene.write("src/parse.rs") == Verdict::Block).unwrap_or(0)
+        u32::from(scene.state.graph().is_some())
     };
-    differs("budget.file_edits", 5, 4, 6, edits);
-    let commands = |scene: &mut Scene| {
-        force(scene);
+    differs_in_strict("strict.first_round_graph", false, 1, 0, graph);
+    let writes = |scene: &mut Scene, _| {
+        scene.write("src/parse.rs");
+    };
+    let asks = |scene: &Scene| scene.effects.iter().any(|effect| matches!(effect, Effect::Check { .. }));
+    differs_in_strict("strict.check_rounds", 2, 4, 2, |scene| first(scene, writes, asks));
+    for (contracts, expect) in [("advise", Verdict::Allow), ("enforce", Verdict::Block)] {
+        let mut scene = with(
+            &[("level", "strict".into()), ("contracts", contracts.into())],
+            &"improve the parser ".repeat(8),
+        );
         scene.start();
-        (1..9).find(|i| scene.exec("make", Some(&"abcdefghi"[..*i as usize])) == Verdict::Block).unwrap_or(0)
-    };
-    differs("budget.command_retries", 4, 3, 5, commands);
-    let errors = |scene: &mut Scene| {
-        force(scene);
-        scene.start();
-        let fail = |scene: &mut Scene| {
-            let (gate, call) = scene.propose(holon_core::policy::ToolClass::Read, "gone.rs");
-            if gate.verdict != Verdict::Block {
-                let mut done = crate::scene::finished(&call, false, Default::default());
-                done.error = Some("error: gone".into());
-                scene.feed(Fact::ToolFinished(done));
-            }
-            gate.verdict == Verdict::Block
-        };
-        (1..9).find(|_| fail(scene)).unwrap_or(0)
-    };
-    differs("budget.error_repeats", 5, 4, 6, errors);
+        assert_eq!(scene.write("src/parse.rs"), expect, "{contracts}");
+    }
 }
 
 #[test]
 fn template_graph_min() {
-    differs("snapshot.template_graph_min", 0.9, 0, 1, |scene| {
-        // Hashes and git are known; the check is older than the last change.
-        scene.round(|s| {
-            s.check(&["x"]);
-            s.write("src/parse.rs");
-        });
-        scene.feed(Fact::UserForceTakeover { by: "test".into() });
-        u32::from(scene.tier() == Tier::StepQueue)
-    });
-    let mut scene = Scene::new(Level::Adaptive, GOAL);
-    scene.workspace = Some(Workspace::default());
-    take(&mut scene);
-    assert_eq!(scene.tier(), Tier::StepQueue);
-}
-
-#[test]
-fn free_max_per_run() {
-    let hints = |scene: &mut Scene| {
-        for i in 0..10 {
-            scene.round(|s| {
-                if i % 2 == 0 {
-                    s.write("a.rs");
-                } else {
-                    s.check(&[&format!("case{i}")]);
-                }
-                s.exec(&format!("ls {i}"), Some(&format!("error {}", "abcdefghij".get(i..=i).unwrap())));
-            });
-        }
-        scene.texts().iter().filter(|text| text.starts_with(crate::GRAPH_TAG)).count() as u32
+    let believed = |scene: &mut Scene| {
+        scene.workspace = Some(Workspace { verified: true, ..Workspace::default() });
+        scene.round(|scene| red(scene, 1));
+        take(scene);
+        u32::from(scene.logged(Kind::Recover, "recover:template_graph"))
     };
-    differs("hints.free_max_per_run", 1, 3, 1, hints);
+    differs("snapshot.template_graph_min", 0.9, 1, 0, believed);
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bounds;
+mod healthy;
 mod keys;
-mod modes;
 mod never;
 mod plans;
 mod shadows;

@@ -1,4 +1,4 @@
-//! Random runs: agents of several temperaments, so that every phase, tier and signal comes up often enough.
+//! Random runs: agents of several temperaments, so that every phase and signal comes up often enough.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,8 @@ use crate::deviation::Deviation;
 use crate::effect::{Effect, Verdict};
 use crate::event::{Evidence, Fact, FileChange, FileHash, Finished, GitState, Proposal, RoundEnd, Workspace};
 use crate::level::Level;
-use crate::mode::Signal;
 use crate::phase::Phase;
 use crate::scene::{Scene, check_ran, of_call, setup};
-use crate::tier::Tier;
 use crate::timeline::Kind;
 
 /// SplitMix64: small, seeded, the same everywhere.
@@ -95,6 +93,7 @@ impl Run {
             GOALS[dice.below(4) as usize],
         );
         start.token_limit = [0, 0, 20_000][dice.below(3) as usize];
+        start.round_limit = [0, 30][dice.below(2) as usize];
         start.monorepo = dice.one_in(4);
         if dice.one_in(8) {
             start.checks.clear();
@@ -102,7 +101,9 @@ impl Run {
         let mut config = Config { level, ..Config::default() };
         if dice.one_in(3) {
             config.triggers.tool_repeat_fail = 2;
-            config.adaptive_free.risk_threshold = 0.2;
+            config.ladder.takeover = 1;
+            config.triggers.polishing = 1;
+            config.triggers.unhealed = 3;
         }
         let temper = *dice.pick(&TEMPERS);
         let reacts = dice.one_in(3);
@@ -158,7 +159,10 @@ impl Run {
         if self.dice.one_in(40) {
             self.rare(after);
         }
-        let text = calls == 0 || self.dice.one_in(3);
+        if self.temper == Temper::Wild {
+            self.tell(Fact::CallMalformed { tool: "x".into(), why: "no JSON".into() }, after);
+        }
+        let text = if calls == 0 { self.dice.one_in(2) } else { self.dice.one_in(3) };
         if text && self.dice.one_in(15) {
             let word = if self.dice.one_in(4) { Fact::ModelGaveUp } else { Fact::ModelDone };
             self.tell(word, after);
@@ -168,6 +172,7 @@ impl Run {
             text,
             text_only: calls == 0,
             diff_lines: self.contents * [5, 30, 90][self.dice.below(3) as usize],
+            gone_lines: self.contents / 16,
             changed: self.job(),
             workspace: self.scene.workspace.clone(),
         };
@@ -340,7 +345,7 @@ impl Run {
         self.contents += 1;
         let named = self.scene.state.named().first().cloned().unwrap_or_else(|| "src/a.rs".to_owned());
         for path in [named, format!("src/fresh{round}.rs")] {
-            if self.scene.state.known().round.written.is_empty() {
+            if !self.scene.state.known().round.wrote {
                 self.write(&path, after);
             }
         }
@@ -349,6 +354,7 @@ impl Run {
         let end = RoundEnd {
             tokens: 1,
             text: true,
+            diff_lines: 100_000 + round * 10,
             workspace: self.scene.workspace.clone(),
             ..RoundEnd::default()
         };
@@ -361,8 +367,6 @@ impl Run {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {
     pub(super) phases: BTreeSet<Phase>,
-    pub(super) tiers: BTreeSet<Tier>,
-    pub(super) signals: BTreeSet<Signal>,
     pub(super) deviations: BTreeSet<String>,
     pub(super) kinds: BTreeSet<Kind>,
 }
@@ -370,45 +374,39 @@ pub(super) struct Seen {
 impl Seen {
     pub(super) fn names(&self) -> Vec<String> {
         let phases = self.phases.iter().map(|phase| format!("{phase:?}"));
-        let tiers = self.tiers.iter().map(|tier| format!("tier {tier:?}"));
-        let signals = self.signals.iter().map(|signal| format!("signal {signal:?}"));
         let deviations = self.deviations.iter().map(|name| format!("drift {name}"));
         let kinds = self.kinds.iter().map(|kind| format!("event {kind:?}"));
-        phases.chain(tiers).chain(signals).chain(deviations).chain(kinds).collect()
+        phases.chain(deviations).chain(kinds).collect()
     }
 
     pub(super) fn note(&mut self, scene: &Scene) {
         self.phases.insert(scene.phase());
-        self.tiers.insert(scene.tier());
         for effect in &scene.last {
-            match effect {
-                Effect::Mode(switch) => self.signals.extend(switch.entered_by.iter()),
-                Effect::Log(record) => {
-                    self.kinds.insert(record.event);
-                    if let Some(name) = record.reason.strip_prefix("drift:") {
-                        self.deviations.insert(name.to_owned());
-                    }
+            if let Effect::Log(record) = effect {
+                self.kinds.insert(record.event);
+                if let Some(name) = record.reason.strip_prefix("drift:") {
+                    self.deviations.insert(name.to_owned());
                 }
-                _ => {}
             }
         }
-        self.signals.extend(scene.state.entered_by());
     }
 }
 
-pub(super) const DEVIATIONS: [Deviation; 7] = [
+pub(super) const DEVIATIONS: [Deviation; 9] = [
     Deviation::ToolRepeatFail,
     Deviation::NoProgress,
     Deviation::FileLoop,
-    Deviation::Alternation,
-    Deviation::GoalDrift,
-    Deviation::ScopeCreep,
+    Deviation::Unhealed,
+    Deviation::Polishing,
+    Deviation::Malformed,
+    Deviation::EmptyReplies,
+    Deviation::BudgetEnding,
     Deviation::UserForceTakeover,
 ];
 
-/// The level of a stream, by its number: every third one each.
+/// The level of a stream, by its number.
 pub(super) fn level_of(seed: u64) -> Level {
-    [Level::Adaptive, Level::Adaptive, Level::Strict, Level::Off][(seed % 4) as usize]
+    [Level::Adaptive, Level::Adaptive, Level::Strict, Level::Advise, Level::Off][(seed % 5) as usize]
 }
 
 pub(super) fn proposal_of(event: &Fact) -> Option<&Proposal> {

@@ -24,6 +24,7 @@
 //!
 //! A script without a `circle` is a healthy agent.
 
+pub mod grammar;
 mod mind;
 mod play;
 mod script;

@@ -66,6 +66,8 @@ pub struct Outcome {
     pub tokens: u64,
     /// How often the supervisor took over.
     pub takeovers: u64,
+    /// How many calls it did not let through.
+    pub denied: u64,
     /// The summary for people.
     pub report: String,
     /// The manifest.
@@ -123,10 +125,19 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
         wasted: tally.wasted,
         tokens: tally.tokens,
         takeovers: manifest["metadata"]["supervisor"]["takeovers"].as_u64().unwrap_or(0),
+        denied: denied(&folder),
         report,
         manifest,
         said: output.stderr,
     }
+}
+
+/// Calls that were not executed, and words that the work is done that were not believed.
+fn denied(output: &Path) -> u64 {
+    let events =
+        fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default();
+    let said = |line: &&str| line.contains("\"gate:block\"") || line.contains("\"verification:not_yet\"");
+    events.lines().filter(said).count() as u64
 }
 
 /// Whether the result is good: the patch on the repository as it was, with what the proof rests on put back.

@@ -25,12 +25,23 @@ pub(super) fn answer(stream: TcpStream, number: usize, shared: &Shared) {
 /// One request and its answer; true when the connection can be used again.
 fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bool> {
     let Some(seen) = read_request(stream, number)? else { return Ok(false) };
+    let facts = shared.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some((_, status, kind, body)) = facts.into_iter().find(|(path, ..)| *path == seen.path) {
+        let pieces = vec![Piece::Bytes(body.into_bytes())];
+        return send(stream, shared, Answer { status, kind, headers: Vec::new(), pieces, abrupt: false });
+    }
     if seen.method == "GET" && seen.path.ends_with("/models") {
         let models = shared.models.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let data: Vec<Value> = models.iter().map(|id| json!({"id": id, "object": "model"})).collect();
         return send(stream, shared, plain(200, json!({"object": "list", "data": data})));
     }
     let wire = shared.source.wire_of(&seen.path).filter(|_| seen.method == "POST");
+    // Questions about the server itself are no requests to the model.
+    let about_itself = wire.is_none() && (seen.method == "GET" || seen.path.starts_with("/api/"));
+    if about_itself {
+        let body = json!({"error": {"message": format!("nothing at {}", seen.path)}});
+        return send(stream, shared, plain(404, body));
+    }
     if shared.source.keeps() {
         shared.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
     }

@@ -53,6 +53,8 @@ pub(super) struct Shared {
     /// Requests so far.
     pub(super) count: AtomicUsize,
     pub(super) models: Mutex<Vec<String>>,
+    /// What is answered at other paths: a status, a type and a body.
+    pub(super) facts: Mutex<Vec<(String, u16, String, String)>>,
     pub(super) over: AtomicBool,
 }
 
@@ -146,6 +148,7 @@ impl ModelServer {
             seen: Mutex::default(),
             count: AtomicUsize::default(),
             models: Mutex::new(vec!["scripted-model".to_owned()]),
+            facts: Mutex::default(),
             over: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
@@ -178,7 +181,21 @@ impl ModelServer {
         self
     }
 
-    /// The requests so far, those for the list of models left out.
+    /// Answers with this JSON at a path, such as `/props`, whatever is asked there; `/v1/models` may be one.
+    #[must_use]
+    pub fn with_fact(self, path: &str, body: &Value) -> Self {
+        self.with_answer(path, 200, "application/json", &body.to_string())
+    }
+
+    /// Answers with a status, a type and a body at a path.
+    #[must_use]
+    pub fn with_answer(self, path: &str, status: u16, kind: &str, body: &str) -> Self {
+        let fact = (path.to_owned(), status, kind.to_owned(), body.to_owned());
+        self.shared.facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+        self
+    }
+
+    /// The requests so far; those for what the server says about itself are left out.
     pub fn requests(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

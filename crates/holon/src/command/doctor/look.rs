@@ -7,6 +7,7 @@ use std::path::Path;
 use holon_core::sandbox::Level;
 use holon_git::Git;
 use holon_host::Places;
+use holon_model::Intent;
 use holon_sandbox::backend::{Backend, Native};
 use holon_sandbox::fallback::probe::{probe_all, try_out};
 use holon_sandbox::mount::{Mount, Overlay, Source};
@@ -34,6 +35,8 @@ pub(super) struct Found {
     /// Whether runs can be kept.
     pub(super) state: Result<(), String>,
     pub(super) folders: Vec<(&'static str, String)>,
+    /// Which model a run would ask, and what is missing, in a sentence.
+    pub(super) model: String,
     pub(super) advice: Vec<String>,
 }
 
@@ -105,8 +108,29 @@ impl Found {
         advice.extend(free.filter(|free| *free < LITTLE).map(|_| {
             "there is little space left for runs; `holon runs gc` removes old ones of a workspace".to_owned()
         }));
-        Ok(Self { rungs, held, overlay, git: git(), free, state, folders: folders(&places), advice })
+        let model = model(&places);
+        Ok(Self { rungs, held, overlay, git: git(), free, state, folders: folders(&places), model, advice })
     }
+}
+
+/// The model that a run of the native agent would ask; nobody beyond this machine or a configured server is asked.
+fn model(places: &Places) -> String {
+    let chosen = match holon_host::thread::chosen(&variable, places, None, None, Intent::default()) {
+        Ok(chosen) => chosen,
+        Err(error) => return one_line(&error.to_string(), 600),
+    };
+    let told = chosen.row.as_ref().and_then(|row| row.context);
+    let window = match told {
+        Some(window) => format!("window {window} tokens"),
+        None => format!("window not told, {} tokens assumed", chosen.window()),
+    };
+    let kind = chosen.known.told.kind;
+    let mut words = vec![format!("{} at {}, {window}", chosen.model, chosen.endpoint.base)];
+    words.extend(holon_agent::fit::too_small_to_execute(&chosen.model, told, kind));
+    if chosen.endpoint.is_loopback() && chosen.known.tested.is_none() {
+        words.push("`holon models probe` finds out what it can do".to_owned());
+    }
+    one_line(&words.join("; "), 600)
 }
 
 fn layers(held: &Held) -> Layers {

@@ -81,6 +81,7 @@ fn page(found: &Found, stream: Stream) -> String {
     for (name, folder) in &found.folders {
         rest.row([name, folder]);
     }
+    rest.row(["model", &found.model]);
     if let Err(why) = &found.state {
         rest.row(["runs", &format!("cannot be kept ({why}); set XDG_STATE_HOME to a folder you can write")]);
     }
@@ -141,6 +142,7 @@ fn as_json(found: &Found) -> String {
         "free_bytes": found.free,
         "folders": folders,
         "state": { "works": found.state.is_ok(), "why": found.state.as_ref().err() },
+        "model": found.model,
         "advice": found.advice,
     });
     format!("{whole:#}\n")

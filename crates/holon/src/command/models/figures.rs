@@ -42,7 +42,8 @@ impl Whose {
         let provider = self.name()?;
         let now = Timestamp::now();
         if LOCAL_NAMES.contains(&provider.as_str()) {
-            return Ok(Figures { catalogue: on_this_machine(&provider), provider, now });
+            let kept = session.places()?.cache.join("models");
+            return Ok(Figures { catalogue: on_this_machine(&provider, &kept), provider, now });
         }
         let fetch = HttpCatalogue::new(&base());
         let cache = CatalogueCache::new(session.places()?.cache.join("models"));
@@ -99,7 +100,21 @@ impl Whose {
     }
 }
 
+impl Whose {
+    /// Whether a server is named by its URL, and nobody says whose models are meant.
+    pub(super) fn at_base(&self) -> bool {
+        let named = self.provider.is_some() || text("HOLON_PROVIDER").is_some();
+        !named && text("HOLON_BASE_URL").is_some()
+    }
+}
+
 impl Figures {
+    /// What one server says of itself.
+    pub(super) fn of_server(provider: &str, row: Option<ModelRow>) -> Self {
+        let catalogue = Catalogue { rows: row.into_iter().collect(), origin: Origin::Local, warning: None };
+        Self { provider: provider.to_owned(), catalogue, now: Timestamp::now() }
+    }
+
     /// One line about them.
     pub(super) fn story(&self) -> String {
         format!("figures: {}", self.catalogue.origin.describe(self.now))
@@ -120,18 +135,19 @@ impl Figures {
     }
 }
 
-fn on_this_machine(name: &str) -> Catalogue {
-    let machine = ThisMachine::new(&text);
+fn on_this_machine(name: &str, kept: &std::path::Path) -> Catalogue {
+    let machine = ThisMachine::new(&text).with_cache(kept);
     let mut rows = Vec::new();
     for server in machine.servers() {
         let wanted = name == "local" || server.endpoint.name == name;
         for model in server.models.iter().filter(|_| wanted) {
-            let shown = machine.shown(&server.endpoint, model);
+            let known = machine.abilities(&server.endpoint, model);
             let by_name = holon_model::catalogue::Table::builtin().local.calls_tools(model);
             rows.push(ModelRow {
-                context: shown.as_ref().and_then(|shown| shown.context),
-                tools: shown.as_ref().map(|shown| shown.tools).or(by_name),
-                reasoning: shown.as_ref().map(|shown| shown.thinks),
+                context: known.window(),
+                tools: known.tools().or(by_name),
+                reasoning: known.told.thinks,
+                structured: known.schema(),
                 data: DataPolicy::Local,
                 ..ModelRow::new(&server.endpoint.name, model)
             });

@@ -2,6 +2,7 @@
 
 mod figures;
 mod list;
+mod probe;
 mod select;
 
 use clap::Subcommand;
@@ -9,11 +10,14 @@ use clap::Subcommand;
 use crate::Done;
 use crate::session::Session;
 
-/// List models, and see which one would be chosen and why
+/// List models, find out what one can do, and see which would be chosen and why
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Examples:\n  holon models list\n  holon models select --intent code")]
+#[command(
+    after_help = "Examples:\n  holon models list\n  holon models probe\n  holon models select --intent code"
+)]
 pub(crate) enum Command {
     List(list::Args),
+    Probe(probe::Args),
     Select(select::Args),
 }
 
@@ -21,6 +25,7 @@ pub(crate) enum Command {
 pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
     match command {
         Command::List(args) => list::run(&args, session),
+        Command::Probe(args) => probe::run(&args, session),
         Command::Select(args) => select::run(&args, session),
     }
 }

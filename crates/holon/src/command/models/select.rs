@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use holon_model::catalogue::DataPolicy;
 use holon_model::select::{
-    Constraints, Intent, ModelPolicy, NoModel, Preference, Rejected, Selection, select,
+    Candidate, Constraints, Intent, ModelPolicy, NoModel, Preference, Rejected, Selection, select,
 };
 use serde_json::{Value, json};
 
 use super::figures::{Figures, Whose};
 use crate::Done;
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Session, variable};
 use crate::show::table::Table;
 use crate::terminal::{Stream, Style};
 
@@ -100,6 +100,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         Policy::Auto if args.model.is_some() => ModelPolicy::Pinned,
         policy => policy.into(),
     };
+    if args.whose.at_base() {
+        let (selection, figures) = at_base(args, intent, policy, session)?;
+        return tell(args, &selection, &figures, session);
+    }
     let figures = args.whose.figures(policy, policy == ModelPolicy::Pinned, session)?;
     // Models on this machine carry the names of their servers.
     let local = figures.catalogue.rows.iter().any(|row| row.data == DataPolicy::Local);
@@ -125,12 +129,42 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         }
         Err(no) => return Err(no_model(&no)),
     };
+    tell(args, &selection, &figures, session)
+}
+
+/// The model of a server that is named by its URL, as a run takes it.
+fn at_base(
+    args: &Args,
+    intent: Intent,
+    policy: ModelPolicy,
+    session: &Session,
+) -> Result<(Selection, Figures), Failure> {
+    let chosen =
+        holon_host::thread::chosen(&variable, &session.places()?, None, args.model.as_deref(), intent)?;
+    let window = match chosen.row.as_ref().and_then(|row| row.context) {
+        Some(window) => format!("a window of {window} tokens"),
+        None => format!("a window that nobody tells, {} tokens are assumed", chosen.window()),
+    };
+    let candidate = Candidate { id: chosen.model.clone(), score: 0, why: window };
+    let selection = Selection {
+        model: chosen.model,
+        intent,
+        policy,
+        reason: chosen.why,
+        candidates: vec![candidate],
+        rejected: Vec::new(),
+    };
+    Ok((selection, Figures::of_server(&chosen.endpoint.name, chosen.row)))
+}
+
+fn tell(args: &Args, selection: &Selection, figures: &Figures, session: &Session) -> Done {
+    let terminal = &session.terminal;
     if args.json {
-        terminal.print(as_json(&selection, &figures))?;
+        terminal.print(as_json(selection, figures))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.explain {
-        terminal.print(explained(&selection, terminal.stdout))?;
+        terminal.print(explained(selection, terminal.stdout))?;
     } else {
         terminal.print(format!("{}\n", crate::terminal::one_line(&selection.model, 500)))?;
     }

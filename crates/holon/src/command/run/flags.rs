@@ -230,9 +230,11 @@ enum Walls {
 pub(crate) enum Level {
     /// Leave it alone
     Off,
-    /// Trust, watch, take over when it is lost, hand back
+    /// Watch and speak; deny nothing, stop nothing
+    Advise,
+    /// Trust, watch, speak, take over when it is lost, hand back
     Adaptive,
-    /// By the plan from the first round on
+    /// The same with proof: a plan, checks at milestones, less patience
     Strict,
 }
 
@@ -268,6 +270,7 @@ impl Level {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
+            Self::Advise => "advise",
             Self::Adaptive => "adaptive",
             Self::Strict => "strict",
         }
@@ -278,6 +281,7 @@ impl From<Level> for Supervision {
     fn from(level: Level) -> Self {
         match level {
             Level::Off => Self::Off,
+            Level::Advise => Self::Advise,
             Level::Adaptive => Self::Adaptive,
             Level::Strict => Self::Strict,
         }

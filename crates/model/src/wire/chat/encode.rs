@@ -17,11 +17,27 @@ pub(crate) fn encode(request: &Request, dialect: Dialect) -> Value {
             Role::Assistant => messages.push(assistant(message, dialect)),
         }
     }
+    if dialect == Dialect::OpenRouter && request.model.starts_with("anthropic/") {
+        mark(&mut messages);
+    }
     let mut body = json!({"model": request.model, "messages": messages, "stream": true});
     if let Some(body) = body.as_object_mut() {
         options(request, dialect, body);
     }
     body
+}
+
+/// Marks for the cache of whoever caches only what is marked: the system prompt, with the tools before it, and the last
+/// words of the user. Everyone else caches a beginning that stays the same by itself.
+fn mark(messages: &mut [Value]) {
+    let last = messages.iter().rposition(|message| message["role"] == "user");
+    let system = messages.iter().position(|message| message["role"] == "system");
+    for at in system.into_iter().chain(last) {
+        if let Some(text) = messages[at]["content"].as_str() {
+            let part = json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+            messages[at]["content"] = json!([part]);
+        }
+    }
 }
 
 fn options(request: &Request, dialect: Dialect, body: &mut Map<String, Value>) {

@@ -117,6 +117,17 @@ fn messages_joins_neighbours_with_results_first() {
 }
 
 #[test]
+fn a_router_is_told_what_to_cache_for_those_who_cache_only_what_is_marked() {
+    let body = |model: &str| {
+        let mut request = request(Wire::Chat, json!([]));
+        request.model = model.to_owned();
+        Wire::Chat.encode(&request, Dialect::OpenRouter)["messages"].to_string()
+    };
+    assert_eq!(body("anthropic/claude-x").matches("cache_control").count(), 2);
+    assert_eq!(body("openai/gpt-x").matches("cache_control").count(), 0);
+}
+
+#[test]
 fn messages_thinking_excludes_temperature_and_forced_calls() {
     let mut request = request(Wire::Chat, json!([]));
     request.effort = Some(Effort::Medium);

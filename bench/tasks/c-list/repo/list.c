@@ -1,0 +1,44 @@
+#include "list.h"
+
+#include <stdlib.h>
+
+void list_append(struct list *list, int song)
+{
+    struct node *node = malloc(sizeof *node);
+    if (!node)
+        abort();
+    node->song = song;
+    node->next = NULL;
+    if (list->tail)
+        list->tail->next = node;
+    else
+        list->head = node;
+    list->tail = node;
+    list->length++;
+}
+
+int list_remove(struct list *list, int song)
+{
+    struct node *before = list->head;
+    while (before && before->next) {
+        struct node *node = before->next;
+        if (node->song == song) {
+            before->next = node->next;
+            free(node);
+            return 1;
+        }
+        before = node;
+    }
+    return 0;
+}
+
+void list_clear(struct list *list)
+{
+    while (list->head) {
+        struct node *next = list->head->next;
+        free(list->head);
+        list->head = next;
+    }
+    list->tail = NULL;
+    list->length = 0;
+}

@@ -1,0 +1,3 @@
+module example.org/day
+
+go 1.18

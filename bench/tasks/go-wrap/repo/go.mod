@@ -1,0 +1,3 @@
+module example.org/wrap
+
+go 1.18

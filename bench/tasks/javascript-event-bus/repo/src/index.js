@@ -1,0 +1,3 @@
+const { Bus } = require("./bus");
+
+module.exports = { Bus, bus: new Bus() };

@@ -1,0 +1,3 @@
+mod token;
+
+pub use token::{issue, Token};

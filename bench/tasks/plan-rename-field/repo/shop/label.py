@@ -1,0 +1,3 @@
+def label(address):
+    """Two lines for the parcel."""
+    return f"{address.street}\n{address.zip} {address.city}"

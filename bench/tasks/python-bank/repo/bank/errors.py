@@ -1,0 +1,10 @@
+class BankError(Exception):
+    pass
+
+
+class NoFunds(BankError):
+    pass
+
+
+class Closed(BankError):
+    pass

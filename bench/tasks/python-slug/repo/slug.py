@@ -1,0 +1,8 @@
+import re
+
+
+def slugify(title, longest=60):
+    """A title as the last part of a URL: lower case, words joined by hyphens."""
+    text = title.encode("ascii", "ignore").decode()
+    text = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return text[:longest].strip("-")

@@ -1,0 +1,2 @@
+require_relative "todo/item"
+require_relative "todo/list"

@@ -1,0 +1,17 @@
+const LETTERS: [(u32, &str); 7] =
+    [(1000, "M"), (500, "D"), (100, "C"), (50, "L"), (10, "X"), (5, "V"), (1, "I")];
+
+/// A number from 1 to 3999 in Roman numerals; `None` for any other.
+pub fn to_roman(mut number: u32) -> Option<String> {
+    if number == 0 || number > 3999 {
+        return None;
+    }
+    let mut text = String::new();
+    for (value, letters) in LETTERS {
+        while number >= value {
+            text.push_str(letters);
+            number -= value;
+        }
+    }
+    Some(text)
+}
