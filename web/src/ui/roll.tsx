@@ -74,6 +74,17 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, add
     setView((before) => (before.top === step && before.height === clientHeight ? before : { top: step, height: clientHeight }));
   }, []);
 
+  /** Shows the end again, unless somebody has moved away from it and the browser has not told yet. */
+  const stick = useCallback((element: HTMLDivElement) => {
+    const { scrollTop, clientHeight, scrollHeight } = element;
+    if (scrollTop < lastTop.current - 1 && scrollHeight - scrollTop - clientHeight >= NEAR) {
+      stuck.current = false;
+      return;
+    }
+    element.scrollTop = scrollHeight;
+    lastTop.current = element.scrollTop;
+  }, []);
+
   /** A form that is taller than the view is being filled in: the end may wait. */
   const hold = useCallback((event: FocusEvent<HTMLDivElement>) => {
     const height = event.target.closest("form")?.offsetHeight ?? 0;
@@ -106,7 +117,7 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, add
       }
       if (!changed) return;
       setMeasured((count) => count + 1);
-      if (stuck.current) element.scrollTop = element.scrollHeight;
+      if (stuck.current) stick(element);
       else if (above !== 0) {
         lastTop.current += above;
         element.scrollTop += above;
@@ -118,25 +129,23 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, add
   useLayoutEffect(() => {
     if (!adding) return;
     stuck.current = true;
+    lastTop.current = 0;
     setAtEnd(true);
   }, [adding]);
   useLayoutEffect(() => {
     const element = box.current;
-    if (element && stuck.current) {
-      element.scrollTop = element.scrollHeight;
-      lastTop.current = element.scrollTop;
-    }
+    if (element && stuck.current) stick(element);
   });
   useEffect(() => {
     const element = box.current;
     if (!element || typeof ResizeObserver === "undefined") return;
     const watch = new ResizeObserver(() => {
-      if (stuck.current) element.scrollTop = element.scrollHeight;
+      if (stuck.current) stick(element);
       look();
     });
     watch.observe(element);
     return () => watch.disconnect();
-  }, [look]);
+  }, [look, stick]);
 
   const shown: ReactNode[] = [];
   for (let at = start; at < end; at++) {

@@ -137,6 +137,19 @@ test.describe("streams", () => {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
   });
 
+  test("who leaves the end is not taken back by a drawing in the same moment", { tag: "@long" }, async ({ page }) => {
+    await page.goto(`/#/t/${THREADS.small}`);
+    await expect(page.getByText("Module 200 parses")).toBeVisible();
+    await page.locator(".roll-box").evaluate((box) => {
+      box.scrollTo(0, 0);
+      // Drawn at once, before the browser tells of the scrolling.
+      dispatchEvent(new Event("beforeprint"));
+      dispatchEvent(new Event("afterprint"));
+    });
+    await expect(page.getByText("Question 1: what does module 1 do?")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Jump to the latest" })).toBeVisible();
+  });
+
   test("what is read stays in place while rows above are measured", { tag: "@long" }, async ({ page }) => {
     await page.goto(`/#/t/${THREADS.big}`);
     await expect(page.getByText("Module 2500 parses")).toBeVisible();
