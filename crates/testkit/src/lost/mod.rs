@@ -28,7 +28,9 @@ pub mod grammar;
 mod mind;
 mod play;
 mod script;
+mod truth;
 
 pub use mind::Hearing;
 pub use play::{Level, Outcome, play};
 pub use script::Script;
+pub use truth::Told;

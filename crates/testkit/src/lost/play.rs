@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::mind::{Hearing, Mind};
 use super::script::Script;
+use super::truth::Told;
 use crate::model::ModelServer;
 use crate::{TestEnv, apply_patch_plain};
 
@@ -68,6 +69,8 @@ pub struct Outcome {
     pub takeovers: u64,
     /// How many calls it did not let through.
     pub denied: u64,
+    /// What the supervisor said, held against the facts.
+    pub told: Told,
     /// The summary for people.
     pub report: String,
     /// The manifest.
@@ -116,6 +119,11 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
     let report = fs::read_to_string(folder.join("summary.md")).unwrap_or_default();
     let good = proven(&env, script, &folder.join("diff.patch"));
     let tally = mind.lock().unwrap_or_else(PoisonError::into_inner).tally.clone();
+    let events = events(&folder);
+    let mut told = Told::of_events(&script.goal, &events);
+    for (round, stood) in (1..).zip(&tally.stood) {
+        told.compare(round, stood);
+    }
     Outcome {
         code: manifest["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(-1),
         good,
@@ -125,17 +133,21 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
         wasted: tally.wasted,
         tokens: tally.tokens,
         takeovers: manifest["metadata"]["supervisor"]["takeovers"].as_u64().unwrap_or(0),
-        denied: denied(&folder),
+        denied: denied(&events),
+        told,
         report,
         manifest,
         said: output.stderr,
     }
 }
 
+/// What the run wrote down, a line each.
+fn events(output: &Path) -> String {
+    fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default()
+}
+
 /// Calls that were not executed, and words that the work is done that were not believed.
-fn denied(output: &Path) -> u64 {
-    let events =
-        fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default();
+fn denied(events: &str) -> u64 {
     let said = |line: &&str| line.contains("\"gate:block\"") || line.contains("\"verification:not_yet\"");
     events.lines().filter(said).count() as u64
 }
