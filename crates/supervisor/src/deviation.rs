@@ -66,6 +66,15 @@ struct Repeat {
     key: u64,
     label: String,
     count: u32,
+    /// The call that failed last.
+    #[serde(default)]
+    call: u64,
+    /// Twice for the same call again, once for another: that is another question.
+    #[serde(default)]
+    weight: u32,
+    /// Whether it was several calls.
+    #[serde(default)]
+    several: bool,
 }
 
 /// What the watcher has to know of the run beside a round.
@@ -102,18 +111,19 @@ pub struct Watch {
 
 impl Watch {
     /// A call or check failed with this signature, and nothing was changed since it last did.
-    pub(crate) fn failed(&mut self, signature: &str) {
+    pub(crate) fn failed(&mut self, signature: &str, call: u64) {
         let key = key([signature]);
-        match self.failures.iter_mut().find(|repeat| repeat.key == key) {
-            Some(repeat) => repeat.count = repeat.count.saturating_add(1),
-            None => {
-                push_bounded(
-                    &mut self.failures,
-                    Repeat { key, label: clip(signature, 120), count: 1 },
-                    REPEATS,
-                );
-            }
+        if let Some(repeat) = self.failures.iter_mut().find(|repeat| repeat.key == key) {
+            let same = repeat.call == call;
+            repeat.count = repeat.count.saturating_add(1);
+            repeat.weight = repeat.weight.saturating_add(if same { 2 } else { 1 });
+            repeat.several |= !same;
+            repeat.call = call;
+            return;
         }
+        let label = clip(signature, 120);
+        let first = Repeat { key, label, count: 1, call, weight: 2, several: false };
+        push_bounded(&mut self.failures, first, REPEATS);
     }
 
     /// A call could not be read.
@@ -145,6 +155,10 @@ impl Watch {
         // What was tried before the workspace changed may well be tried again.
         if round.is_progress() || changed {
             self.failures.clear();
+        }
+        // Whoever asks other questions and is answered in between is on a way.
+        if round.succeeded && round.news {
+            self.failures.iter_mut().filter(|repeat| repeat.several).for_each(|repeat| repeat.weight = 0);
         }
         let reaches = round.reaches(around.repair);
         self.reached |= reaches;
@@ -184,7 +198,8 @@ impl Watch {
         let patience = if self.repair { 1 } else { 3 };
         let (unhealed, polishing) =
             (triggers.unhealed.saturating_mul(patience), triggers.polishing.saturating_mul(patience));
-        let repeated = self.failures.iter().map(|repeat| repeat.count).max().unwrap_or(0);
+        let proven = |repeat: &&Repeat| repeat.weight / 2 >= triggers.tool_repeat_fail;
+        let repeated = self.failures.iter().filter(proven).map(|repeat| repeat.count).max().unwrap_or(0);
         [
             (Deviation::ToolRepeatFail, repeated, triggers.tool_repeat_fail),
             (Deviation::NoProgress, self.idle, triggers.no_progress),
@@ -259,12 +274,32 @@ mod tests {
     }
 
     #[test]
+    fn other_questions_with_the_same_failure_weigh_half_and_nothing_once_one_is_answered() {
+        let (mut same, mut others) = (Watch::default(), Watch::default());
+        for call in 0..5 {
+            same.failed("cannot add up", 1);
+            others.failed("cannot add up", call);
+        }
+        assert_eq!(
+            (up(&same), up(&others)),
+            (vec![(Deviation::ToolRepeatFail, 5)], vec![(Deviation::ToolRepeatFail, 5)])
+        );
+        let answered = RoundEvidence { succeeded: true, ..NEWS };
+        same.end_round(&answered, FREE);
+        others.end_round(&answered, FREE);
+        assert_eq!((up(&same), up(&others)), (vec![(Deviation::ToolRepeatFail, 5)], vec![]));
+        let mut few = Watch::default();
+        (0..4).for_each(|call| few.failed("cannot add up", call));
+        assert_eq!(up(&few), []);
+    }
+
+    #[test]
     fn each_signal_is_up_at_its_threshold_and_cleared_by_information() {
         let green = RoundEvidence { greener: true, ..NOTHING };
         let again = RoundEvidence { red_again: true, ..REWRITE };
         let touched = RoundEvidence { touched: true, ..REWRITE };
         let ok = RoundEvidence { succeeded: true, news: true, ..NOTHING };
-        check(|w| w.failed("same"), 3, Deviation::ToolRepeatFail, (&REWRITE, FREE));
+        check(|w| w.failed("same", 1), 3, Deviation::ToolRepeatFail, (&REWRITE, FREE));
         check(|w| w.end_round(&NOTHING, FREE), 5, Deviation::NoProgress, (&NEWS, FREE));
         check(|w| w.end_round(&again, REPAIR), 3, Deviation::FileLoop, (&green, REPAIR));
         check(|w| w.end_round(&REWRITE, REPAIR), 10, Deviation::Unhealed, (&touched, REPAIR));
@@ -314,10 +349,10 @@ mod tests {
     #[test]
     fn different_failures_do_not_add_up() {
         let mut watch = Watch::default();
-        ["a", "b", "c", "d", "e"].iter().for_each(|name| watch.failed(name));
+        ["a", "b", "c", "d", "e"].iter().for_each(|name| watch.failed(name, 1));
         assert_eq!(up(&watch), []);
-        watch.failed("b");
-        watch.failed("b");
+        watch.failed("b", 1);
+        watch.failed("b", 1);
         assert_eq!((up(&watch), watch.repeated()), (vec![(Deviation::ToolRepeatFail, 3)], vec![("b", 3)]));
         watch.clear();
         assert_eq!(watch, Watch::default());

@@ -19,6 +19,7 @@ use crate::event::{Evidence, Fact};
 use crate::goal::{self, PATH};
 use crate::key::{Hash, clip_path, key, push_bounded};
 use crate::ledger::{EntryId, Found, for_each};
+use crate::words::is_document;
 
 const READS: usize = 96;
 const CHANGED: usize = 64;
@@ -62,8 +63,11 @@ pub struct Known {
     vain: u32,
     /// The cases of the last check that failed in this run, or its command.
     failed_last: Vec<String>,
-    /// Tests that were there and have lost lines.
+    /// Tests that were there and have lost lines since a check failed.
     pub(crate) shrunk_tests: Vec<String>,
+    /// Those that had before any failed: nobody got past a failure by them.
+    #[serde(default)]
+    rewritten_tests: Vec<String>,
     /// Changed files that were forgotten to stay bounded.
     forgotten: u32,
     /// What the round under way has brought.
@@ -200,6 +204,18 @@ impl Known {
         self.round.news |= (novel || answered) && self.streak < STREAK;
     }
 
+    /// Whether a call printed what it never had, to the last digit.
+    pub(crate) fn measured(&mut self, exact: Option<&str>) -> bool {
+        let Some(exact) = exact.filter(|exact| !exact.is_empty()).map(|exact| key(["exact", exact])) else {
+            return false;
+        };
+        let novel = !self.seen.contains(&exact);
+        if novel {
+            push_bounded(&mut self.seen, exact, SEEN);
+        }
+        novel
+    }
+
     /// Closes the round's account and opens the next.
     pub(crate) fn end_round(&mut self, lines: u32, gone: u32) -> RoundEvidence {
         let mut evidence = std::mem::take(&mut self.round);
@@ -208,6 +224,22 @@ impl Known {
         evidence.replaced = gone > self.most_gone;
         self.most_gone = self.most_gone.max(gone);
         evidence
+    }
+
+    /// Tests that were there and have lost lines by now.
+    pub(crate) fn shrank(&mut self, tests: Vec<String>) {
+        if self.failed_last.is_empty() && self.tried_checks().next().is_none() {
+            self.rewritten_tests = tests;
+            return;
+        }
+        let rewritten = std::mem::take(&mut self.rewritten_tests);
+        self.shrunk_tests = tests.into_iter().filter(|path| !rewritten.contains(path)).collect();
+        self.rewritten_tests = rewritten;
+    }
+
+    /// Whether everything that was changed is text for people.
+    pub(crate) fn is_documentation(&self) -> bool {
+        self.version > 0 && self.differing().all(|file| is_document(&file.path))
     }
 
     /// Whether no command has run since something was last changed, or at all.

@@ -127,11 +127,14 @@ impl Step<'_> {
         let work = Work {
             changes: s.domain.is_critical() && !is_question(&s.goal),
             tests: matches!(s.intent, Intent::Test | Intent::Refactor),
-            goal: &s.goal,
             named: &s.named,
             red: red.as_ref().map(|(check, cases)| (*check, cases.as_slice())),
             trial: s.own_trial(),
-            unshown: s.demand.all && speaks_of_checks(&s.goal) && s.known.is_unshown() && s.checks.is_empty(),
+            unshown: s.demand.all
+                && s.known.is_unshown()
+                && s.checks.is_empty()
+                && !s.known.is_documentation(),
+            must_show: speaks_of_checks(&s.goal) || s.known.version() == 0,
         };
         let word = gate.done(&s.known, &s.checks, &work);
         s.verification = gate;

@@ -24,6 +24,7 @@ pub(crate) fn finished(call: &str, ok: bool, evidence: Evidence) -> Finished {
         exit: None,
         check: false,
         error: None,
+        exact: None,
         duration_ms: 1,
         result: None,
         evidence,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::effect::StopKind;
 use crate::event::KnownCheck;
 use crate::goal;
-use crate::key::clip;
-use crate::known::{CheckState, Known, Try};
+use crate::known::{ChangedFile, CheckState, Known, Try};
+use crate::words::is_called_check;
 
 /// What the gate says when the model is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,17 +56,17 @@ impl Verification {
         }
         if !self.told {
             self.told = true;
-            let failed = known.failed_last();
-            let why = if weakened.is_empty() {
-                why(known, checks, work)
-            } else {
-                weaker(&weakened, failed, work.goal)
-            };
+            let why = if weakened.is_empty() { why(known, checks, work) } else { weaker(&weakened, known) };
             return Word::NotYet(why);
+        }
+        let only_unshown = work.unshown && !red && work.trial.is_none();
+        if only_unshown && !work.must_show && !luck && !unseen && weakened.is_empty() {
+            return Word::Accepted;
         }
         if !weakened.is_empty() && !open && !luck {
             // Beside other work a test may have to change; alone it proves nothing.
-            let only = known.changed().iter().all(|file| is_test_file(&file.path));
+            let only =
+                known.differing().all(|file| is_test_file(&file.path) || weakened.contains(&file.path));
             let why = format!("only tests were changed to make the check pass: {}", weakened.join(", "));
             return if only { Word::Ends(StopKind::UserCheckpoint, why) } else { Word::Accepted };
         }
@@ -97,7 +97,6 @@ pub(crate) struct Work<'a> {
     pub changes: bool,
     /// Whether tests themselves may change.
     pub tests: bool,
-    pub goal: &'a str,
     pub named: &'a [String],
     /// Cases that fail and did not before, or that the goal is about, with their check.
     pub red: Option<(&'a CheckState, &'a [String])>,
@@ -105,29 +104,52 @@ pub(crate) struct Work<'a> {
     pub trial: Option<&'a Try>,
     /// Where no check is known: whether something was to be repaired, and nothing ran since it was changed.
     pub unshown: bool,
+    /// Whether that is more than a word: the goal speaks of what shows it, or there is nothing to show.
+    pub must_show: bool,
 }
 
 /// Tests that lost lines after a check had failed, in work that is not about them.
 fn weakened(known: &Known, work: &Work<'_>) -> Vec<String> {
-    if work.tests || known.failed_last().is_empty() {
+    let failed = !known.failed_last().is_empty() || known.tried_checks().next().is_some();
+    if work.tests || !failed {
         return Vec::new();
     }
     let unnamed = |path: &&String| !goal::is_named(path, work.named);
-    known.shrunk_tests.iter().filter(unnamed).cloned().collect()
+    let shrunk: Vec<String> = known.shrunk_tests.iter().filter(unnamed).cloned().collect();
+    if !shrunk.is_empty() || !known.failed_last().is_empty() {
+        return shrunk;
+    }
+    // Where no check is known: what failed is all that was changed.
+    let names: Vec<String> = (known.tried_checks().flat_map(str::split_whitespace))
+        .map(|word| word.trim_start_matches("./").to_owned())
+        .collect();
+    let checks =
+        |file: &ChangedFile| file.old && is_called_check(&file.path) && goal::is_named(&file.path, &names);
+    let changed: Vec<&ChangedFile> = known.differing().collect();
+    if !changed.iter().all(|file| checks(file)) {
+        return Vec::new();
+    }
+    changed.iter().map(|file| &file.path).filter(unnamed).cloned().collect()
 }
 
-fn weaker(tests: &[String], failed: &[String], goal: &str) -> String {
-    let (tests, failed, goal) = (tests.join(", "), failed.join(", "), clip(goal, 200));
+fn weaker(tests: &[String], known: &Known) -> String {
+    let failed = match known.failed_last() {
+        [] => known.tried_checks().next().map(|line| format!("`{line}`")).unwrap_or_default(),
+        cases => cases.join(", "),
+    };
+    let tests = tests.join(", ");
     format!(
-        "Not verified: {failed} failed, and then lines went away from tests that were there: {tests}. The goal does not \
-         ask for that: {goal}. Next step: put the tests back, repair what makes {failed} fail, and run the check again. \
+        "Not verified: {failed} failed, and then what checks the work was changed: {tests}. Next step: put the tests back, repair what makes {failed} fail, and run the check again. \
          If they really have to change, say why in the summary."
     )
 }
 
 fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
-    let files = known.changed_count();
-    let mut text = format!("Not verified: {files} changed file{}", if files == 1 { "" } else { "s" });
+    let mut text = match known.changed_count() {
+        0 => "Not verified: no file was changed".to_owned(),
+        1 => "Not verified: 1 changed file".to_owned(),
+        files => format!("Not verified: {files} changed files"),
+    };
     if let Some((check, cases)) = work.red {
         let (command, cases) = (&check.command, cases.join(", "));
         let _ = write!(text, ", and `{command}` fails on the current state: {cases}.");
@@ -155,6 +177,13 @@ fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
         let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
         let _ = write!(text, ", and `{}` failed when it last ran{said}.", one.label);
         text.push_str(" Next step: repair that, and run it again to show that it passes.");
+        return text;
+    }
+    if work.unshown && known.version() == 0 {
+        text.push_str(
+            ", and nothing has run. Next step: make the change that the goal asks for, and run something that shows \
+             whether it works. If nothing is to be changed, say what shows that.",
+        );
         return text;
     }
     if work.unshown {
@@ -199,7 +228,11 @@ mod tests {
         let cases = red.map(|red| red.own_cases(demand.covers(&red.cases()))).unwrap_or_default();
         let red = red.filter(|_| !cases.is_empty()).map(|red| (red, cases.as_slice()));
         let changes = !goal.starts_with("look");
-        gate.done(known, checks, &Work { changes, tests, goal, named: &[], red, trial: None, unshown: false })
+        gate.done(
+            known,
+            checks,
+            &Work { changes, tests, named: &[], red, trial: None, unshown: false, must_show: false },
+        )
     }
 
     fn first(facts: &[Fact], goal: &str) -> Word {
@@ -232,16 +265,20 @@ mod tests {
         let work = Work {
             changes: true,
             tests: false,
-            goal: "fix x, its check fails",
             named: &[],
             red: None,
             trial: None,
             unshown: true,
+            must_show: true,
         };
         assert!(
             matches!(gate.done(&known, &[], &work), Word::NotYet(why) if why.contains("nothing has run since the last change"))
         );
         assert!(matches!(gate.done(&known, &[], &work), Word::Ends(StopKind::Unverified, _)));
+        let mut lenient = Verification::default();
+        let unspoken = Work { must_show: false, ..work };
+        assert!(matches!(lenient.done(&known, &[], &unspoken), Word::NotYet(_)));
+        assert_eq!(lenient.done(&known, &[], &unspoken), Word::Accepted, "asked once, and no more");
         let shown = Work { unshown: false, ..work };
         assert_eq!(Verification::default().done(&known, &[], &shown), Word::Accepted);
     }

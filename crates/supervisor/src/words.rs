@@ -14,6 +14,7 @@ pub(crate) struct OutputWords {
     pub(crate) looking: Vec<String>,
     pub(crate) called: Vec<String>,
     pub(crate) waiting: Vec<String>,
+    documents: Vec<String>,
 }
 
 pub(crate) static OUTPUTS: LazyLock<OutputWords> = LazyLock::new(|| {
@@ -26,6 +27,18 @@ pub(crate) fn is_among(list: &[String], word: &str) -> bool {
     list.iter().any(|own| own == word)
 }
 
+/// Whether a file holds text for people, by its name.
+pub(crate) fn is_document(path: &str) -> bool {
+    let path = path.to_lowercase();
+    OUTPUTS.documents.iter().any(|end| path.ends_with(end.as_str()))
+}
+
+/// Whether a file is called as a check is.
+pub(crate) fn is_called_check(text: &str) -> bool {
+    let text = text.to_lowercase();
+    OUTPUTS.called.iter().any(|part| text.contains(part.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,7 +46,15 @@ mod tests {
     #[test]
     fn every_list_is_read() {
         let words = &*OUTPUTS;
-        let lists = [&words.wrong, &words.well, &words.ends, &words.looking, &words.called, &words.waiting];
+        let lists = [
+            &words.wrong,
+            &words.well,
+            &words.ends,
+            &words.looking,
+            &words.called,
+            &words.waiting,
+            &words.documents,
+        ];
         assert!(lists.iter().all(|list| !list.is_empty()));
         let lower = |word: &&String| **word != word.to_lowercase();
         assert_eq!(lists.iter().flat_map(|list| list.iter()).find(lower), None);

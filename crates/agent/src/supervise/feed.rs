@@ -1,5 +1,6 @@
 //! From the loop's facts to the supervisor's, and from its effects to advice.
 
+use holon_core::digest::sha256;
 use holon_core::event::Body;
 use holon_core::ids::CallId;
 use holon_core::policy::ToolClass;
@@ -131,6 +132,7 @@ impl Inner<'_> {
             check: check.is_some(),
             error: error.filter(|text| !text.trim().is_empty()),
             result: Some(digest(if exit.is_some() { output } else { text }, !ok)),
+            exact: exit.map(|_| sha256(output.as_bytes()).chars().take(16).collect()),
             duration_ms: *duration_ms,
             evidence: proof,
         }));

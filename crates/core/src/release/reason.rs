@@ -114,7 +114,10 @@ impl ReleaseReason {
             Self::Unfinished => format!("run {run} is not over"),
             Self::Breach(what) => format!("run {run} broke a wall: {what}"),
             Self::ChecksFailed(commands) => {
-                format!("run {run} failed, so its patch is not applied: {} did not succeed", quoted(commands))
+                format!(
+                    "the check of run {run} failed, so its patch is not applied: {} did not succeed",
+                    quoted(commands)
+                )
             }
             Self::Failed(why) => format!("run {run} failed, so its patch is not applied: {why}"),
             Self::ArtifactMissing(name) => format!("run {run} lacks {name}, which is required"),

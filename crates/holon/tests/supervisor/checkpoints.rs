@@ -46,6 +46,17 @@ fn a_stopped_run_goes_on_with_what_a_person_says() {
     scene.holon(&["runs", "replay", "last"]).assert_code(1).assert_stderr("went on from");
 }
 
+#[test]
+fn a_stopped_run_with_a_red_check_asks_a_person_and_is_not_applied_unasked() {
+    let scene = Scene::new();
+    let lost = format!("- {}\n{}", write("src/b.txt", "kept"), times(30, &exec(CHECK)));
+    let stopped = scene.play("Fix src/a.txt", &lost, &["--check", CHECK]);
+    stopped.assert(2, &["recovery_budget:rounds"]);
+    assert_eq!(stopped.manifest["error"]["kind"], "checkpoint", "{:#}", stopped.manifest["error"]);
+    let refused = scene.holon(&["runs", "apply", "last"]);
+    refused.assert_code(1).assert_stderr("is not applied").assert_stderr(CHECK);
+}
+
 /// shows: kill_minus_nine
 #[test]
 fn a_killed_run_goes_on_from_its_last_round() {

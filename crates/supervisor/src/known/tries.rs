@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Known;
 use crate::key::{clip, key, push_bounded};
-use crate::words::{OUTPUTS, is_among};
+use crate::words::{OUTPUTS, is_among, is_called_check};
 
 const TRIES: usize = 16;
 const LABEL: usize = 120;
@@ -63,9 +63,10 @@ impl Try {
         let mut words = self.label.split_whitespace();
         let program = words.next().unwrap_or_default();
         let looking = is_among(&OUTPUTS.looking, program.rsplit('/').next().unwrap_or(program));
-        let label = self.label.to_lowercase();
-        let called = OUTPUTS.called.iter().any(|part| label.contains(part.as_str()));
-        self.command && !looking && (self.versions > 1 || called)
+        let called = is_called_check(&self.label);
+        // What is not there cannot be run, and says nothing about the work.
+        let there = !matches!(self.exit, Some(126 | 127));
+        self.command && there && !looking && (self.versions > 1 || called)
     }
 
     /// Whether it failed before anything was changed.
@@ -148,6 +149,11 @@ impl Known {
     /// Where no check is known: the last thing that the agent itself goes by and that fails.
     pub(crate) fn trial(&self) -> Option<&Try> {
         self.tries.iter().rev().find(|one| !one.ok && one.is_check())
+    }
+
+    /// Command lines that failed as checks of the agent's own, whether they pass since or not.
+    pub(crate) fn tried_checks(&self) -> impl Iterator<Item = &str> {
+        self.tries.iter().filter(|one| one.is_check()).map(|one| one.label.as_str())
     }
 
     /// What failed more than once in the same way on the same state, the last first.

@@ -50,7 +50,7 @@ impl Step<'_> {
         s.known.round.waited |= s.job;
         let evidence = s.known.end_round(end.diff_lines, end.gone_lines);
         let around = Around {
-            repair: s.intent == Intent::Debug,
+            repair: s.intent == Intent::Debug || s.demand.all,
             green: s.known.was_green(),
             empty: end.text_only && !end.text,
             used: used(s.round + 1 - s.first_round.min(s.round), s.round_limit, s.tokens, s.token_limit),
@@ -84,8 +84,8 @@ impl Step<'_> {
         for file in &workspace.changed {
             s.known.adopt(&file.path, &file.hash);
         }
-        let shrunk = workspace.shrunk_tests.iter().take(SHRUNK);
-        s.known.shrunk_tests = shrunk.map(|path| clip_path(path, PATH)).collect();
+        let shrunk = workspace.shrunk_tests.iter().take(SHRUNK).map(|path| clip_path(path, PATH));
+        s.known.shrank(shrunk.collect());
     }
 
     /// L2: what deviates is told, and acted on where the level allows.

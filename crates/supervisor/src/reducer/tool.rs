@@ -153,6 +153,9 @@ impl Step<'_> {
                 pending.is_some_and(|pending| matches!(pending.class, ToolClass::Read | ToolClass::Search));
             let empty = looks && done.ok && done.evidence == Evidence::default();
             s.known.learn(call, done.result.as_deref(), done.ok, empty);
+            // Whoever measures gets other times for the same words.
+            let measured = done.ok && command.is_some() && s.known.measured(done.exact.as_deref());
+            s.known.round.waited |= measured;
         }
         let says = done.error.as_deref().map(telling_line).unwrap_or_default();
         let label = command.or(pending.map(|pending| pending.tool.as_str())).unwrap_or_default();
@@ -177,7 +180,7 @@ impl Step<'_> {
             (None, Some(exit)) => format!("exit {exit}"),
             (None, None) => "failed".to_owned(),
         };
-        s.watch.failed(&error);
+        s.watch.failed(&error, call);
     }
 
     /// A check whose program is not there proves nothing and cannot be demanded, unless the user asked for it.
@@ -208,7 +211,7 @@ impl Step<'_> {
             let mut cases = check.failing.clone();
             cases.sort_unstable();
             let what = signature(&format!("`{command}` fails: {}", cases.join(", ")));
-            s.watch.failed(&what);
+            s.watch.failed(&what, 0);
         }
         if brought.mutations > 0 {
             self.graph_mutated();

@@ -56,7 +56,8 @@ pub(super) struct Ledger {
     pub(super) malformed: u64,
     pub(super) said_done: u64,
     pub(super) asked: u64,
-    proposed: BTreeMap<String, String>,
+    /// Labels of calls, and whether they only steer the run.
+    proposed: BTreeMap<String, (String, bool)>,
     known: BTreeSet<String>,
     calls: u64,
     now: Round,
@@ -92,7 +93,7 @@ impl Ledger {
             }
             "tool_proposed" => {
                 let label = fact["command"].as_str().map_or_else(|| text(fact, "tool"), str::to_owned);
-                self.proposed.insert(text(fact, "call"), label);
+                self.proposed.insert(text(fact, "call"), (label, fact["class"] == "control"));
                 self.calls += 1;
             }
             "tool_finished" => self.finished(fact),
@@ -121,10 +122,11 @@ impl Ledger {
         }
         let ok = fact["ok"] == true;
         let result = text(fact, "result");
-        if !result.is_empty() {
+        let (label, steers) = self.proposed.get(&text(fact, "call")).cloned().unwrap_or_default();
+        // What a list of one's own steps says is nothing about the work.
+        if !result.is_empty() && !steers {
             self.learn(&format!("result {result}"));
         }
-        let label = self.proposed.get(&text(fact, "call")).cloned().unwrap_or_default();
         let (exit, error) = (fact["exit"].as_i64(), text(fact, "error"));
         let check = fact["check"] == true;
         self.ran.push(Ran { label, ok, exit, error, version: self.version, check });

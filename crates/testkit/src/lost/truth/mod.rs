@@ -135,6 +135,7 @@ mod tests {
             "Not executed: `sh look` failed 2 times with exit code 3: no such thing. No file changed and nothing else ran in between, so it will fail again. Change something or look elsewhere first. Asked once more it is executed.",
             "Not verified: 1 changed file, and `make test` has not run on the current state. Next step: run `make test`.",
             "Not verified: 3 changed files, and `make test` fails on the current state: adds. Next step: repair what makes `make test` fail, and run it again before you finish.",
+            "only tests were changed to make the check pass: tests/b.sh",
             "You are doing fine.",
         ];
         for lie in lies {

@@ -55,6 +55,15 @@ fn one(ledger: &Ledger, line: &str) -> Held {
     if let Some(rest) = line.strip_prefix("Not verified: ") {
         return not_verified(ledger, rest);
     }
+    if let Some(paths) = line.strip_prefix("only tests were changed to make the check pass: ") {
+        let differing = ledger.differing();
+        let wrong = paths.split(", ").find(|path| !differing.contains(path));
+        return hold(wrong.is_none(), format!("{wrong:?} is as it was"));
+    }
+    // The host's own word for itself; the model is answered after the check.
+    if line == "a check is run first" {
+        return hold(!ledger.checks.is_empty(), "there is none");
+    }
     // The plan: its own words, and how much of it is done.
     let plan = ["Plan, ", "[TaskGraph] Current step: ", "Progress: ", "Note: the current step is "];
     let step = line.starts_with('[') && line.get(2..4) == Some("] ");
@@ -148,7 +157,8 @@ fn fact_line(ledger: &Ledger, fact: &str) -> Held {
         let (count, paths) = rest.split_once("): ").ok_or("not understood")?;
         let differing = ledger.differing();
         let said: u64 = count.parse().map_err(|_| "no number")?;
-        hold(said <= ledger.touched() as u64 && said > 0, format!("{} are", ledger.touched()))?;
+        hold(said > 0, "none is")?;
+        changed_count(ledger, said)?;
         let wrong = paths.split(", ").find(|path| !differing.contains(path));
         return hold(wrong.is_none(), format!("{wrong:?} is as it was"));
     }
@@ -185,6 +195,12 @@ fn fact_line(ledger: &Ledger, fact: &str) -> Held {
         return cases_hold(cases, check);
     }
     hold(count == "fails", "not understood")
+}
+
+/// Files that were changed, counted with those that are as they were again, or without.
+fn changed_count(ledger: &Ledger, said: u64) -> Held {
+    let counts = [ledger.differing().len() as u64, ledger.touched() as u64];
+    hold(counts.contains(&said), format!("{counts:?} were changed"))
 }
 
 fn cases_hold(cases: &str, check: &super::ledger::Checked) -> Held {
@@ -246,11 +262,19 @@ fn not_executed(ledger: &Ledger, rest: &str) -> Held {
 
 fn not_verified(ledger: &Ledger, rest: &str) -> Held {
     let (facts, step) = rest.split_once(" Next step: ").ok_or("it says no next step")?;
-    if facts.contains("lines went away from tests") {
-        return Ok(());
+    if let Some((failed, tests)) = facts.split_once(" failed, and then what checks the work was changed: ") {
+        let differing = ledger.differing();
+        let wrong = tests.trim_end_matches('.').split(", ").find(|path| !differing.contains(path));
+        hold(wrong.is_none(), format!("{wrong:?} is as it was"))?;
+        let ever = match quoted(failed) {
+            Some(command) => ledger.ran.iter().any(|ran| begins(&ran.label, command) && !ran.ok),
+            None => ledger.checked.iter().any(|check| !check.ok),
+        };
+        return hold(ever, "nothing failed");
     }
-    let files = first_number(facts).ok_or("no number")?;
-    hold(files <= ledger.touched() as u64 && files > 0, format!("{} were changed", ledger.touched()))?;
+    let files =
+        if facts.starts_with("no file was changed") { 0 } else { first_number(facts).ok_or("no number")? };
+    changed_count(ledger, files)?;
     let command = facts.split('`').nth(1).unwrap_or_default();
     let check = ledger.last_check(command);
     let fresh = check.filter(|check| check.version == ledger.version);
@@ -270,6 +294,9 @@ fn not_verified(ledger: &Ledger, rest: &str) -> Held {
     }
     if facts.contains("failed when it last ran") {
         return hold(ledger.last_run(command).is_some_and(|ran| !ran.ok), "it passed");
+    }
+    if facts.contains("and nothing has run.") {
+        return hold(ledger.ran.iter().all(|ran| ran.exit.is_none()), "something has");
     }
     let shown = facts.contains("nothing has run since the last change") && step.starts_with("run something");
     let ran = ledger.ran.last().is_some_and(|ran| ran.version == ledger.version && ran.exit.is_some());
