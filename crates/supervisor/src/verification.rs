@@ -203,6 +203,7 @@ mod tests {
     use super::*;
     use crate::event::Fact;
     use crate::goal::Demand;
+    use crate::known::Ended;
     use crate::scene::{check_ran, write};
 
     fn known(facts: &[Fact]) -> Known {
@@ -281,6 +282,47 @@ mod tests {
         assert_eq!(lenient.done(&known, &[], &unspoken), Word::Accepted, "asked once, and no more");
         let shown = Work { unshown: false, ..work };
         assert_eq!(Verification::default().done(&known, &[], &shown), Word::Accepted);
+    }
+
+    #[test]
+    fn where_no_runner_is_known_a_check_that_failed_and_is_all_that_was_changed_is_told() {
+        let failed = |known: &mut Known| {
+            known.ended(&Ended {
+                call: 1,
+                label: "sh ./check.sh",
+                command: true,
+                wrote: false,
+                ok: false,
+                exit: Some(1),
+                result: None,
+                says: "no",
+                waits: false,
+            });
+        };
+        let work = Work {
+            changes: true,
+            tests: false,
+            named: &[],
+            red: None,
+            trial: None,
+            unshown: false,
+            must_show: true,
+        };
+        let mut alone = known(&[]);
+        failed(&mut alone);
+        alone.absorb(&write("c", "check.sh", "1", "2"), 1);
+        let mut gate = Verification::default();
+        let word = gate.done(&alone, &[], &work);
+        assert!(matches!(word, Word::NotYet(why) if why.contains("check.sh") && why.contains("failed")));
+        assert!(matches!(gate.done(&alone, &[], &work), Word::Ends(StopKind::UserCheckpoint, _)));
+        let named = ["check.sh".to_owned()];
+        let wanted = Work { named: &named, ..work };
+        assert_eq!(Verification::default().done(&alone, &[], &wanted), Word::Accepted, "the goal names it");
+        alone.absorb(&change(), 1);
+        assert_eq!(Verification::default().done(&alone, &[], &work), Word::Accepted, "there is other work");
+        let mut unfailed = known(&[]);
+        unfailed.absorb(&write("c", "check.sh", "1", "2"), 1);
+        assert_eq!(Verification::default().done(&unfailed, &[], &work), Word::Accepted);
     }
 
     #[test]

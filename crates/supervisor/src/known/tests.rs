@@ -93,6 +93,62 @@ fn a_command_that_passes_answers_for_the_same_with_more_around_it() {
     }
 }
 
+/// A command of the agent's own that failed.
+fn failed(known: &mut Known, label: &str, exit: i32) {
+    known.ended(&Ended {
+        call: 1,
+        label,
+        command: true,
+        wrote: false,
+        ok: false,
+        exit: Some(exit),
+        result: Some("no"),
+        says: "no",
+        waits: false,
+    });
+}
+
+#[test]
+fn what_is_not_there_is_no_check() {
+    for (exit, is_check) in [(1, true), (126, false), (127, false)] {
+        let mut known = Known::default();
+        failed(&mut known, "./gradlew check", exit);
+        assert_eq!(known.trial().is_some(), is_check, "{exit}");
+    }
+}
+
+#[test]
+fn tests_that_lost_lines_before_anything_failed_got_nobody_past_a_failure() {
+    let shrank = |first: bool| {
+        let mut known = Known::default();
+        let test = || vec!["tests/test_a.py".to_owned()];
+        if first {
+            known.shrank(test());
+        }
+        failed(&mut known, "sh check.sh", 1);
+        known.shrank(test());
+        known.shrunk_tests.len()
+    };
+    assert_eq!((shrank(true), shrank(false)), (0, 1));
+}
+
+#[test]
+fn only_texts_for_people_are_documentation() {
+    let mut known = Known::default();
+    assert!(!known.is_documentation(), "nothing was changed");
+    known.absorb(&write("c1", "docs/REVIEW.md", "", "2"), 1);
+    assert!(known.is_documentation());
+    known.absorb(&write("c2", "a.rs", "1", "2"), 1);
+    assert!(!known.is_documentation());
+}
+
+#[test]
+fn another_digit_is_a_measurement_once() {
+    let mut known = Known::default();
+    assert!(known.measured(Some("0.12")) && known.measured(Some("0.13")));
+    assert!(!known.measured(Some("0.12")) && !known.measured(Some("")) && !known.measured(None));
+}
+
 #[test]
 fn whatever_ran_since_the_last_change_shows_something() {
     let mut known = Known::default();
