@@ -237,9 +237,14 @@ impl Known {
         self.rewritten_tests = rewritten;
     }
 
+    /// Whether something was changed, and all of it is as it was again.
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.version > 0 && self.checks.is_empty() && self.changed_count() == 0
+    }
+
     /// Whether everything that was changed is text for people.
     pub(crate) fn is_documentation(&self) -> bool {
-        self.version > 0 && self.differing().all(|file| is_document(&file.path))
+        self.changed_count() > 0 && self.differing().all(|file| is_document(&file.path))
     }
 
     /// Whether no command has run since something was last changed, or at all.

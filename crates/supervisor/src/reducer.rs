@@ -131,10 +131,10 @@ impl Step<'_> {
             red: red.as_ref().map(|(check, cases)| (*check, cases.as_slice())),
             trial: s.own_trial(),
             unshown: s.demand.all
-                && s.known.is_unshown()
+                && (s.known.is_unshown() || s.known.is_taken_back())
                 && s.checks.is_empty()
                 && !s.known.is_documentation(),
-            must_show: speaks_of_checks(&s.goal) || s.known.version() == 0,
+            must_show: speaks_of_checks(&s.goal) || s.known.changed_count() == 0,
         };
         let word = gate.done(&s.known, &s.checks, &work);
         s.verification = gate;

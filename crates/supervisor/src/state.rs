@@ -177,7 +177,7 @@ impl State {
     /// Whether what a check reports is wanted whatever it said before: by the goal, or by name.
     pub(crate) fn wants(&self, check: &CheckState) -> bool {
         let asked = self.checks.iter().any(|known| known.asked && known.command == check.command);
-        asked || self.demand.covers(&check.cases())
+        (asked && !self.known.is_documentation()) || self.demand.covers(&check.cases())
     }
 
     /// A fresh failing check with the cases that are this run's to repair.

@@ -179,6 +179,11 @@ fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
         text.push_str(" Next step: repair that, and run it again to show that it passes.");
         return text;
     }
+    if work.unshown && known.is_taken_back() {
+        return "Not verified: every file is again as it was. Next step: make the change that the goal asks for, and run \
+                something that shows whether it works. If nothing is to be changed, say what shows that."
+            .to_owned();
+    }
     if work.unshown && known.version() == 0 {
         text.push_str(
             ", and nothing has run. Next step: make the change that the goal asks for, and run something that shows \

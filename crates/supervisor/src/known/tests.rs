@@ -63,6 +63,7 @@ fn what_was_put_back_is_not_changed() {
     assert_eq!(known.changed_count(), 1);
     known.absorb(&write("c2", "a.rs", "2", "1"), 1);
     assert_eq!((known.changed_count(), known.changed().len()), (0, 1));
+    assert!(known.is_taken_back());
 }
 
 #[test]
