@@ -126,6 +126,11 @@ impl Watch {
         push_bounded(&mut self.failures, first, REPEATS);
     }
 
+    /// What failed passes.
+    pub(crate) fn passed(&mut self, call: u64) {
+        self.failures.retain(|repeat| repeat.call != call || repeat.several);
+    }
+
     /// A call could not be read.
     pub(crate) fn malformed(&mut self) {
         self.malformed = self.malformed.saturating_add(1);
@@ -244,6 +249,7 @@ mod tests {
         replaced: false,
         greener: false,
         verified: false,
+        green_again: false,
         red_new: false,
         red_again: false,
         succeeded: false,
@@ -288,6 +294,10 @@ mod tests {
         same.end_round(&answered, FREE);
         others.end_round(&answered, FREE);
         assert_eq!((up(&same), up(&others)), (vec![(Deviation::ToolRepeatFail, 5)], vec![]));
+        same.passed(2);
+        assert_eq!(up(&same), [(Deviation::ToolRepeatFail, 5)], "another call passed");
+        same.passed(1);
+        assert_eq!(up(&same), []);
         let mut few = Watch::default();
         (0..4).for_each(|call| few.failed("cannot add up", call));
         assert_eq!(up(&few), []);

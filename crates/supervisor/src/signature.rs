@@ -81,9 +81,25 @@ pub fn telling_line(text: &str) -> &str {
     let well = |line: &&str| begins(line, &OUTPUTS.well) || line.chars().all(|c| c == '.');
     lines()
         .find(|line| tells(line) && !ends(line) && !well(line))
-        .or_else(|| lines().find(|line| !well(line) && !ends(line)))
+        .or_else(|| rarest(lines().filter(|line| !well(line) && !ends(line))))
         .or_else(|| lines().next())
         .unwrap_or("")
+}
+
+/// Where no word is known: what is said of one case and not of the others, the last of them.
+fn rarest<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lines: Vec<&str> = lines.collect();
+    let firsts: Vec<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    let count = |line: &str| {
+        let own = line.split_whitespace().next();
+        firsts.iter().filter(|first| own == Some(**first)).count()
+    };
+    let least = lines.iter().map(|line| count(line)).min()?;
+    // One kind of line says nothing about which of them tells: then the first.
+    if least == lines.len() {
+        return lines.first().copied();
+    }
+    lines.iter().rev().find(|line| count(line) == least).copied()
 }
 
 /// How many bytes from here on are a number, a time, an address or a digest.
@@ -125,6 +141,19 @@ mod tests {
     #[track_caller]
     fn same(a: &str, b: &str) {
         assert_eq!(signature(a), signature(b));
+    }
+
+    #[test]
+    fn the_line_that_tells_is_found_whatever_the_language() {
+        for (output, line) in [
+            ("in Ordnung a\nin Ordnung b\nFEHLGESCHLAGEN c: 3\n", "FEHLGESCHLAGEN c: 3"),
+            ("合格 a\n不合格 b: 3\n合格 c\n", "不合格 b: 3"),
+            ("gut a\ngut b\nübel c: 3\ngut d\n", "übel c: 3"),
+            ("mkdir -p build\nda a\nda b\nniet c\nda d\nmake: *** [test] Error 1\n", "niet c"),
+            ("one\none\n", "one"),
+        ] {
+            assert_eq!(super::telling_line(output), line);
+        }
     }
 
     #[test]

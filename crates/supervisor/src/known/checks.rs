@@ -134,6 +134,8 @@ impl Known {
         };
         let proven = ok && !state.is_luck();
         let verified = proven && self.green_at != Some(self.version);
+        // What was green before and is green again has got no further.
+        self.round.green_again |= verified && self.was_green();
         if proven {
             self.green_at = Some(self.version);
         }

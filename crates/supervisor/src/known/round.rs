@@ -23,6 +23,9 @@ pub struct RoundEvidence {
     pub greener: bool,
     /// A check passed on a version no check had passed on.
     pub verified: bool,
+    /// It had passed before the last change, too.
+    #[serde(default)]
+    pub green_again: bool,
     /// A check failed in a way that was not seen before.
     pub red_new: bool,
     /// A check failed, after changes, in a way that was seen before.

@@ -158,6 +158,7 @@ impl Known {
 
     /// What failed more than once in the same way on the same state, the last first.
     pub fn in_vain(&self) -> impl Iterator<Item = &Try> {
-        self.tries.iter().rev().filter(|one| !one.ok && one.count >= PROVEN)
+        let here = |one: &&Try| one.version == self.version;
+        self.tries.iter().rev().filter(here).filter(|one| !one.ok && one.count >= PROVEN)
     }
 }

@@ -56,7 +56,7 @@ impl Step<'_> {
             used: used(s.round + 1 - s.first_round.min(s.round), s.round_limit, s.tokens, s.token_limit),
         };
         s.watch.end_round(&evidence, around);
-        let progress = evidence.greener || evidence.verified;
+        let progress = evidence.greener || (evidence.verified && !evidence.green_again);
         self.tick(When::RoundEnd { wrote: evidence.wrote });
         if self.s.stopped.is_none() {
             self.observe(end, evidence.is_new(), progress);

@@ -172,6 +172,9 @@ impl Step<'_> {
             says,
             waits,
         });
+        if done.ok {
+            s.watch.passed(call);
+        }
         if done.ok || done.check {
             return;
         }
@@ -210,8 +213,12 @@ impl Step<'_> {
         if !check.passed_whole() && in_vain && check.call.is_some() {
             let mut cases = check.failing.clone();
             cases.sort_unstable();
-            let what = signature(&format!("`{command}` fails: {}", cases.join(", ")));
-            s.watch.failed(&what, 0);
+            let told = if cases.is_empty() { String::new() } else { format!(": {}", cases.join(", ")) };
+            let what = signature(&format!("`{command}` fails{told}"));
+            s.watch.failed(&what, key([command.as_str()]));
+        }
+        if check.passed_whole() {
+            s.watch.passed(key([command.as_str()]));
         }
         if brought.mutations > 0 {
             self.graph_mutated();
