@@ -24,9 +24,9 @@ use crate::words::is_document;
 const READS: usize = 96;
 const CHANGED: usize = 64;
 const CONTENTS: usize = 144;
-/// Results that were seen.
 /// So many searches in a row may find nothing and still be told as news.
 const VAIN: u32 = 8;
+/// Results that were seen.
 const SEEN: usize = 256;
 /// What fails for the so many-th time in a row tells nothing new any more.
 const STREAK: u32 = 8;
@@ -185,7 +185,13 @@ impl Known {
     ///
     /// `empty` is an answer that names nothing, as of a search that found nothing.
     pub(crate) fn learn(&mut self, call: u64, result: Option<&str>, ok: bool, empty: bool) {
-        self.vain = if empty { self.vain.saturating_add(1) } else { 0 };
+        self.vain = if empty {
+            self.vain.saturating_add(1)
+        } else if ok {
+            0
+        } else {
+            self.vain
+        };
         self.streak = if ok { 0 } else { self.streak.saturating_add(1) };
         self.round.succeeded |= ok;
         let Some(result) = result.filter(|result| !result.is_empty()) else { return };

@@ -27,6 +27,12 @@ pub(crate) fn is_among(list: &[String], word: &str) -> bool {
     list.iter().any(|own| own == word)
 }
 
+/// Whether a command only looks at something.
+pub(crate) fn is_looking(line: &str) -> bool {
+    let program = line.split_whitespace().next().unwrap_or_default();
+    is_among(&OUTPUTS.looking, program.rsplit('/').next().unwrap_or(program))
+}
+
 /// Whether a file holds text for people, by its name.
 pub(crate) fn is_document(path: &str) -> bool {
     let path = path.to_lowercase();

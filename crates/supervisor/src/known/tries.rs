@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Known;
 use crate::key::{clip, key, push_bounded};
-use crate::words::{OUTPUTS, is_among, is_called_check};
+use crate::words::{is_called_check, is_looking};
 
 const TRIES: usize = 16;
 const LABEL: usize = 120;
@@ -60,9 +60,7 @@ pub struct Try {
 impl Try {
     /// Whether it is what the agent itself goes by: it failed before a change and after it, or it is called a check.
     fn is_check(&self) -> bool {
-        let mut words = self.label.split_whitespace();
-        let program = words.next().unwrap_or_default();
-        let looking = is_among(&OUTPUTS.looking, program.rsplit('/').next().unwrap_or(program));
+        let looking = is_looking(&self.label);
         let called = is_called_check(&self.label);
         // What is not there cannot be run, and says nothing about the work.
         let there = !matches!(self.exit, Some(126 | 127));

@@ -16,7 +16,7 @@ use crate::signature::{signature, telling_line};
 use crate::state::Pending;
 use crate::timeline::Kind;
 use crate::wording;
-use crate::words::{OUTPUTS, is_among};
+use crate::words::{OUTPUTS, is_among, is_looking};
 
 /// Most calls remembered until they come back.
 const PENDING: usize = 32;
@@ -151,7 +151,8 @@ impl Step<'_> {
         if !steers && !done.check && !wrote {
             let looks =
                 pending.is_some_and(|pending| matches!(pending.class, ToolClass::Read | ToolClass::Search));
-            let empty = looks && done.ok && done.evidence == Evidence::default();
+            let found_nothing = looks && done.ok && done.evidence == Evidence::default();
+            let empty = found_nothing || (!done.ok && command.is_some_and(is_looking));
             s.known.learn(call, done.result.as_deref(), done.ok, empty);
             // Whoever measures gets other times for the same words.
             let measured = done.ok && command.is_some() && s.known.measured(done.exact.as_deref());
