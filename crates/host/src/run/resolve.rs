@@ -232,7 +232,8 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         workspace,
     };
     plan.sources = sources(&plan, request);
-    if plan.agent.adapter.kind == Kind::Native {
+    let reaches = plan.agent.adapter.kind == Kind::Native || plan.agent.adapter.model.is_some();
+    if reaches {
         let shadow = if plan.supervisor.shadow { ", as a shadow" } else { "" };
         let value = format!("{}{shadow}", plan.supervisor.level.name());
         plan.sources.push(("supervisor".into(), value, supervised.level_from));
