@@ -162,6 +162,9 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.events.emit(body);
             }
+            if tell && self.watch_is_busy() {
+                last_sign = Instant::now();
+            }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
                 break Some(Stopped::Cancelled);

@@ -20,6 +20,7 @@ use super::beside::Following;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind, lay_original};
 use super::sight::LIMITS;
 use super::snapshot::{Stage, give};
+use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// Longest time for a check that an agent waits for: clients have no endless patience.
@@ -51,13 +52,13 @@ pub(super) struct Probed {
 
 impl Run<'_> {
     /// A probe for this agent; nothing where there is nothing to run, or nowhere.
-    pub(super) fn probe(&self, stage: &mut Stage) -> Option<Probe> {
+    pub(super) fn probe(&self, stage: &mut Stage, abort: &Cancel) -> Option<Probe> {
         let wanted = self.plan.supervisor.level.speaks() && !self.plan.checking().is_empty();
         let git = stage.git.clone().filter(|_| wanted && self.checks_fit_beside(stage))?;
-        self.make_probe(stage, git).ok()
+        self.make_probe(stage, git, abort).ok()
     }
 
-    fn make_probe(&self, stage: &mut Stage, git: Git) -> Result<Probe, HostError> {
+    fn make_probe(&self, stage: &mut Stage, git: Git, abort: &Cancel) -> Result<Probe, HostError> {
         let folder = self.folder.beside().join(format!("probe-{}", stage.attempts));
         let left = folder.join("output");
         fs::create_dir_all(&left).map_err(HostError::io("create", &left))?;
@@ -74,7 +75,7 @@ impl Run<'_> {
                 redactor: self.events.redactor().clone(),
                 allowance: self.allowance(stage, Instant::now()),
                 folder,
-                stop: vec![self.cancel.clone()],
+                stop: vec![self.cancel.clone(), abort.clone()],
             },
             watched,
             git,

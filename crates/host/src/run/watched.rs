@@ -5,7 +5,8 @@
 //! request of the conversation on, and for nothing else. When the client is over, its word that it is done is asked about as
 //! that of the native agent is; what is not believed is told to it in a second start.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -26,6 +27,7 @@ use super::probe::Probe;
 use super::snapshot::Stage;
 use crate::adapter::events::call_id;
 use crate::adapter::{Adapter, Calls};
+use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// How long an exit code is waited for that only the client's events tell.
@@ -64,6 +66,10 @@ pub(crate) struct Watched {
     bodies: Receiver<Body>,
     takeovers: Takeovers,
     stopped: Arc<Mutex<Option<Instant>>>,
+    /// Whether a check is being run.
+    busy: Arc<AtomicBool>,
+    /// Ends a check that nobody needs any more.
+    abort: Cancel,
     thread: Option<JoinHandle<(Supervision, Over)>>,
     words: Words,
 }
@@ -103,9 +109,11 @@ impl Run<'_> {
         let supervision = self.foreign_supervision()?;
         let takeovers = Takeovers::default();
         let around = Surroundings { keeper: None, ..self.surroundings(stage, takeovers.clone()) };
-        let probe = self.probe(stage);
+        let abort = Cancel::default();
+        let probe = self.probe(stage, &abort);
         let adapter = self.plan.agent.adapter.clone();
-        self.foreign.watched = Some(Watched::start(supervision, around, takeovers, probe, &adapter));
+        let watched = Watched::start(supervision, around, takeovers, probe, &adapter);
+        self.foreign.watched = Some(Watched { abort, ..watched });
         Ok(())
     }
 
@@ -144,6 +152,11 @@ impl Run<'_> {
         }
     }
 
+    /// Whether it runs a check, for which the client waits.
+    pub(super) fn watch_is_busy(&self) -> bool {
+        self.foreign.watched.as_ref().is_some_and(|watched| watched.busy.load(Ordering::Relaxed))
+    }
+
     /// Whether the client was refused by the supervisor and did not leave.
     pub(super) fn overstays(&self) -> bool {
         let stopped = self.foreign.watched.as_ref().and_then(|watched| *lock(&watched.stopped));
@@ -153,6 +166,9 @@ impl Run<'_> {
     /// The client is over: the supervisor's last word about it.
     pub(super) fn end_watch(&mut self, done: bool) {
         let Some(mut watched) = self.foreign.watched.take() else { return };
+        if !done {
+            watched.abort.cancel();
+        }
         watched.line.tell(Told::Over { done });
         let ended = watched.thread.take().and_then(|thread| thread.join().ok());
         let rest: Vec<Body> = watched.bodies.try_iter().collect();
@@ -188,6 +204,8 @@ impl Watched {
             adapter.tools.iter().flat_map(|(class, names)| names.iter().map(|name| (name.clone(), *class)));
         let classes: HashMap<String, ToolClass> = tools.collect();
         let since = Arc::clone(&stopped);
+        let busy: Arc<AtomicBool> = Arc::default();
+        let at_work = Arc::clone(&busy);
         let thread = std::thread::spawn(move || {
             let watcher = |body: Body| drop(sender.send(body));
             let round = u64::from(supervision.state().round());
@@ -196,6 +214,7 @@ impl Watched {
                 steward: &steward,
                 tell: &watcher,
                 told,
+                later: VecDeque::new(),
                 calls,
                 classes,
                 probe,
@@ -209,19 +228,14 @@ impl Watched {
                 left_alone: false,
                 over: Over::default(),
                 stopped: since,
+                busy: at_work,
             };
             watching.work();
             let over = watching.over;
             (steward.finish(), over)
         });
-        Self {
-            line: Arc::new(Line(Mutex::new(line))),
-            bodies,
-            takeovers,
-            stopped,
-            thread: Some(thread),
-            words,
-        }
+        let (line, abort) = (Arc::new(Line(Mutex::new(line))), Cancel::default());
+        Self { line, bodies, takeovers, stopped, busy, abort, thread: Some(thread), words }
     }
 }
 
@@ -230,6 +244,8 @@ struct Watching<'a> {
     steward: &'a dyn Steward,
     tell: &'a (dyn Fn(Body) + Send + Sync),
     told: Receiver<Told>,
+    /// What was told while something else was waited for.
+    later: VecDeque<Told>,
     calls: Calls,
     classes: HashMap<String, ToolClass>,
     probe: Option<Probe>,
@@ -249,6 +265,7 @@ struct Watching<'a> {
     left_alone: bool,
     over: Over,
     stopped: Arc<Mutex<Option<Instant>>>,
+    busy: Arc<AtomicBool>,
 }
 
 /// A reply and when it came.
@@ -263,7 +280,7 @@ struct Last {
 
 impl Watching<'_> {
     fn work(&mut self) {
-        while let Ok(told) = self.told.recv() {
+        while let Some(told) = self.later.pop_front().or_else(|| self.told.recv().ok()) {
             match told {
                 Told::Asked(step, answer) => {
                     let word = self.asked(step);
@@ -324,7 +341,10 @@ impl Watching<'_> {
 
     /// Runs a check that was asked for; nothing where none can be run.
     fn check(&mut self, command: &str) -> Option<Advice> {
-        let ran = self.probe.as_mut()?.run(command)?;
+        self.busy.store(true, Ordering::Relaxed);
+        let ran = self.probe.as_mut().and_then(|probe| probe.run(command));
+        self.busy.store(false, Ordering::Relaxed);
+        let ran = ran?;
         let fact =
             Fact::Checked { command, exit: ran.exit, output: &ran.output, duration_ms: ran.duration_ms };
         Some(self.steward.notice(fact))
@@ -438,9 +458,7 @@ impl Watching<'_> {
         while !self.exits.contains_key(call) {
             match self.told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Told::Exit(call, code)) => drop(self.exits.insert(call, code)),
-                // Nothing else is told while a request waits but what became of a text.
-                Ok(Told::Inserted(what)) => self.inserted(what),
-                Ok(_) => {}
+                Ok(other) => self.later.push_back(other),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }

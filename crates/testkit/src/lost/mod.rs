@@ -24,11 +24,13 @@
 //!
 //! A script without a `circle` is a healthy agent.
 
+mod cast;
 pub mod grammar;
 mod mind;
 mod play;
 mod script;
 
+pub use cast::Cast;
 pub use mind::Hearing;
-pub use play::{Level, Outcome, play};
+pub use play::{Level, Outcome, play, play_as};
 pub use script::Script;
