@@ -10,6 +10,8 @@ use holon_model::{Message, Part, Reply, Request, Role, ToolResult};
 
 /// How many calls are remembered.
 const CALLS: usize = 4_096;
+/// Characters of a system prompt by which it is known.
+const SYSTEM: usize = 400;
 
 /// Words of an agent's requests, as its description gives them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub(super) struct Conversation {
 
 #[derive(Debug, Clone, Default)]
 struct Main {
-    /// Digest of the system prompt and the names of the tools.
+    /// Digest of how the system prompt begins and the names of the tools.
     shape: String,
     /// Digest of the first message.
     first: String,
@@ -169,7 +171,9 @@ fn replies(request: &Request) -> usize {
 
 fn shape(request: &Request) -> String {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    sha256(format!("{}\n{}", request.system, tools.join("\n")).as_bytes())
+    // Some clients add to the system prompt on the way.
+    let system: String = request.system.chars().take(SYSTEM).collect();
+    sha256(format!("{system}\n{}", tools.join("\n")).as_bytes())
 }
 
 /// The first message, by which a conversation is known: what a sub-agent is told is another one.

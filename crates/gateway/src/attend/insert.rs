@@ -35,6 +35,8 @@ struct End {
     key: String,
     /// Its last entry in the conversation.
     at: usize,
+    /// The entry that a text is put into or after.
+    into: usize,
     /// The first entry of the turn.
     from: usize,
 }
@@ -60,7 +62,7 @@ pub(super) fn put(wire: Tongue, body: &mut Value, notes: &[Note]) -> Vec<u32> {
     let Some(entries) = body.get_mut(key_of(wire)).and_then(Value::as_array_mut) else { return found };
     // From the end, so that places keep their numbers.
     for (end, note) in places.into_iter().rev() {
-        put_one(wire, entries, end.at, &note.text);
+        put_one(wire, entries, end.into, &note.text);
         found.push(note.number);
     }
     found.reverse();
@@ -135,17 +137,22 @@ fn ends(wire: Tongue, entries: &[Value]) -> Vec<End> {
         }
         let last = entries.get(at + 1).is_none_or(|next| is_models(wire, next));
         let turn = &entries[from..=at];
-        if last && !turn.iter().all(|entry| is_scenery(wire, entry)) {
-            found.push(End { key: turn_key(turn, found.len()), at, from });
+        let said = turn.iter().rposition(|entry| !is_scenery(wire, entry));
+        if let Some(said) = said.filter(|_| last) {
+            // On this wire a turn can end with words of the system, which are no place for others.
+            let into = if wire == Tongue::Messages { from + said } else { at };
+            found.push(End { key: turn_key(wire, turn, found.len()), at, from, into });
         }
     }
     found
 }
 
 /// What a turn is known by: the calls it answers, else its place and its words.
-fn turn_key(turn: &[Value], place: usize) -> String {
+fn turn_key(wire: Tongue, turn: &[Value], place: usize) -> String {
     let (mut ids, mut words) = (Vec::new(), String::new());
-    turn.iter().for_each(|entry| collect(entry, &mut ids, &mut words));
+    turn.iter()
+        .filter(|entry| !is_scenery(wire, entry))
+        .for_each(|entry| collect(entry, &mut ids, &mut words));
     if ids.is_empty() { format!("{place}:{}", sha256(words.as_bytes())) } else { ids.join("\n") }
 }
 

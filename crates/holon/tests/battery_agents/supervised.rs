@@ -44,7 +44,14 @@ fn deeds(agent: &str) -> Vec<(Call, Option<&'static str>, bool)> {
         "opencode" => all.extend([
             (own("read", json!({"filePath": "/holon/workspace/a.txt"})), None, true),
             (own("read", json!({"filePath": "/holon/workspace/none.txt"})), None, false),
-            (own("write", json!({"filePath": "/holon/workspace/b.txt", "content": "two\n"})), None, true),
+            (
+                own(
+                    "apply_patch",
+                    json!({"patchText": "*** Begin Patch\n*** Add File: b.txt\n+two\n*** End Patch"}),
+                ),
+                None,
+                true,
+            ),
         ]),
         _ => {}
     }

@@ -23,8 +23,8 @@ pub struct Calls {
     pub patch: BTreeMap<String, String>,
     /// Lines at the beginning of a command's result that tell its exit code, with `{code}` in its place.
     pub exit: Vec<String>,
-    /// Whether the exit code of a command is told among its events, and nowhere else.
-    pub exit_in_events: bool,
+    /// Whether only its events tell how a call ended.
+    pub ends_in_events: bool,
     /// What stands before what a command printed.
     pub output: Option<String>,
     /// What a result says when the command goes on running.
@@ -42,6 +42,15 @@ pub struct About {
     pub paths: Vec<String>,
     /// The command line.
     pub command: Option<String>,
+}
+
+/// How a call ended, as an event tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// Whether it did what was asked.
+    pub ok: bool,
+    /// Exit code of a command.
+    pub exit: Option<i32>,
 }
 
 /// What a result tells.
@@ -80,12 +89,14 @@ impl Calls {
         self.command.contains_key(tool)
     }
 
-    /// What the result of a call tells; `told` is the exit code that was heard elsewhere.
-    pub fn read<'a>(&self, tool: &str, result: &'a ToolResult, told: Option<i32>) -> Read<'a> {
+    /// What the result of a call tells; `told` is what was heard elsewhere of its end.
+    pub fn read<'a>(&self, tool: &str, result: &'a ToolResult, told: Option<Ending>) -> Read<'a> {
         let text = result.text.as_str();
+        let failed = result.is_error || told.is_some_and(|told| !told.ok);
         if !self.is_command(tool) {
-            return Read { ok: !result.is_error, exit: None, output: text };
+            return Read { ok: !failed, exit: None, output: text };
         }
+        let told = told.and_then(|told| told.exit);
         let head = text.lines().take(HEAD).find_map(|line| Some((self.code(line)?, line)));
         let output = match (&self.output, head) {
             (Some(mark), _) => text.split_once(mark.as_str()).map_or(text, |(_, output)| output),
@@ -97,9 +108,9 @@ impl Calls {
         let exit = match head.map(|(code, _)| code).or(told) {
             Some(code) => Some(code),
             None if self.running.iter().any(|words| text.contains(words.as_str())) => None,
-            None => Some(i32::from(result.is_error)),
+            None => Some(i32::from(failed)),
         };
-        Read { ok: !result.is_error && exit.is_none_or(|code| code == 0), exit, output }
+        Read { ok: !failed && exit.is_none_or(|code| code == 0), exit, output }
     }
 
     /// How many things a search found, by the lines it gave.
@@ -195,7 +206,7 @@ mod tests {
         agent: &str,
         tool: &str,
         result: &ToolResult,
-        told: Option<i32>,
+        told: Option<Ending>,
         expect: (bool, Option<i32>, &str),
     ) {
         let calls = calls(agent);
@@ -226,8 +237,20 @@ mod tests {
         read("codex", "exec_command", &ToolResult::ok("1", text), None, (false, Some(101), "no\n"));
         let text = "Chunk ID: 1\nProcess running with session ID 7\nOutput:\n";
         read("codex", "exec_command", &ToolResult::ok("1", text), None, (true, None, ""));
-        read("opencode", "bash", &ToolResult::ok("1", "not ok"), Some(1), (false, Some(1), "not ok"));
-        read("opencode", "bash", &ToolResult::ok("1", "ok"), Some(0), (true, Some(0), "ok"));
+        read(
+            "opencode",
+            "bash",
+            &ToolResult::ok("1", "not ok"),
+            Some(Ending { ok: false, exit: Some(1) }),
+            (false, Some(1), "not ok"),
+        );
+        read(
+            "opencode",
+            "bash",
+            &ToolResult::ok("1", "ok"),
+            Some(Ending { ok: true, exit: Some(0) }),
+            (true, Some(0), "ok"),
+        );
         // What a file says about exit codes is none of the command's, further down.
         let text = "a\n".repeat(20) + "Exit code 3";
         read("claude-code", "Bash", &ToolResult::ok("1", &text), None, (true, Some(0), &text));

@@ -10,7 +10,7 @@ mod locate;
 mod version;
 mod wrong;
 
-pub use calls::{About, Calls};
+pub use calls::{About, Calls, Ending};
 pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
 pub use find::{Agent, Known, find, list};
 pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};

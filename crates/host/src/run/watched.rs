@@ -26,11 +26,11 @@ use super::Run;
 use super::probe::Probe;
 use super::snapshot::Stage;
 use crate::adapter::events::call_id;
-use crate::adapter::{Adapter, Calls};
+use crate::adapter::{Adapter, Calls, Ending};
 use crate::cancel::Cancel;
 use crate::error::HostError;
 
-/// How long an exit code is waited for that only the client's events tell.
+/// How long it is waited for what only the client's events tell.
 const EVENT: Duration = Duration::from_secs(1);
 /// How long a client has to end by itself after it was refused.
 const LEAVE: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ enum Told {
     Answered(Box<Reply>),
     Inserted(Inserted),
     /// The client's events tell how a call ended.
-    Exit(CallId, i32),
+    Ended(CallId, Ending),
     /// The client is over; whether it ended by itself, saying that it is done.
     Over {
         done: bool,
@@ -138,10 +138,9 @@ impl Run<'_> {
 
     /// The client told how a call ended.
     pub(super) fn watched_hears(&self, body: &Body) {
-        if let (Some(watched), Body::ToolFinished { call, exit_code: Some(code), .. }) =
-            (&self.foreign.watched, body)
+        if let (Some(watched), Body::ToolFinished { call, ok, exit_code, .. }) = (&self.foreign.watched, body)
         {
-            watched.line.tell(Told::Exit(call.clone(), *code));
+            watched.line.tell(Told::Ended(call.clone(), Ending { ok: *ok, exit: *exit_code }));
         }
     }
 
@@ -224,7 +223,7 @@ impl Watched {
                 standing: String::new(),
                 said: String::new(),
                 notes: Vec::new(),
-                exits: BTreeMap::new(),
+                ends: BTreeMap::new(),
                 left_alone: false,
                 over: Over::default(),
                 stopped: since,
@@ -259,8 +258,8 @@ struct Watching<'a> {
     said: String,
     /// What is to be said once.
     notes: Vec<String>,
-    /// Exit codes that the client's events told.
-    exits: BTreeMap<CallId, i32>,
+    /// How calls ended, by the client's events.
+    ends: BTreeMap<CallId, Ending>,
     /// A text broke something: nothing is said or stopped any more.
     left_alone: bool,
     over: Over,
@@ -289,7 +288,7 @@ impl Watching<'_> {
                 }
                 Told::Answered(reply) => self.answered(&reply),
                 Told::Inserted(what) => self.inserted(what),
-                Told::Exit(call, code) => drop(self.exits.insert(call, code)),
+                Told::Ended(call, how) => self.note_end(call, how),
                 Told::Over { done } => return self.client_over(done),
             }
         }
@@ -410,7 +409,7 @@ impl Watching<'_> {
 
     fn finished(&mut self, call: &ToolCall, result: &ToolResult, duration_ms: u64) {
         let Some(id) = call_id(&call.id) else { return };
-        let told = self.exit_of(&call.name, &id);
+        let told = self.end_of(&id);
         let (about, class) = (self.calls.about(call), self.class(&call.name));
         let read = self.calls.read(&call.name, result, told);
         let (ok, exit) = (read.ok, read.exit);
@@ -449,20 +448,26 @@ impl Watching<'_> {
         self.heed(advice);
     }
 
-    /// The exit code that only the client's events tell; they may be on their way.
-    fn exit_of(&mut self, tool: &str, call: &CallId) -> Option<i32> {
-        if !self.calls.exit_in_events || !self.calls.is_command(tool) {
+    fn note_end(&mut self, call: CallId, how: Ending) {
+        if self.calls.ends_in_events {
+            self.ends.insert(call, how);
+        }
+    }
+
+    /// How a call ended, where only the client's events tell; they may be on their way.
+    fn end_of(&mut self, call: &CallId) -> Option<Ending> {
+        if !self.calls.ends_in_events {
             return None;
         }
         let deadline = Instant::now() + EVENT;
-        while !self.exits.contains_key(call) {
+        while !self.ends.contains_key(call) {
             match self.told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Told::Exit(call, code)) => drop(self.exits.insert(call, code)),
+                Ok(Told::Ended(call, how)) => self.note_end(call, how),
                 Ok(other) => self.later.push_back(other),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.exits.remove(call)
+        self.ends.remove(call)
     }
 
     fn inserted(&mut self, what: Inserted) {

@@ -79,7 +79,7 @@ impl Mind {
             Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
         self.tally.tokens += usage.input + usage.output;
         turn.usage = Some(usage);
-        Scripted::from(turn).split(Split::Whole)
+        Scripted::from(turn).named(format!("msg_{round}")).split(Split::Whole)
     }
 
     fn is_put_right(&self, heard: &str) -> bool {

@@ -153,6 +153,23 @@ fn plain_words_are_left_in_their_form() {
 }
 
 #[test]
+fn words_of_the_system_after_the_results_are_left_as_they_are() {
+    let wire = Tongue::Messages;
+    let mut body = recorded(wire);
+    let system = json!({"role": "system", "content": [{"type": "text", "text": "Keep them updated.", "cache_control": {}}]});
+    body["messages"].as_array_mut().unwrap().push(system.clone());
+    let note = note(wire, &body, 1, "x");
+    assert_eq!(put(wire, &mut body, std::slice::from_ref(&note)), [1]);
+    let all = body["messages"].as_array().unwrap();
+    assert_eq!(all.last().unwrap(), &system);
+    assert_eq!(all[2]["content"][2], json!({"type": "text", "text": note.text}));
+    // Told in another form, or taken away, they do not take the text along.
+    let mut later = recorded(wire);
+    go_on(wire, &mut later, 1);
+    assert_eq!(put(wire, &mut later, &[note]), [1]);
+}
+
+#[test]
 fn who_spoke_last_is_the_user_or_nothing_is_put_there() {
     for wire in ALL {
         let mut body = recorded(wire);
