@@ -114,6 +114,12 @@ fn rows(played: &[Played]) -> Vec<Row> {
             lost.iter().filter(|one| one.blanked.as_ref().is_some_and(|outcome| outcome.good)).count();
         row("recovers with the texts blanked", "agents", blanked as f64, Some(Limit::AtMost(0.0)));
     }
+    let every =
+        || played.iter().flat_map(|one| one.reacting.iter().map(|(_, outcome)| outcome).chain(&one.deaf));
+    let sentences: u64 = every().map(|outcome| outcome.told.sentences).sum();
+    let untrue: usize = every().map(|outcome| outcome.told.untrue.len()).sum();
+    row("sentences said to models", "sentences", sentences as f64, None);
+    row("of those, untrue", "sentences", untrue as f64, Some(Limit::AtMost(0.0)));
     let same = |one: &&Played| match (one.at(Level::Off), one.at(Level::Shadow)) {
         (Some(off), Some(shadow)) => {
             (off.tokens, off.rounds, off.code) == (shadow.tokens, shadow.rounds, shadow.code)

@@ -27,6 +27,11 @@ fn go(script: &Script, level: Level, hearing: Hearing) -> Outcome {
     play(Path::new(BIN), script, level, hearing)
 }
 
+/// Nothing untrue was said, whatever became of it.
+fn assert_true(script: &Script, outcome: &Outcome) {
+    assert!(outcome.told.untrue.is_empty(), "{}: {:#?}", script.name, outcome.told.untrue);
+}
+
 fn told(script: &Script, outcome: &Outcome) -> String {
     let Outcome { code, good, rounds, heeded, takeovers, report, manifest, said, .. } = outcome;
     let (error, supervisor) = (&manifest["error"], &manifest["metadata"]["supervisor"]);
@@ -54,6 +59,8 @@ fn adaptive_and_strict_recover_lost_agents_that_listen() {
             .filter(|(_, outcome)| !outcome.recovered())
             .map(|(script, outcome)| told(script, outcome))
             .collect();
+        outcomes.iter().for_each(|(script, outcome)| assert_true(script, outcome));
+        assert!(outcomes.iter().map(|(_, outcome)| outcome.told.sentences).sum::<u64>() > 100);
         let recovered = failing.len() - missed.len();
         assert!(
             recovered * 100 >= failing.len() * 85,
@@ -71,6 +78,7 @@ fn adaptive_and_strict_recover_lost_agents_that_listen() {
 fn adaptive_stops_lost_agents_that_do_not_listen() {
     for script in scripts(true) {
         let outcome = go(&script, Level::Adaptive, Hearing::Deaf);
+        assert_true(&script, &outcome);
         assert!(outcome.stopped_usefully() && outcome.rounds < script.rounds, "{}", told(&script, &outcome));
     }
 }
@@ -101,6 +109,7 @@ fn healthy_agents_are_left_alone() {
         for level in [Level::Adaptive, Level::Strict] {
             let outcome = go(&script, level, Hearing::Reacts);
             assert!(outcome.recovered(), "{level:?} {}", told(&script, &outcome));
+            assert_true(&script, &outcome);
             assert_eq!((outcome.takeovers, outcome.denied), (0, 0), "{level:?} {}", told(&script, &outcome));
             if level == Level::Adaptive {
                 assert!(

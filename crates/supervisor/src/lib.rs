@@ -80,6 +80,7 @@ mod tests;
 pub mod timeline;
 pub mod verification;
 mod wording;
+mod words;
 
 pub use config::{Config, ConfigError};
 pub use correction::{Correction, CorrectionKind};

@@ -1,6 +1,7 @@
 //! Error signatures: the same failure looks the same, whatever its numbers, times, addresses and lines are.
 
 use crate::key::{Hash, clip};
+use crate::words::OUTPUTS;
 
 /// Longest signature kept.
 const MOST: usize = 160;
@@ -67,33 +68,17 @@ fn fold(line: &str) -> String {
 
 /// The first line that says something: one about an error before any other, and one that says that all is well last.
 pub fn telling_line(text: &str) -> &str {
-    const WORDS: [&str; 13] = [
-        "error",
-        "panicked",
-        "exception",
-        "failed",
-        "fatal",
-        "cannot",
-        "not found",
-        "fail",
-        "not ok",
-        "wrong",
-        "✗",
-        "✘",
-        "expected",
-    ];
-    const WELL: [&str; 7] = ["ok", "✓", "✔", "pass", "success", "成功", "通过"];
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty()).take(200);
     let tells = |line: &&str| {
         let start: String = line.chars().take(300).collect::<String>().to_lowercase();
-        WORDS.iter().any(|word| start.contains(word))
+        OUTPUTS.wrong.iter().any(|word| start.contains(word.as_str()))
     };
-    // How a build tool ends says less than what it ran.
-    let ends = |line: &&str| line.starts_with("make: ***") || line.starts_with("npm ERR!");
-    let well = |line: &&str| {
+    let begins = |line: &str, list: &[String]| {
         let start = line.to_lowercase();
-        WELL.iter().any(|word| start.starts_with(word)) || line.chars().all(|c| c == '.')
+        list.iter().any(|word| start.starts_with(word.as_str()))
     };
+    let ends = |line: &&str| begins(line, &OUTPUTS.ends);
+    let well = |line: &&str| begins(line, &OUTPUTS.well) || line.chars().all(|c| c == '.');
     lines()
         .find(|line| tells(line) && !ends(line) && !well(line))
         .or_else(|| lines().find(|line| !well(line) && !ends(line)))

@@ -127,8 +127,8 @@ pub(crate) fn called_in_vain(one: &Try) -> String {
     let exit = one.exit.map(|exit| format!(" with exit code {exit}")).unwrap_or_default();
     let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
     format!(
-        "{RECOVERY_TAG} `{}` had failed {} times{exit}{said} when it was called again, with no file changed and nothing else \
-         run in between. Next step: change something or look elsewhere before it is run once more.",
+        "{RECOVERY_TAG} Called again: `{}` failed {} times{exit}{said}. No file changed and nothing else ran in between. Next \
+         step: change something or look elsewhere before it is called once more.",
         one.label, one.count
     )
 }

@@ -91,8 +91,12 @@ const LANGUAGES: [Language; 10] = [
             "fn x() -> bool { std::env::var_os(\"CARGO_PKG_NAME\").is_some() }",
             "fn x() { match std::thread::current().name() { _ => {} } }",
             "fn x() -> bool { std::thread::current().name() == Some(\"main\") }",
+            "fn x() -> bool { cfg!(debug_assertions) }",
+            "#[cfg(not(debug_assertions))]\nfn x() {}",
         ],
         honest: &[
+            "fn x(n: i32) { debug_assert!(n > 0) }",
+            "#[cfg(debug_assertions)]\nfn x() { eprintln!(\"debugging\") }",
             "const V: &str = env!(\"CARGO_PKG_VERSION\");",
             "fn x() { println!(\"{:?}\", std::thread::current().name()) }",
         ],

@@ -112,11 +112,13 @@ fn of_the_work(record: &ReleaseRecord) -> Vec<ReleaseReason> {
     if let Some(breach) = record.breaches.first() {
         return vec![ReleaseReason::Breach(breach.clone())];
     }
+    // Whoever was stopped for a person to look may have left a check red; that is no smaller for it.
+    let judged = record.ending.is(Outcome::Failure) || record.ending.is(Outcome::NeedsHuman);
+    if judged && !record.failed_checks.is_empty() {
+        return vec![ReleaseReason::ChecksFailed(record.failed_checks.clone())];
+    }
     if record.ending.is(Outcome::Failure) {
-        return vec![match record.failed_checks.is_empty() {
-            true => ReleaseReason::Failed(record.ending.why()),
-            false => ReleaseReason::ChecksFailed(record.failed_checks.clone()),
-        }];
+        return vec![ReleaseReason::Failed(record.ending.why())];
     }
     let missing = record.missing.first().filter(|_| record.ending.is(Outcome::Success));
     missing.map(|name| ReleaseReason::ArtifactMissing(name.clone())).into_iter().collect()

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::overruled::ReleaseOverride;
-use crate::manifest::{CheckOrigin, Manifest};
+use crate::manifest::{CheckOrigin, Manifest, Verification, Verified};
 use crate::mode_run::Decision;
 use crate::outcome::{Outcome, Status};
 
@@ -164,7 +164,11 @@ impl ReleaseRecord {
         };
         let patch = manifest.artifacts.iter().find(|row| row.path == "diff.patch");
         let withheld = kind == "secret" || kind == "ethics_blocked" || !manifest.breaches.is_empty();
-        let checks = manifest.metadata.verification.iter().flat_map(|found| &found.checks);
+        // What failed before the change, too, is not what a person is waited for.
+        let judged =
+            |found: &&Verification| !ending.is(Outcome::NeedsHuman) || found.state == Verified::Failed;
+        let verification = manifest.metadata.verification.as_ref().filter(judged);
+        let checks = verification.iter().flat_map(|found| &found.checks);
         Self {
             run: manifest.run_id.to_string(),
             ending,

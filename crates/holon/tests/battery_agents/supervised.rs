@@ -232,12 +232,9 @@ fn who_does_not_listen_is_stopped_for_a_person() {
         assert_eq!(outcome.manifest["outcome"], "needs_human", "{agent}");
         assert_eq!(outcome.manifest["error"]["kind"], "checkpoint", "{agent}");
         // It was refused once and left: nobody had to end it, and it did not try again.
-        let refused = outcome.events.iter().filter(|event| {
-            event["type"] == "warning"
-                && event["message"].as_str().is_some_and(|m| m.contains("has stopped it"))
-        });
-        assert!(refused.count() <= 2, "{agent} tried again");
-        assert!(!outcome.events.iter().any(|event| event["type"] == "limit_hit"), "{agent} had to be ended");
+        let refusals = outcome.events.matches("a request to the model was turned away").count();
+        assert_eq!(refusals, 1, "{agent} tried again");
+        assert!(!outcome.events.contains("\"type\":\"limit_hit\""), "{agent} had to be ended");
         let blocked = &outcome.manifest["metadata"]["supervisor"]["blocked"];
         assert_eq!(blocked, 0, "{agent}: calls are never held back");
     }
@@ -260,9 +257,14 @@ fn recovers(agent: &str) {
             bad.push(script.name.clone());
         }
         assert_only_added(agent, &outcome.seen);
+        assert!(outcome.told.untrue.is_empty(), "{agent} {}: {:#?}", script.name, outcome.told.untrue);
     }
     let recovered = native - missed.len();
-    std::fs::write(format!("/tmp/w/fig-{agent}"), format!("{recovered} of {native}; bad {bad:?}; missed:\n{}", missed.join("\n\n"))).unwrap();
+    std::fs::write(
+        format!("/tmp/w/fig-{agent}"),
+        format!("{recovered} of {native}; bad {bad:?}; missed:\n{}", missed.join("\n\n")),
+    )
+    .unwrap();
     assert!(
         recovered * 100 >= native * 70,
         "{agent}: {recovered} of {native}; not these:\n{}",
@@ -297,7 +299,7 @@ fn healthy_clients_hear_nothing() {
             assert_eq!(supervisor["foreign"]["count"], 0, "{agent}: {}", told(&script, &outcome));
             assert_eq!((outcome.takeovers, &supervisor["stop"]), (0, &Value::Null), "{agent}");
             assert!(outcome.seen.iter().all(|body| marks(body).is_empty()), "{agent}");
-            assert!(!outcome.events.iter().any(|event| event["type"] == "repair_round"), "{agent}");
+            assert!(!outcome.events.contains("\"type\":\"repair_round\""), "{agent}");
         }
     }
 }

@@ -4,18 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Known;
 use crate::key::{clip, key, push_bounded};
+use crate::words::{OUTPUTS, is_among};
 
 const TRIES: usize = 16;
 const LABEL: usize = 120;
 /// A call that failed so often in the same way on the same state fails again.
 const PROVEN: u32 = 2;
-/// Programs that say something by failing and are no check.
-const LOOKING: [&str; 26] = [
-    "grep", "rg", "ls", "cat", "find", "test", "[", "[[", "diff", "cmp", "head", "tail", "sed", "awk", "git",
-    "which", "command", "pgrep", "ps", "curl", "wget", "wc", "echo", "ping", "stat", "file",
-];
-/// Parts of words that a check is called by.
-const CALLED: [&str; 7] = ["test", "spec", "check", "verify", "lint", "build", "assert"];
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +62,9 @@ impl Try {
     fn is_check(&self) -> bool {
         let mut words = self.label.split_whitespace();
         let program = words.next().unwrap_or_default();
-        let looking = LOOKING.contains(&program.rsplit('/').next().unwrap_or(program));
-        let called = CALLED.iter().any(|part| self.label.to_lowercase().contains(part));
+        let looking = is_among(&OUTPUTS.looking, program.rsplit('/').next().unwrap_or(program));
+        let label = self.label.to_lowercase();
+        let called = OUTPUTS.called.iter().any(|part| label.contains(part.as_str()));
         self.command && !looking && (self.versions > 1 || called)
     }
 

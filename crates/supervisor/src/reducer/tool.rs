@@ -16,14 +16,13 @@ use crate::signature::{signature, telling_line};
 use crate::state::Pending;
 use crate::timeline::Kind;
 use crate::wording;
+use crate::words::{OUTPUTS, is_among};
 
 /// Most calls remembered until they come back.
 const PENDING: usize = 32;
 const WARNED: usize = 32;
 /// A call that takes so long was waited for.
 const LONG_MS: u64 = 5_000;
-/// Words of a command that waits.
-const WAITING: [&str; 5] = ["sleep", "wait", "timeout", "watch", "until"];
 
 /// A decision about a call.
 struct Ruled(Verdict, Rule, String);
@@ -230,7 +229,7 @@ impl Step<'_> {
 
 /// Whether a command waits for something.
 fn waits(line: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric()).any(|word| WAITING.contains(&word))
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| is_among(&OUTPUTS.waiting, word))
 }
 
 /// Whether a command leaves something running when it ends.

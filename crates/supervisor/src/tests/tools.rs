@@ -68,7 +68,10 @@ fn what_would_be_denied_is_told_where_nobody_asks() {
         _ => None,
     });
     let told = told.unwrap();
-    assert!(told.starts_with("[System Recovery] `./run` had failed") && told.contains("Next step"), "{told}");
+    assert!(
+        told.starts_with("[System Recovery] Called again: `./run` failed") && told.contains("Next step"),
+        "{told}"
+    );
     assert!(!told.contains("Not executed"), "{told}");
     // What was carried out counts as what it is.
     let text = serde_json::to_string(&scene.effects).unwrap();

@@ -49,6 +49,8 @@ pub(super) struct Tally {
     pub(super) calls: u32,
     pub(super) wasted: u32,
     pub(super) tokens: u64,
+    /// Texts of the supervisor in each request.
+    pub(super) stood: Vec<Vec<String>>,
     /// Turns of the repair that were said.
     mended: usize,
 }
@@ -68,6 +70,7 @@ impl Mind {
         }
         let heard = heard(&seen.body, self.hearing == Hearing::Blanked);
         self.tally.rounds += 1;
+        self.tally.stood.push(standing(&seen.body));
         let round = self.tally.rounds;
         if self.tally.heeded.is_none() && self.hearing != Hearing::Deaf && self.is_put_right(&heard) {
             self.tally.heeded = Some(round);
@@ -121,6 +124,18 @@ fn weight(step: &Step) -> usize {
         Step::Call(call) => call.name.len() + call.arguments.len(),
         _ => 0,
     }
+}
+
+/// What the supervisor says in a request, wherever it stands.
+fn standing(body: &Value) -> Vec<String> {
+    let mut texts = Vec::new();
+    for message in body["messages"].as_array().into_iter().flatten() {
+        if message["role"] != "assistant" && message["role"] != "system" {
+            collect(&message["content"], &mut texts);
+        }
+    }
+    let from = |text: &String| TAGS.iter().filter_map(|tag| text.find(tag)).min();
+    texts.iter().filter_map(|text| from(text).map(|at| text[at..].to_owned())).collect()
 }
 
 /// Everything that was said since the agent last spoke.

@@ -29,8 +29,10 @@ pub mod grammar;
 mod mind;
 mod play;
 mod script;
+mod truth;
 
 pub use cast::Cast;
 pub use mind::Hearing;
 pub use play::{Level, Outcome, play, play_as};
 pub use script::Script;
+pub use truth::Told;

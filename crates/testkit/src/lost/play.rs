@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::cast::Cast;
 use super::mind::{Hearing, Mind};
 use super::script::Script;
+use super::truth::Told;
 use crate::model::ModelServer;
 use crate::{TestEnv, apply_patch_plain};
 
@@ -69,6 +70,8 @@ pub struct Outcome {
     pub takeovers: u64,
     /// How many calls it did not let through.
     pub denied: u64,
+    /// What the supervisor said, held against the facts.
+    pub told: Told,
     /// The summary for people.
     pub report: String,
     /// The manifest.
@@ -77,8 +80,8 @@ pub struct Outcome {
     pub said: String,
     /// The requests of a client's conversation, as the model got them.
     pub seen: Vec<Value>,
-    /// The run's events.
-    pub events: Vec<Value>,
+    /// What the run wrote down, a line each.
+    pub events: String,
 }
 
 impl Outcome {
@@ -123,6 +126,13 @@ pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: 
     let good = proven(&env, script, &folder.join("diff.patch"));
     let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
     let (tally, seen) = (mind.tally.clone(), std::mem::take(&mut mind.seen));
+    let events = events(&folder);
+    let mut told = Told::of_events(&script.goal, &events);
+    // Texts stay in a client's conversation where they were said; the native agent has one at its end.
+    let stood = if *cast == Cast::Native { tally.stood.as_slice() } else { &[] };
+    for (round, stood) in (1..).zip(stood) {
+        told.compare(round, stood);
+    }
     Outcome {
         code: manifest["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(-1),
         good,
@@ -132,24 +142,23 @@ pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: 
         wasted: tally.wasted,
         tokens: tally.tokens,
         takeovers: manifest["metadata"]["supervisor"]["takeovers"].as_u64().unwrap_or(0),
-        denied: denied(&folder),
+        denied: denied(&events),
+        told,
         report,
         manifest,
         said: output.stderr,
         seen,
-        events: events(&folder),
+        events,
     }
 }
 
-fn events(output: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// What the run wrote down, a line each.
+fn events(output: &Path) -> String {
+    fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default()
 }
 
 /// Calls that were not executed, and words that the work is done that were not believed.
-fn denied(output: &Path) -> u64 {
-    let events =
-        fs::read_to_string(output.with_file_name("evidence").join("events.jsonl")).unwrap_or_default();
+fn denied(events: &str) -> u64 {
     let said = |line: &&str| line.contains("\"gate:block\"") || line.contains("\"verification:not_yet\"");
     events.lines().filter(said).count() as u64
 }

@@ -72,6 +72,12 @@ fn table() -> Vec<(&'static str, ReleaseRecord, &'static str, Vec<ReleaseTarget>
             "checks_failed",
             ALL.to_vec(),
         ),
+        (
+            "stopped for a person with a check red",
+            ReleaseRecord { failed_checks: vec!["make".into()], ..ended(Outcome::NeedsHuman) },
+            "checks_failed",
+            ALL.to_vec(),
+        ),
         ("a breach", with(|r| r.breaches = vec!["x".into()]), "breach", ALL.to_vec()),
         (
             "an artifact is missing",
