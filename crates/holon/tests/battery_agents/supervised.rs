@@ -260,11 +260,6 @@ fn recovers(agent: &str) {
         assert!(outcome.told.untrue.is_empty(), "{agent} {}: {:#?}", script.name, outcome.told.untrue);
     }
     let recovered = native - missed.len();
-    std::fs::write(
-        format!("/tmp/w/fig-{agent}"),
-        format!("{recovered} of {native}; bad {bad:?}; missed:\n{}", missed.join("\n\n")),
-    )
-    .unwrap();
     assert!(
         recovered * 100 >= native * 70,
         "{agent}: {recovered} of {native}; not these:\n{}",

@@ -110,7 +110,7 @@ fn reason_holds(ledger: &Ledger, reason: &str) -> Held {
         return at_least(empty, "such replies");
     }
     if reason.ends_with("of what this run may use is used") {
-        let share = |used: u64, limit: u64| if limit == 0 { 0 } else { used.saturating_mul(100) / limit };
+        let share = |used: u64, limit: u64| used.saturating_mul(100).checked_div(limit).unwrap_or(0);
         let used = share(ledger.rounds.len() as u64 + 1, ledger.round_limit)
             .max(share(ledger.tokens, ledger.token_limit));
         return at_least(used, "% at most");
