@@ -105,8 +105,8 @@ impl State {
 
     /// Whether a plan is followed whose steps are closed.
     pub(crate) fn binds(&self) -> bool {
-        let enforced = self.config.contracts == Contracts::Enforce && !self.foreign;
-        enforced && self.config.level.acts() && self.graph_active()
+        let closes = self.config.contracts == Contracts::Enforce && self.config.level.acts();
+        closes && !self.foreign && self.graph_active()
     }
 
     /// L2.
