@@ -67,6 +67,7 @@ fn events() -> Result<Vec<Event>, Failure> {
         monorepo: false,
         token_limit: 0,
         round_limit: 0,
+        foreign: false,
     }))];
     for round in 1..=ROUNDS {
         facts.push(Fact::RoundStarted { round });

@@ -258,6 +258,27 @@ pub enum Body {
         /// `{ts, run, round, level, mode, phase, event, reason, payload}`.
         record: serde_json::Value,
     },
+    /// A text of the supervisor was put at the end of a request of an agent that thinks inside.
+    SupervisorInserted {
+        /// Its number in the run, from 1.
+        number: u32,
+        /// The round of the agent's conversation.
+        round: u64,
+        /// Where on the wire.
+        place: String,
+        /// The text, with its mark.
+        text: String,
+    },
+    /// What came after such a text.
+    SupervisorFollowed {
+        /// The text.
+        number: u32,
+        /// What came.
+        what: Followed,
+        /// What broke; from there on nothing is said to the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// A goal was split into tasks; each is told as a step from here on.
     TasksPlanned {
         /// The tasks, in the order of the plan.
@@ -347,6 +368,18 @@ pub struct Todo {
     /// How far it is.
     #[serde(default)]
     pub status: TodoStatus,
+}
+
+/// What came after a text of the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Followed {
+    /// The agent went on with its conversation.
+    WentOn,
+    /// It ended, or was ended.
+    Ended,
+    /// Something broke.
+    Broke,
 }
 
 /// How far something is.

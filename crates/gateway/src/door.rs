@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Endpoint, Provider};
+use holon_model::{Cancel, Endpoint, ErrorKind, Provider};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::account::{Limit, tokens_in};
+use crate::attend::Attended;
 use crate::body::{self, Scale, Weight};
 use crate::event::Event;
 use crate::exchange::{Exchange, Head, Opener};
@@ -22,7 +23,7 @@ use crate::limits::Limits;
 use crate::pass::{self, Passing};
 use crate::refusal::{Refusal, Sort};
 use crate::route::{self, Lost, Route};
-use crate::serve::{self, Labels};
+use crate::serve::{self, Asked, Labels};
 use crate::token::Token;
 use crate::tongue::Tongue;
 use crate::veil::Keys;
@@ -40,6 +41,8 @@ pub(crate) struct Door {
     pub(crate) redactor: Redactor,
     pub(crate) exchanges: Arc<Semaphore>,
     pub(crate) scale: Scale,
+    /// Who attends the agent's conversation.
+    pub(crate) attended: Option<Arc<Attended>>,
 }
 
 type Answer = Response<Outflow>;
@@ -111,7 +114,7 @@ impl Door {
                 }
                 let mut weight = self.scale.weight();
                 let (object, bytes) = self.object(&head.headers, body, &mut weight).await?;
-                self.ask((wire, stream), object, bytes, &head.headers, weight).await
+                self.attend((wire, stream), object, bytes, &head.headers, weight).await
             }
         }
     }
@@ -143,16 +146,51 @@ impl Door {
         Ok((body::object(&bytes, &self.limits)?, bytes.len()))
     }
 
-    async fn ask(
+    /// Lets whoever attends the conversation hear a request, and asks with what belongs into it.
+    async fn attend(
         self: &Arc<Self>,
-        (wire, stream): (Tongue, Option<bool>),
+        tongue: (Tongue, Option<bool>),
         object: serde_json::Map<String, Value>,
         bytes: usize,
         headers: &HeaderMap,
         weight: Weight,
     ) -> Result<Answer, Refusal> {
+        let malformed = |why| Refusal::new(Sort::Malformed, why);
+        let wire = tongue.0;
         let body = Value::Object(object);
-        let mut asked = serve::read(wire, &body).map_err(|why| Refusal::new(Sort::Malformed, why))?;
+        let asked = serve::read(wire, &body).map_err(malformed)?;
+        let Some(attended) = &self.attended else {
+            return self.ask(tongue, (body, asked), bytes, headers, weight, None).await;
+        };
+        let mut told = body.clone();
+        let passed = attended.hear(wire, &asked.request, &mut told).await;
+        let passed = passed.map_err(|why| Refusal::new(Sort::Stopped, why))?;
+        let attended = passed.map(|_| Arc::clone(attended));
+        let Some(hearer) = attended.as_ref().filter(|_| passed.is_some_and(|passed| passed.carries)) else {
+            return self.ask(tongue, (body, asked), bytes, headers, weight, attended).await;
+        };
+        let with = serve::read(wire, &told).map_err(malformed)?;
+        let spare = self.scale.weight();
+        let answer = self.ask(tongue, (told, with), bytes, headers, weight, attended.clone()).await;
+        match answer {
+            // Nothing was sent to the client yet, so it never learns of it.
+            Err(Refusal { sort: Sort::Provider(ErrorKind::BadRequest, _), message, .. }) => {
+                hearer.declined(&message);
+                self.ask(tongue, (body, asked), bytes, headers, spare, attended).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        (wire, stream): (Tongue, Option<bool>),
+        (body, mut asked): (Value, Asked),
+        bytes: usize,
+        headers: &HeaderMap,
+        weight: Weight,
+        attended: Option<Arc<Attended>>,
+    ) -> Result<Answer, Refusal> {
         asked.request.model.clone_from(&self.model);
         asked.stream = stream.unwrap_or(asked.stream);
         let turn = Arc::clone(&self.exchanges).acquire_owned().await;
@@ -193,6 +231,7 @@ impl Door {
             cancel,
             keys: self.keys.clone(),
             redactor: self.redactor.clone(),
+            attended,
         };
         tokio::spawn(async move {
             let _held = (turn, weight);
@@ -220,7 +259,7 @@ impl Door {
         let status = refusal.status(wire);
         match refusal.sort {
             // Counted where they happen.
-            Sort::Spent | Sort::Provider(..) => {}
+            Sort::Spent | Sort::Stopped | Sort::Provider(..) => {}
             Sort::Token => self.ledger.count(|account| account.wrong_token += 1),
             _ => self.ledger.count(|account| account.refused += 1),
         }

@@ -7,6 +7,7 @@ use holon_core::redact::Redactor;
 use holon_model::{Cancel, Delta, ErrorKind, ModelError, Provider, Reply, Sink};
 use tokio::sync::oneshot;
 
+use crate::attend::Attended;
 use crate::flow::Inlet;
 use crate::ledger::Charge;
 use crate::pass::{PASSING, Passing};
@@ -61,6 +62,8 @@ pub(crate) struct Exchange {
     pub(crate) cancel: Cancel,
     pub(crate) keys: Keys,
     pub(crate) redactor: Redactor,
+    /// Who hears the reply.
+    pub(crate) attended: Option<Arc<Attended>>,
 }
 
 impl Exchange {
@@ -148,6 +151,9 @@ impl Exchange {
             Ok(reply) => {
                 self.charge.answered(&reply);
                 self.charge.settle(reply.usage);
+                if let Some(attended) = &self.attended {
+                    attended.answered(&reply);
+                }
                 Ok(reply)
             }
             Err(mut error) => {

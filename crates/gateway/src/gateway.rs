@@ -11,6 +11,7 @@ use holon_model::{Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provide
 use tokio::sync::Semaphore;
 
 use crate::account::{Account, Budget, Limit};
+use crate::attend::{Attendance, Attended};
 use crate::body::Scale;
 use crate::door::Door;
 use crate::event::Watch;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub record: Option<Recording>,
     /// Who gets to know what happens.
     pub watch: Option<Watch>,
+    /// Who attends the agent's conversation.
+    pub attend: Option<Attendance>,
 }
 
 impl Settings {
@@ -82,6 +85,7 @@ impl Settings {
             limits: Limits::default(),
             record: None,
             watch: None,
+            attend: None,
         }
     }
 }
@@ -102,6 +106,7 @@ pub struct Gateway {
     ledger: Ledger,
     address: Option<SocketAddr>,
     problem: Option<Problem>,
+    attended: Option<Arc<Attended>>,
     stop: Cancel,
     thread: Option<JoinHandle<()>>,
 }
@@ -123,6 +128,7 @@ impl Gateway {
         };
         let hidden = Keys::new(keys.iter().map(Key::expose));
         let (provider, problem) = recorded(inner, settings.record, hidden.clone());
+        let attended = settings.attend.map(|attendance| Arc::new(Attended::new(attendance)));
         let door = Arc::new(Door {
             token: settings.token,
             model: settings.model,
@@ -134,6 +140,7 @@ impl Gateway {
             redactor: Redactor::new(keys.iter().map(|key| ("key", key.expose()))),
             exchanges: Arc::new(Semaphore::new(settings.limits.exchanges.max(1))),
             scale: Scale::default(),
+            attended: attended.clone(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = Cancel::default();
@@ -148,7 +155,7 @@ impl Gateway {
             // Whatever still runs is dropped, and booked as it is; a name look-up that hangs is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(100));
         })?;
-        Ok(Self { ledger, address, problem, stop, thread: Some(thread) })
+        Ok(Self { ledger, address, problem, attended, stop, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -165,6 +172,14 @@ impl Gateway {
     /// What is used up, once a request was turned away for it; [`crate::Event::Spent`] tells it at that moment.
     pub fn spent(&self) -> Option<Limit> {
         self.ledger.account().spent
+    }
+
+    /// The client is over, which tells what became of the last text that was put into its conversation; `cut` says that the
+    /// host ended it.
+    pub fn client_over(&self, cut: bool) {
+        if let Some(attended) = &self.attended {
+            attended.over(cut);
+        }
     }
 
     /// Closes the door, ends what still runs, and gives the account.

@@ -6,6 +6,7 @@
 //! always translated: clients may speak it, but no provider is asked in it.
 
 mod account;
+mod attend;
 mod body;
 mod door;
 mod event;
@@ -25,6 +26,7 @@ mod tongue;
 mod veil;
 
 pub use account::{Account, Budget, Limit};
+pub use attend::{Attendance, Attendant, Coming, Inserted, Step, Word, Words};
 pub use event::{Event, Watch};
 pub use gateway::{Gateway, GatewayError, Recording, Save, Settings, Upstream};
 pub use limits::Limits;

@@ -41,6 +41,8 @@ pub(crate) enum Sort {
     Busy,
     /// The run has nothing left to spend.
     Spent,
+    /// Whoever attends the conversation has stopped it.
+    Stopped,
     /// The provider gave no reply; with its status, where that says more than its kind.
     Provider(ErrorKind, Option<u16>),
 }
@@ -62,8 +64,8 @@ impl Refusal {
             Sort::Encoding => 415,
             Sort::Busy => 503,
             // One client repeats what it gets a 402 for.
-            Sort::Spent if wire == Some(Tongue::Responses) => 400,
-            Sort::Spent => 402,
+            Sort::Spent | Sort::Stopped if wire == Some(Tongue::Responses) => 400,
+            Sort::Spent | Sort::Stopped => 402,
             Sort::Provider(kind, status) => provider_status(kind, status, wire),
         }
     }
@@ -111,7 +113,7 @@ impl Refusal {
         match self.sort {
             Sort::Token | Sort::Provider(K::Auth, _) => "authentication_error",
             Sort::NotFound | Sort::Provider(K::BadRequest, Some(404)) => "not_found_error",
-            Sort::Spent | Sort::Provider(K::Billing, _) => "billing_error",
+            Sort::Spent | Sort::Stopped | Sort::Provider(K::Billing, _) => "billing_error",
             Sort::TooLarge => "request_too_large",
             Sort::Provider(K::RateLimit, _) => "rate_limit_error",
             Sort::Busy | Sort::Provider(K::Overloaded, _) => "overloaded_error",
@@ -132,7 +134,7 @@ impl Refusal {
         match self.sort {
             Sort::Token | Sort::Provider(K::Auth, _) => "UNAUTHENTICATED",
             Sort::NotFound | Sort::Provider(K::BadRequest, Some(404)) => "NOT_FOUND",
-            Sort::Spent | Sort::Provider(K::Billing, _) => "FAILED_PRECONDITION",
+            Sort::Spent | Sort::Stopped | Sort::Provider(K::Billing, _) => "FAILED_PRECONDITION",
             Sort::Provider(K::RateLimit, _) => "RESOURCE_EXHAUSTED",
             Sort::Provider(K::Refused, _) => "PERMISSION_DENIED",
             Sort::TooSlow | Sort::Provider(K::Timeout, _) => "DEADLINE_EXCEEDED",
@@ -155,7 +157,9 @@ impl Refusal {
         const INVALID: &str = "invalid_request_error";
         match self.sort {
             Sort::Token | Sort::Provider(K::Auth, _) => (INVALID, Some("invalid_api_key")),
-            Sort::Spent | Sort::Provider(K::Billing, _) => ("insufficient_quota", Some("insufficient_quota")),
+            Sort::Spent | Sort::Stopped | Sort::Provider(K::Billing, _) => {
+                ("insufficient_quota", Some("insufficient_quota"))
+            }
             Sort::NotFound => (INVALID, Some("not_found")),
             Sort::TooLarge => (INVALID, Some("request_too_large")),
             Sort::Provider(K::RateLimit, _) => ("rate_limit_error", Some("rate_limit_exceeded")),

@@ -56,10 +56,12 @@ pub enum Rule {
     Always,
     /// For those that reach a model through the host.
     NeedsGateway,
+    /// The same; this value means that nothing is wanted, which is true of all.
+    NeedsGatewayUnless(&'static str),
     /// The same, and it is what makes an image one of them.
     OpensGateway,
-    /// For the native agent; the value in parentheses means nothing is wanted, which is true of all.
-    NativeOnly(Option<&'static str>),
+    /// For the native agent.
+    NativeOnly,
     /// For agents that are processes, and take arguments.
     ForeignOnly,
     /// It is about the command or the whole of a flow, not about an agent.
@@ -72,13 +74,15 @@ impl Rule {
     /// Why something has no effect for a kind of agent; nothing when it has.
     pub fn refuses(self, kind: AgentKind) -> Option<&'static str> {
         match self {
-            Self::NeedsGateway if kind == AgentKind::Image => Some(
+            Self::NeedsGateway | Self::NeedsGatewayUnless(_) if kind == AgentKind::Image => Some(
                 "an image is held to it only when it reaches a model through Holon, with --model or --provider",
             ),
-            Self::NeedsGateway | Self::OpensGateway if !kind.has_gateway() && kind != AgentKind::Image => {
+            Self::NeedsGateway | Self::NeedsGatewayUnless(_) | Self::OpensGateway
+                if !kind.has_gateway() && kind != AgentKind::Image =>
+            {
                 Some("an agent without a gateway reaches no model through Holon")
             }
-            Self::NativeOnly(_) if kind != AgentKind::Native => {
+            Self::NativeOnly if kind != AgentKind::Native => {
                 Some("it is for the native agent, which thinks in the host")
             }
             Self::ForeignOnly if kind == AgentKind::Native => Some("the native agent takes no arguments"),
@@ -115,7 +119,9 @@ const fn not_over_http(setting: Setting, reason: &'static str) -> Setting {
     Setting { over_http: Some(reason), ..setting }
 }
 
-use Rule::{Always, Command, ForeignOnly, Internal, NativeOnly, NeedsGateway, OpensGateway};
+use Rule::{
+    Always, Command, ForeignOnly, Internal, NativeOnly, NeedsGateway, NeedsGatewayUnless, OpensGateway,
+};
 
 /// Everything that can be asked for, by flag, spec or request.
 pub const SETTINGS: &[Setting] = &[
@@ -150,9 +156,9 @@ pub const SETTINGS: &[Setting] = &[
     row(Some("provider"), Some("provider"), None, OpensGateway),
     row(Some("replay"), Some("replay"), None, OpensGateway),
     row(Some("record"), Some("record"), None, NeedsGateway),
-    row(Some("mcp"), Some("mcp"), None, NativeOnly(None)),
-    row(Some("supervisor"), Some("supervisor"), Some("constraints.supervisor"), NativeOnly(Some("off"))),
-    row(Some("shadow"), Some("shadow"), None, NativeOnly(None)),
+    row(Some("mcp"), Some("mcp"), None, NativeOnly),
+    row(Some("supervisor"), Some("supervisor"), Some("constraints.supervisor"), NeedsGatewayUnless("off")),
+    row(Some("shadow"), Some("shadow"), None, NeedsGateway),
     // Walls.
     row(Some("sandbox"), Some("sandbox"), None, Always),
     row(Some("accept_no_isolation"), Some("i-accept-no-isolation"), None, Always),
@@ -204,7 +210,7 @@ impl Setting {
     /// By which name a request asks for it, if it does.
     fn asked_as(&self, request: &Value, nothing: &Value, spec: &Value) -> Option<String> {
         let ignored = match self.rule {
-            NativeOnly(value) => value,
+            NeedsGatewayUnless(value) => Some(value),
             _ => None,
         };
         let wanted = |value: &Value| value.as_str().is_none_or(|text| Some(text) != ignored);

@@ -9,6 +9,7 @@ pub mod contained;
 pub mod effect;
 pub mod error;
 pub mod given_spec;
+pub mod insertions;
 mod model;
 pub mod modes;
 mod own;

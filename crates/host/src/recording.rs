@@ -10,12 +10,13 @@ use holon_core::spec::Supervision as Wish;
 use holon_supervisor::replay::replay;
 use holon_supervisor::shadow::Shadow;
 use holon_supervisor::{Config, Effect, Event, Ledger, Level, State, Supervisor, Verdict};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use holon_supervisor::graph::{GraphStatus, Node, NodeStatus, TaskGraph};
 pub use holon_supervisor::timeline::{Kind, Record};
 
 use crate::error::HostError;
+use crate::insertions::Insertions;
 use crate::store::RunFolder;
 
 /// The supervisor's part of `events.jsonl`.
@@ -24,6 +25,7 @@ pub struct Recording {
     settings: Config,
     resumed: Option<Value>,
     told: Vec<Told>,
+    insertions: Insertions,
 }
 
 /// One fact, what it led to, and the records after it.
@@ -62,6 +64,7 @@ impl Recording {
         for line in text.lines() {
             // A line that is cut off is the last one of a run that was killed.
             let Ok(event) = serde_json::from_str::<Line>(line) else { continue };
+            recording.insertions.hear(&event.body);
             match event.body {
                 Body::Supervised { fact, decisions, settings, resumed } => {
                     if let Some(settings) = settings {
@@ -82,7 +85,7 @@ impl Recording {
         if recording.told.is_empty() {
             return Err(HostError::run(
                 "this run was not supervised",
-                "only runs of the native agent are; `holon runs show` tells about all others",
+                "only those are whose model is reached through Holon; `holon runs show` tells about all others",
             ));
         }
         Ok(recording)
@@ -142,7 +145,17 @@ impl Recording {
         for event in self.events() {
             supervisor.feed(&event).iter().for_each(|effect| counts.count(effect));
         }
-        Some(holon_agent::supervise::summary(&supervisor, &counts))
+        let mut summary = holon_agent::supervise::summary(&supervisor, &counts);
+        if supervisor.state().is_foreign() {
+            summary["foreign"] = json!(self.insertions);
+        }
+        Some(summary)
+    }
+
+    /// What was put into the conversation of an agent that thinks inside; nothing for the native one.
+    pub fn insertions(&self) -> Option<&Insertions> {
+        let foreign = self.told.iter().any(|told| told.fact["foreign"] == true);
+        foreign.then_some(&self.insertions)
     }
 
     /// The last plan, as the facts leave it.

@@ -85,6 +85,10 @@ pub struct Setup {
     /// Most rounds it may take; 0 when there is no such limit.
     #[serde(default)]
     pub round_limit: u32,
+    /// Whether calls are carried out whatever is decided: an agent that is watched from outside. What would be denied is then
+    /// told, and nothing is held back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
 }
 
 /// A command that says whether the work is good.

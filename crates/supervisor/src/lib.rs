@@ -20,7 +20,7 @@
 //!     goal: "Fix the parser in src/parse.rs".into(),
 //!     plan_files: vec![], plan_steps: 0,
 //!     checks: vec![KnownCheck { command: "cargo test".into(), asked: true }],
-//!     monorepo: false, token_limit: 200_000, round_limit: 50,
+//!     monorepo: false, token_limit: 200_000, round_limit: 50, foreign: false,
 //! })));
 //! tell(Fact::RoundStarted { round: 1 }); // then ask the model; Effect::Correct goes into the request
 //! let answer = tell(Fact::ToolProposed(Proposal {

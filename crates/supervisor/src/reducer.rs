@@ -62,6 +62,7 @@ impl Step<'_> {
     fn run_started(&mut self, setup: &Setup) {
         let s = &mut *self.s;
         s.run = Some(setup.run.clone());
+        s.foreign = setup.foreign;
         s.goal = clip(&setup.goal, GOAL);
         let mut named: Vec<String> = setup.plan_files.iter().map(|path| clip_path(path, PATH)).collect();
         named.extend(named_paths(&setup.goal));

@@ -95,6 +95,7 @@ pub(crate) fn setup(mode: &str, goal: &str) -> Setup {
         monorepo: false,
         token_limit: 0,
         round_limit: 0,
+        foreign: false,
     }
 }
 

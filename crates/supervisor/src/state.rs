@@ -25,6 +25,9 @@ pub struct State {
     pub(crate) config: Config,
     /// Whether decisions are only looked at, so that calls go on although they were blocked.
     pub(crate) observing: bool,
+    /// Whether calls are carried out by somebody who asks nobody, so that a denial can only be told.
+    #[serde(default)]
+    pub(crate) foreign: bool,
     pub(crate) run: Option<RunId>,
     pub(crate) goal: String,
     pub(crate) intent: Intent,
@@ -85,6 +88,11 @@ impl State {
         Self { config, observing: true, ..Self::default() }
     }
 
+    /// Whether calls are carried out whatever is decided.
+    pub const fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// L0.
     pub const fn level(&self) -> Level {
         self.config.level
@@ -97,7 +105,8 @@ impl State {
 
     /// Whether a plan is followed whose steps are closed.
     pub(crate) fn binds(&self) -> bool {
-        self.config.contracts == Contracts::Enforce && self.config.level.acts() && self.graph_active()
+        let closes = self.config.contracts == Contracts::Enforce && self.config.level.acts();
+        closes && !self.foreign && self.graph_active()
     }
 
     /// L2.

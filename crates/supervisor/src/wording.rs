@@ -122,6 +122,17 @@ pub(crate) fn futile(one: &Try) -> String {
     )
 }
 
+/// The same for a call that is executed all the same.
+pub(crate) fn called_in_vain(one: &Try) -> String {
+    let exit = one.exit.map(|exit| format!(" with exit code {exit}")).unwrap_or_default();
+    let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
+    format!(
+        "{RECOVERY_TAG} Called again: `{}` failed {} times{exit}{said}. No file changed and nothing else ran in between. Next \
+         step: change something or look elsewhere before it is called once more.",
+        one.label, one.count
+    )
+}
+
 /// Why a step does not let a call through.
 pub(crate) fn against(node: &Node, class: &str, is_spent: bool) -> String {
     let step = format!("the current step is {} ({})", node.kind.name(), node.title);

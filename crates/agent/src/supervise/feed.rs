@@ -114,7 +114,10 @@ impl Inner<'_> {
             self.supervision.memory.files.told(change);
         }
         let may_do_anything = matches!(class, ToolClass::Exec | ToolClass::Unknown);
-        if may_do_anything {
+        // Whoever is watched from outside does not tell what a call wrote.
+        let untold = self.supervision.supervisor.state().is_foreign()
+            && matches!(class, ToolClass::Write | ToolClass::Delegate);
+        if may_do_anything || untold {
             self.supervision.memory.files.something_ran();
             proof.changed.extend(self.look());
         }

@@ -1,6 +1,7 @@
 //! The real gateway on loopback, with scripted providers behind it and raw sockets before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attended;
 mod budgets;
 mod client;
 mod failures;

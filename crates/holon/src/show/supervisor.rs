@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use holon_host::insertions::Insertions;
 use holon_host::recording::{Kind, Node, NodeStatus, Record, Recording, TaskGraph, WhatIf};
 use serde_json::{Value, json};
 
@@ -35,6 +36,9 @@ pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String,
     if let Some(graph) = state.graph() {
         text.push_str(&drawing(graph, stream));
     }
+    if let Some(insertions) = recording.insertions() {
+        text.push_str(&inserted(insertions, stream));
+    }
     text.push_str(&format!("\n{}\n", stream.paint(Style::Bold, "timeline")));
     text.push_str(&timeline(&recording.records(), stream));
     Ok(text)
@@ -43,7 +47,10 @@ pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String,
 /// The same for programs.
 pub(crate) fn json(recording: &Recording) -> String {
     let (level, shadow) = recording.level();
-    let value = json!({"level": level, "shadow": shadow, "graph": recording.graph(), "timeline": recording.records()});
+    let mut value = json!({"level": level, "shadow": shadow, "graph": recording.graph(), "timeline": recording.records()});
+    if let Some(insertions) = recording.insertions() {
+        value["foreign"] = json!(insertions);
+    }
     format!("{value:#}\n")
 }
 
@@ -108,6 +115,31 @@ fn drawing(graph: &TaskGraph, stream: Stream) -> String {
                 );
             }
         }
+    }
+    text
+}
+
+/// What was put into the conversation of an agent that thinks inside, where, and what came after it.
+fn inserted(insertions: &Insertions, stream: Stream) -> String {
+    let mut text = format!("\n{}\n", stream.paint(Style::Bold, "put into the agent's conversation"));
+    if insertions.inserted.is_empty() {
+        text.push_str("  nothing\n");
+        return text;
+    }
+    let mut table = Table::new(["NO", "ROUND", "WHERE", "AFTER", "TEXT"]);
+    for one in &insertions.inserted {
+        let after = one.after.map(|after| word(json!(after)).replace('_', " ")).unwrap_or_default();
+        table.row([
+            &one.number.to_string(),
+            &one.round.to_string(),
+            &one.place,
+            &after,
+            &one_line(&visible(&one.says), 100),
+        ]);
+    }
+    text.push_str(&table.render(stream));
+    if let Some(why) = &insertions.left_in_shadow {
+        let _ = writeln!(text, "left in shadow from there on: {}", visible(&one_line(why, 160)));
     }
     text
 }

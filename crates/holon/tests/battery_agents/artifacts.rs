@@ -147,7 +147,7 @@ fn inv_07_the_same_spec_gives_the_same_shape_with_four_agents() {
             .collect();
         let mut keys = BTreeSet::new();
         shape(&manifest, "", &mut keys);
-        // Who chose the model says more about it, warnings are optional, and only the native agent is supervised.
+        // Who chose the model says more about it, warnings are optional, and supervision has its own tests.
         keys.retain(|key| {
             !key.contains(".warnings")
                 && !key.contains("supervisor")

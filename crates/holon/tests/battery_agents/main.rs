@@ -10,4 +10,5 @@ mod failures;
 mod optional;
 mod secrets;
 mod stage;
+mod supervised;
 mod users;

@@ -109,7 +109,7 @@ impl Stage {
             }
             let mut rounds = rounds.lock().unwrap();
             *rounds += 1;
-            answer(*rounds - 1, asked).split(Split::Whole)
+            answer(*rounds - 1, asked).named(format!("msg_{rounds}")).split(Split::Whole)
         });
         Some(Self { env, repo, server, seen, agent: agent.to_owned(), family: agent.to_owned() })
     }

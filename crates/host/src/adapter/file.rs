@@ -6,6 +6,7 @@ use holon_core::mode::Source;
 use holon_core::policy::ToolClass;
 use serde::{Deserialize, Serialize};
 
+use super::calls::Calls;
 use super::events::Format;
 use super::version::Range;
 use super::wrong;
@@ -49,6 +50,9 @@ pub struct Adapter {
     /// What kind of tool its tools are.
     #[serde(default)]
     pub tools: BTreeMap<ToolClass, Vec<String>>,
+    /// What the calls of its tools are about; without this it is watched and nothing is said to it.
+    #[serde(default)]
+    pub calls: Option<Calls>,
     /// What this family of agents has to be told besides.
     #[serde(default)]
     pub prompt: Option<String>,

@@ -235,6 +235,13 @@ fn executable(path: &Path) -> Result<PathBuf, HostError> {
     Ok(file)
 }
 
+/// A description that is built in.
+#[cfg(test)]
+pub(crate) fn builtin(name: &str) -> Option<Adapter> {
+    let (path, text) = BUILTIN.iter().find(|(path, _)| *path == format!("adapters/{name}.toml"))?;
+    Adapter::parse(text, path).ok()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

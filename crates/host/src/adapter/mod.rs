@@ -1,5 +1,6 @@
 //! How an agent is driven, described as data: a TOML file per agent, built in, the user's, or the project's.
 
+mod calls;
 pub mod client;
 pub mod events;
 mod file;
@@ -9,6 +10,7 @@ mod locate;
 mod version;
 mod wrong;
 
+pub use calls::{About, Calls, Ending};
 pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
 pub use find::{Agent, Known, find, list};
 pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};

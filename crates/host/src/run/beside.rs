@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -83,11 +83,15 @@ impl Run<'_> {
     }
 
     fn baselines_fit(&self, stage: &Stage) -> bool {
+        cores() > 1 && self.checks_fit_beside(stage)
+    }
+
+    /// Whether a check can run beside the agent, which must not reach into it.
+    pub(super) fn checks_fit_beside(&self, stage: &Stage) -> bool {
         self.plan.profile.access.delivers()
             && stage.backend.name() == "native"
             && !matches!(stage.snapshot.strategy(), Strategy::Copy | Strategy::Reflink)
             && self.network() != Network::Host
-            && cores() > 1
     }
 
     fn baselines_beside(&self, stage: &mut Stage) -> Result<Option<Beside>, HostError> {
@@ -96,9 +100,7 @@ impl Run<'_> {
         let folder = self.folder.beside();
         let left = folder.join("output");
         let ground_of_job = self.check_ground(&format!("{}-baseline", self.record.id));
-        for folder in [&folder, &left] {
-            fs::create_dir(folder).map_err(HostError::io("create", folder))?;
-        }
+        fs::create_dir_all(&left).map_err(HostError::io("create", &left))?;
         give(&left, &ground_of_job.identity)?;
         let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
         let layers = folder.join("tree");
@@ -122,10 +124,12 @@ impl Run<'_> {
             tree,
             job,
             launcher: self.host.launcher.clone(),
-            redactor: self.events.redactor().clone(),
-            allowance: self.allowance(stage, Instant::now()),
-            folder,
-            stop: [stop.clone(), self.cancel.clone()],
+            follow: Following {
+                redactor: self.events.redactor().clone(),
+                allowance: self.allowance(stage, Instant::now()),
+                folder,
+                stop: vec![stop.clone(), self.cancel.clone()],
+            },
             wanted: wanted.clone(),
         };
         let (sender, answers) = channel();
@@ -155,16 +159,13 @@ struct Making {
     tree: CheckTree,
     job: Job,
     launcher: Launcher,
-    redactor: Redactor,
-    allowance: Allowance,
-    folder: PathBuf,
-    stop: [Cancel; 2],
+    follow: Following,
     wanted: Cancel,
 }
 
 impl Making {
     fn is_over(&self) -> bool {
-        self.stop.iter().any(Cancel::is_cancelled)
+        self.follow.is_over()
     }
 
     /// Makes all of them, one after the other in one tree, as they will run on the result.
@@ -229,7 +230,7 @@ impl Making {
         self.job.argv = ["/bin/sh", "-c", &check.command].map(Into::into).to_vec();
         let began = Instant::now();
         let Ok(payload) = self.launcher.spawn(&self.job) else { return Ok(None) };
-        let ending = self.attend(Box::new(payload), check)?;
+        let ending = self.follow.to_end(Box::new(payload), &check.log, check.limit)?;
         if self.is_over() {
             return Ok(None);
         }
@@ -251,12 +252,33 @@ impl Making {
         let duration_ms = began.elapsed().as_millis() as u64;
         Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten, told }, duration_ms }))
     }
+}
 
-    /// Follows it to its end, within the limits of every payload.
-    fn attend(&self, mut payload: Box<dyn Payload>, check: &BesideCheck) -> Result<Ending, HostError> {
+/// What is needed to follow a payload beside the agent.
+pub(super) struct Following {
+    pub(super) redactor: Redactor,
+    pub(super) allowance: Allowance,
+    /// Where it writes.
+    pub(super) folder: PathBuf,
+    /// Any of these ends it.
+    pub(super) stop: Vec<Cancel>,
+}
+
+impl Following {
+    fn is_over(&self) -> bool {
+        self.stop.iter().any(Cancel::is_cancelled)
+    }
+
+    /// Follows a payload to its end, within the limits of every payload; what it prints goes to a log.
+    pub(super) fn to_end(
+        &self,
+        mut payload: Box<dyn Payload>,
+        log: &Path,
+        limit: Duration,
+    ) -> Result<Ending, HostError> {
         let chunks = read_output(payload.as_mut());
-        let file = File::options().create(true).append(true).open(&check.log);
-        let file = file.map_err(HostError::io("create", &check.log))?;
+        let file = File::options().create(true).append(true).open(log);
+        let file = file.map_err(HostError::io("create", log))?;
         let mut printed = Printed::new(file, self.redactor.stream(), self.redactor.stream(), false);
         let mut disk = DiskWatch::start(vec![self.folder.clone()], self.allowance.disk);
         let (began, mut last_sign) = (Instant::now(), Instant::now());
@@ -270,7 +292,7 @@ impl Making {
                 printed.take(stream, &bytes);
             }
             if self.is_over()
-                || began.elapsed() >= check.limit
+                || began.elapsed() >= limit
                 || last_sign.elapsed() >= self.allowance.idle
                 || printed.bytes > self.allowance.output_bytes
                 || disk.broken(self.allowance.already, || payload.processes()).is_some()

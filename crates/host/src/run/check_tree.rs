@@ -295,7 +295,7 @@ impl<'a> CheckedChange<'a> {
     }
 
     /// Puts the change into a fresh snapshot; holes first, so that nothing stands where a folder has to be.
-    fn lay(&self, snapshot: &Snapshot, kind: TreeKind) -> Result<(), HostError> {
+    pub(super) fn lay(&self, snapshot: &Snapshot, kind: TreeKind) -> Result<(), HostError> {
         if kind == self.ground {
             return Ok(());
         }
@@ -313,6 +313,11 @@ impl<'a> CheckedChange<'a> {
         }
         Ok(())
     }
+}
+
+/// Puts a path back as it is in the workspace.
+pub(super) fn lay_original(snapshot: &Snapshot, workspace: &Path, path: &Path) -> Result<(), HostError> {
+    lay_one(snapshot, path, Content::at(workspace.join(path)).as_ref(), None)
 }
 
 fn lay_one(

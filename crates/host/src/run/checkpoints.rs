@@ -151,6 +151,7 @@ mod tests {
             monorepo: false,
             token_limit: 1000,
             round_limit: 0,
+            foreign: false,
         };
         let supervision = Supervision::new(Default::default(), setup).unwrap();
         let messages = words.iter().map(|word| Message::user(*word)).collect();

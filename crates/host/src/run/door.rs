@@ -35,7 +35,9 @@ pub(crate) struct Door {
     /// What the agent is told it asks.
     pub told: String,
     upstream: Upstream,
-    prices: Option<Prices>,
+    pub prices: Option<Prices>,
+    /// The model's window, in tokens; 0 where nobody knows.
+    pub window: u64,
     replay: Option<Arc<Replay>>,
     /// A listener in the host's own network, where the walls cannot offer one.
     outside: Option<TcpListener>,
@@ -77,7 +79,8 @@ impl Run<'_> {
         }
         let (upstream, info, window, prices, replay) = self.upstream()?;
         let prices = before.map_or(prices, |before| before.prices);
-        let asked = AskedFor::new(request, &info, window, prices);
+        let supervisor = Some(self.plan.supervisor.clone());
+        let asked = AskedFor { supervisor, ..AskedFor::new(request, &info, window, prices) };
         asked.save(&self.folder)?;
         let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
         let (model, outside, open) = (info.id.clone(), None, None);
@@ -90,6 +93,7 @@ impl Run<'_> {
             told,
             upstream,
             prices,
+            window,
             replay,
             outside,
             open,
@@ -175,6 +179,7 @@ impl Run<'_> {
         );
         let limits = &self.plan.profile.limits;
         let rehearsal = self.host.script.is_some();
+        let attend = self.attendance();
         let Some(door) = &mut self.foreign.door else { return Ok(()) };
         let outside = door.outside.as_ref().and_then(|listener| listener.try_clone().ok());
         let listener = payload.take_listener().or(outside).ok_or_else(|| HostError::Walls {
@@ -192,6 +197,7 @@ impl Run<'_> {
             cost_usd: Some((limits.cost_usd - spent).max(0.0)),
         };
         settings.prices = door.prices;
+        settings.attend = attend;
         settings.record =
             Some(Recording { normaliser, save: Box::new(move |text| file.write_all(text.as_bytes())) });
         settings.watch =
@@ -255,12 +261,13 @@ impl Run<'_> {
     }
 
     /// Closes the door behind a payload that is over.
-    pub(super) fn close_door(&mut self) {
+    pub(super) fn close_door(&mut self, by_itself: bool) {
         for body in self.door_news() {
             self.events.emit(body);
         }
         let Some(door) = &mut self.foreign.door else { return };
         let Some((gateway, _)) = door.open.take() else { return };
+        gateway.client_over(!by_itself);
         let account = gateway.finish();
         door.used.requests += account.requests;
         door.used.usage += account.usage;

@@ -12,7 +12,7 @@ use holon_sandbox::snapshot::StrategyChoice;
 use holon_sandbox::walls::{self, Ending, Refusal, Step};
 
 use super::Run;
-use super::output::{Allowance, not_started};
+use super::output::{Allowance, Attended, not_started};
 use super::rungs;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
@@ -49,6 +49,7 @@ impl Run<'_> {
     fn start_agent(&mut self, stage: &mut Stage, repair: Option<String>) -> Result<(), HostError> {
         self.furnish(stage, repair.as_deref())?;
         let mut payload = self.build_walls(stage, self.agent_argv())?;
+        self.watch(stage)?;
         self.answer_door(payload.as_mut())?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
@@ -62,7 +63,8 @@ impl Run<'_> {
             self.begin_baselines(stage);
         }
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
-        self.close_door();
+        self.close_door(attended.as_ref().is_ok_and(|attended| attended.stopped.is_none()));
+        self.end_watch(attended.as_ref().is_ok_and(Attended::is_done));
         let attended = attended?;
         let (code, signal) = match attended.finished.ending {
             Ending::Code(code) => (Some(code), None),

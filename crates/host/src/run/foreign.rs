@@ -12,10 +12,12 @@ use super::Run;
 use super::door::Door;
 use super::job::{CLIENT, Folders};
 use super::snapshot::{Stage, give};
+use super::watched::{Over, Watched};
 use crate::adapter::events::Reader;
 use crate::adapter::fill::Filling;
 use crate::adapter::{Agent, ForMode};
 use crate::error::HostError;
+use crate::insertions::Insertions;
 
 /// More rounds than any script has.
 const REHEARSED: u64 = 1000;
@@ -31,6 +33,12 @@ pub(crate) struct Foreign {
     pub lent: Vec<(String, Vec<u8>)>,
     /// What stands in braces in its description, for this start.
     pub filling: Filling,
+    /// What watches the one that runs now.
+    pub watched: Option<Watched>,
+    /// How its end was taken.
+    pub over: Over,
+    /// What was put into its conversation.
+    pub insertions: Insertions,
 }
 
 impl Foreign {

@@ -103,7 +103,7 @@ impl Run<'_> {
     }
 
     /// Writes one artifact, unless the agent wrote it.
-    fn lend(&mut self, name: &str, bytes: Vec<u8>, stage: &Stage) -> Result<(), HostError> {
+    pub(super) fn lend(&mut self, name: &str, bytes: Vec<u8>, stage: &Stage) -> Result<(), HostError> {
         if name.contains('/') {
             return Ok(());
         }

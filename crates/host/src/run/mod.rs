@@ -29,6 +29,7 @@ mod left;
 mod out;
 mod output;
 mod prepare;
+mod probe;
 mod question;
 mod resolve;
 mod resume;
@@ -41,6 +42,7 @@ mod think;
 mod thought;
 mod verdict;
 mod verify;
+mod watched;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -13,12 +13,12 @@ use holon_core::redact::RedactStream;
 use holon_gateway::Limit;
 use holon_sandbox::backend::Payload;
 use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch};
-use holon_sandbox::walls::{Finished, Refusal};
+use holon_sandbox::walls::{Ending, Finished, Refusal};
 
 use super::Run;
 use super::supervised;
 use super::think::Thinking;
-use crate::adapter::events::Heard;
+use crate::adapter::events::{End, Heard};
 use crate::error::HostError;
 
 /// How often limits are looked at.
@@ -60,6 +60,8 @@ pub(super) enum Stopped {
     Disk(DiskLimit),
     /// Of what the model may be asked for.
     Spent(Limit),
+    /// The supervisor refused it and it did not leave.
+    Supervised,
     Cancelled,
 }
 
@@ -76,6 +78,7 @@ impl Stopped {
             Self::Spent(Limit::Requests) => ("rounds", "requests to the model".into()),
             Self::Spent(Limit::Tokens) => ("tokens", "tokens of the model".into()),
             Self::Spent(Limit::Cost) => ("cost", "money for the model".into()),
+            Self::Supervised => ("supervisor", "stopped for a person".into()),
             Self::Cancelled => ("cancelled", "by request".into()),
         }
     }
@@ -91,6 +94,14 @@ pub(super) struct Attended {
     pub thought: Option<(Conversation, Ended)>,
     /// What was heard from an agent that tells what it does.
     pub heard: Option<Heard>,
+}
+
+impl Attended {
+    /// Whether an agent that thinks inside ended by itself and says that it is done.
+    pub(super) fn is_done(&self) -> bool {
+        let said = self.heard.as_ref().is_some_and(|heard| heard.end == Some(End::Done));
+        self.stopped.is_none() && said && self.finished.ending == Ending::Code(0)
+    }
 }
 
 impl Run<'_> {
@@ -127,8 +138,15 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.tell(printed.take(stream, &bytes));
             }
-            if let (Some(thinking), Some(by)) = (&thinking, supervised::wish(self.folder.path())) {
-                thinking.take_over(by);
+            if let Some(by) = supervised::wish(self.folder.path()) {
+                match &thinking {
+                    Some(thinking) => thinking.take_over(by),
+                    None => self.watched_takes_over(by),
+                }
+            }
+            for body in if tell { self.watched_news() } else { Vec::new() } {
+                last_sign = Instant::now();
+                self.events.emit(body);
             }
             for body in thinking.iter().flat_map(Thinking::news) {
                 waits = match &body {
@@ -144,6 +162,9 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.events.emit(body);
             }
+            if tell && self.watch_is_busy() {
+                last_sign = Instant::now();
+            }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
                 break Some(Stopped::Cancelled);
@@ -153,6 +174,8 @@ impl Run<'_> {
                 break Some(Stopped::Idle(allowance.idle));
             } else if let Some(limit) = self.door_spent() {
                 break Some(Stopped::Spent(limit));
+            } else if tell && self.overstays() {
+                break Some(Stopped::Supervised);
             } else if printed.bytes > allowance.output_bytes {
                 break Some(Stopped::Output(allowance.output_bytes));
             } else if let Some(limit) = disk.broken(allowance.already, || payload.processes()) {
@@ -195,7 +218,10 @@ impl Run<'_> {
         for (stream, text) in lines {
             let reader = self.foreign.reader.as_mut().filter(|_| stream == Stream::Stdout);
             match reader.and_then(|reader| reader.line(&text)) {
-                Some(bodies) => bodies.into_iter().for_each(|body| self.events.emit(body)),
+                Some(bodies) => bodies.into_iter().for_each(|body| {
+                    self.watched_hears(&body);
+                    self.events.emit(body);
+                }),
                 None if self.foreign.garbage() > MAX_GARBAGE => {}
                 None => self.events.emit(Body::Output { stream, text: cut(text) }),
             }

@@ -232,8 +232,17 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         workspace,
     };
     plan.sources = sources(&plan, request);
-    if plan.agent.adapter.kind == Kind::Native {
-        let shadow = if plan.supervisor.shadow { ", as a shadow" } else { "" };
+    let native = plan.agent.adapter.kind == Kind::Native;
+    let named = plan.model.is_some() || plan.provider.is_some() || plan.replay.is_some();
+    let gateway = plan.agent.adapter.model.as_ref().is_some_and(|model| !model.on_request || named);
+    if native || gateway {
+        let shadow = match (plan.supervisor.shadow, native || plan.agent.adapter.calls.is_some()) {
+            (true, _) => ", as a shadow",
+            (false, false) if plan.supervisor.level.can_shadow() => {
+                ", watching alone: its calls are not described"
+            }
+            _ => "",
+        };
         let value = format!("{}{shadow}", plan.supervisor.level.name());
         plan.sources.push(("supervisor".into(), value, supervised.level_from));
     }

@@ -15,7 +15,7 @@ use holon_sandbox::snapshot::{Snapshot, Strategy};
 use holon_supervisor::event::GitState;
 
 /// More than this is not told while the agent works; the patch has its own limits.
-const LIMITS: Limits = Limits { entries: 20_000, bytes: 32 << 20 };
+pub(super) const LIMITS: Limits = Limits { entries: 20_000, bytes: 32 << 20 };
 /// Most changed files told.
 const FILES: usize = 2_000;
 /// Above this many files a copied snapshot is not compared again and again.

@@ -9,7 +9,10 @@ use holon_core::artifact::plan::Plan as PlanFile;
 use holon_core::outcome::Outcome;
 use holon_core::policy::{Call, Gate, Surface, Verdict as Allowed};
 use holon_model::Prices;
+use holon_supervisor::Config;
 use holon_supervisor::event::{KnownCheck, Setup};
+
+use serde_json::json;
 
 use super::again::AskedFor;
 use super::checkpoints::{CHECKPOINT, Keeper};
@@ -22,6 +25,8 @@ use super::{Plan, Run, carry};
 use crate::error::HostError;
 use crate::shape;
 
+/// A model's window where nobody knows it, in tokens.
+const USUAL_WINDOW: u64 = 128_000;
 /// A person's wish that the supervisor take over, in the folder of a running run.
 pub(crate) const TAKEOVER: &str = "takeover";
 
@@ -31,12 +36,32 @@ impl Run<'_> {
         if let Some(supervision) = self.supervision.take() {
             return Ok(supervision);
         }
-        let setup = self.setup(settings);
-        Supervision::new(self.plan.supervisor.clone(), setup)
+        let limit = token_limit(&settings.limits, settings.prices, settings.window);
+        self.new_supervision(self.plan.supervisor.clone(), limit)
+    }
+
+    /// The same for an agent that thinks inside. Where nobody knows what its calls are about, it is only watched.
+    pub(super) fn foreign_supervision(&mut self) -> Result<Supervision, HostError> {
+        if let Some(supervision) = self.supervision.take() {
+            return Ok(supervision);
+        }
+        let mut config = self.plan.supervisor.clone();
+        let known = self.plan.agent.adapter.calls.is_some();
+        config.shadow |= !known && config.level.can_shadow();
+        let limits = &self.plan.profile.limits;
+        let limits = Limits { rounds: limits.rounds, tokens: u64::MAX, cost_usd: limits.cost_usd };
+        let door = self.foreign.door.as_ref().map(|door| (door.prices, door.window));
+        let (prices, window) = door.unwrap_or_default();
+        let window = if window == 0 { USUAL_WINDOW } else { window };
+        self.new_supervision(config, token_limit(&limits, prices, window))
+    }
+
+    fn new_supervision(&self, config: Config, token_limit: u64) -> Result<Supervision, HostError> {
+        Supervision::new(config, self.setup(token_limit))
             .map_err(|e| HostError::usage(e.to_string(), "correct the supervisor's settings"))
     }
 
-    fn setup(&self, settings: &Settings) -> Setup {
+    fn setup(&self, token_limit: u64) -> Setup {
         let shape = if self.plan.auto_checks { shape::of(&self.plan.workspace) } else { Default::default() };
         let known = |command: String, asked: bool| KnownCheck { command, asked };
         let asked = self.plan.checks.iter().map(|check| known(check.clone(), true));
@@ -56,8 +81,9 @@ impl Run<'_> {
             plan_steps,
             checks,
             monorepo: shape.is_monorepo(),
-            token_limit: token_limit(&settings.limits, settings.prices, settings.window),
-            round_limit: u32::try_from(settings.limits.rounds).unwrap_or(0),
+            token_limit,
+            round_limit: u32::try_from(self.plan.profile.limits.rounds).unwrap_or(0),
+            foreign: !self.is_native(),
         }
     }
 
@@ -121,7 +147,11 @@ impl Run<'_> {
     /// Sums up what the supervisor did.
     pub(super) fn note_supervision(&mut self) {
         if let Some(supervision) = &self.supervision {
-            self.manifest.metadata.supervisor = Some(supervision.summary());
+            let mut summary = supervision.summary();
+            if supervision.state().is_foreign() {
+                summary["foreign"] = json!(self.foreign.insertions);
+            }
+            self.manifest.metadata.supervisor = Some(summary);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The native agent's part of a run: what it is given, and what its end means.
 
 use holon_agent::supervise::Takeovers;
-use holon_agent::{Ended, Finish, Limit, Reason, Settings, StopKind};
+use holon_agent::{Ended, Finish, Limit, Reason, Settings, Stop, StopKind};
 use holon_core::manifest::ErrorInfo;
 use holon_core::outcome::{Outcome, Status};
 use holon_sandbox::backend::Payload;
@@ -162,20 +162,7 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
             false
         }
         Reason::Stopped(stop) => {
-            let (kind, words) = match stop.kind {
-                StopKind::UserCheckpoint => ("checkpoint", "the supervisor stopped to ask a person"),
-                StopKind::Unverified => ("unverified", "the agent is done, and nothing vouches for it"),
-                StopKind::CheckFailed => ("check_failed", "the agent is done, and a check does not pass"),
-            };
-            let mut error = ErrorInfo::new(kind, format!("{words}: {}", stop.reason));
-            if stop.kind == StopKind::UserCheckpoint {
-                error = error.with_hint("look at summary.md, then go on with `holon run --resume`");
-                verdict.worsen(stop.outcome, error);
-                return false;
-            }
-            verdict.doubt = Some((stop.outcome, error));
-            verdict.as_before = stop.as_before;
-            true
+            judge_stop(stop, "look at summary.md, then go on with `holon run --resume`", verdict)
         }
         Reason::Limit(limit) => {
             let (flag, unit) = match limit {
@@ -212,6 +199,23 @@ pub(super) fn judge(ended: &Ended, verdict: &mut Verdict) -> bool {
         // Whoever asked for an end was answered before this; here the hands were gone while the model was asked.
         Reason::Cancelled => hands_gone("", verdict),
     }
+}
+
+/// The same for a run that the supervisor ended.
+pub(super) fn judge_stop(stop: &Stop, hint: &str, verdict: &mut Verdict) -> bool {
+    let (kind, words) = match stop.kind {
+        StopKind::UserCheckpoint => ("checkpoint", "the supervisor stopped to ask a person"),
+        StopKind::Unverified => ("unverified", "the agent is done, and nothing vouches for it"),
+        StopKind::CheckFailed => ("check_failed", "the agent is done, and a check does not pass"),
+    };
+    let error = ErrorInfo::new(kind, format!("{words}: {}", stop.reason));
+    if stop.kind == StopKind::UserCheckpoint {
+        verdict.worsen(stop.outcome, error.with_hint(hint));
+        return false;
+    }
+    verdict.doubt = Some((stop.outcome, error));
+    verdict.as_before = stop.as_before;
+    true
 }
 
 fn hands_gone(said: &str, verdict: &mut Verdict) -> bool {

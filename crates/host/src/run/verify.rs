@@ -46,7 +46,13 @@ impl Run<'_> {
         if let Some(heard) = stage.last.as_ref().and_then(|last| last.heard.clone()).filter(|_| ended_well) {
             self.lend_words(&heard, stage)?;
         }
+        if let Some(report) = self.foreign.over.report.clone() {
+            self.lend("summary.md", report.into_bytes(), stage)?;
+        }
         self.judge_artifacts(&mut verdict)?;
+        if let Some(why) = self.foreign.over.not_yet.clone().filter(|_| ended_well) {
+            verdict.repairs.push(("the work".to_owned(), vec![why]));
+        }
         verdict.asks_for_repair = ended_well && stage.attempts < 2 && !verdict.repairs.is_empty();
         Ok(verdict)
     }
@@ -81,6 +87,12 @@ impl Run<'_> {
         if let Some((conversation, _)) = &last.thought {
             self.manifest.metadata.usage = conversation.usage.into();
         }
+        let cancelled_by_person = last.stopped == Some(Stopped::Cancelled);
+        if let Some(stop) = self.foreign.over.stop.as_ref().filter(|_| !cancelled_by_person) {
+            // However the client took the refusal, this is why it ended.
+            let hint = "look at summary.md, then run it again with what it has to know in the goal";
+            return thought::judge_stop(stop, hint, verdict);
+        }
         if let Some(stopped) = last.stopped {
             let (limit, value) = stopped.limit();
             let (status, hint) = match stopped {
@@ -102,6 +114,8 @@ impl Run<'_> {
                         Limit::Tokens | Limit::Cost => "allow more with --max-cost, or give a smaller goal",
                     },
                 ),
+                // Told above, with the reason.
+                Stopped::Supervised => (Status::Failed, "see `holon runs show --supervisor`"),
                 Stopped::Output(_) => (Status::Failed, "raise --max-output if that much output is expected"),
                 Stopped::Disk(_) => {
                     (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected")

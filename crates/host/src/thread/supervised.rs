@@ -53,6 +53,7 @@ pub fn supervision(
         monorepo: shape.is_monorepo(),
         token_limit: 0,
         round_limit: 0,
+        foreign: false,
     };
     let supervision = Supervision::new(settled.config, setup)
         .map_err(|e| HostError::usage(e.to_string(), "correct the supervisor's settings"))?;

@@ -56,7 +56,7 @@ impl Step<'_> {
     }
 
     fn rule_on(&mut self, proposal: &Proposal, call_key: u64) -> Ruled {
-        if let Some(stop) = &self.s.stopped {
+        if let Some(stop) = self.s.stopped.as_ref().filter(|_| !self.s.foreign) {
             return Ruled(Verdict::Block, Rule::Stopped, format!("The run is stopped: {}", stop.reason));
         }
         if proposal.class == ToolClass::Control {
@@ -71,7 +71,11 @@ impl Step<'_> {
             && !self.s.job
             && let Some(proof) = self.s.known.futile(call_key)
         {
-            return Ruled(Verdict::Block, Rule::Futile, wording::futile(&proof));
+            // Whoever asks nobody can only be told.
+            return match self.s.foreign {
+                true => Ruled(Verdict::Warn, Rule::Futile, wording::called_in_vain(&proof)),
+                false => Ruled(Verdict::Block, Rule::Futile, wording::futile(&proof)),
+            };
         }
         // Where contracts are enforced they never close the repair of what is red.
         if self.s.binds() && self.s.known.fresh_red().is_none() {

@@ -4,7 +4,7 @@ use holon_core::policy::ToolClass;
 
 use crate::config::{Config, Contracts};
 use crate::effect::{Effect, Rule, StopKind, Verdict};
-use crate::event::{Fact, KnownCheck};
+use crate::event::{Fact, KnownCheck, Setup};
 use crate::level::Level;
 use crate::scene::{Scene, check_ran, setup};
 use crate::timeline::Kind;
@@ -44,6 +44,55 @@ fn only_what_is_proven_futile_is_denied_and_only_once() {
     }
     assert_eq!(scene.exec("./other", Some("error: no such option")), Verdict::Allow, "another call");
     assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "asked once more");
+}
+
+/// The same for an agent that asks nobody before it calls.
+#[test]
+fn what_would_be_denied_is_told_where_nobody_asks() {
+    let goal = "Fix src/a.rs";
+    let config = Config { level: Level::Adaptive, ..Config::default() };
+    let mut scene = Scene::with(config, Setup { foreign: true, ..setup("execute", goal) });
+    while !scene
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Gate(gate) if gate.verdict == Verdict::Warn))
+    {
+        assert!(scene.state.round() < 20, "never told");
+        scene.round(|scene| {
+            assert_ne!(scene.exec("./run", Some("error: no such option")), Verdict::Block);
+        });
+        scene.obey(&["one"]);
+    }
+    let told = scene.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Gate(gate) if gate.verdict == Verdict::Warn => Some(gate.why.clone()),
+        _ => None,
+    });
+    let told = told.unwrap();
+    assert!(
+        told.starts_with("[System Recovery] Called again: `./run` failed") && told.contains("Next step"),
+        "{told}"
+    );
+    assert!(!told.contains("Not executed"), "{told}");
+    // What was carried out counts as what it is.
+    let text = serde_json::to_string(&scene.effects).unwrap();
+    assert!(!text.contains("blocked_call_executed"), "{text}");
+    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "told once");
+}
+
+/// Steps cannot be closed to one who asks nobody, and after a stop a late call is only a call.
+#[test]
+fn nothing_is_held_back_where_nobody_asks() {
+    let goal = "improve the parser ".repeat(8);
+    let config = Config { level: Level::Strict, contracts: Contracts::Enforce, ..Config::default() };
+    let mut scene = Scene::with(config, Setup { foreign: true, ..setup("execute", &goal) });
+    scene.start();
+    assert_eq!(scene.write("src/a.rs"), Verdict::Allow);
+    for _ in 0..60 {
+        scene.round(|scene| {
+            assert_ne!(scene.exec("./run", Some("error: no such option")), Verdict::Block);
+        });
+    }
+    assert!(scene.state.stopped().is_some());
 }
 
 #[test]

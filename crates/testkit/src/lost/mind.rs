@@ -4,6 +4,7 @@ use holon_model::Usage;
 use holon_model::cassette::{Step, Turn};
 use serde_json::Value;
 
+use super::cast::Cast;
 use super::script::{Script, turns};
 use crate::model::{Scripted, Seen, Split};
 
@@ -31,6 +32,9 @@ const BYTES: u64 = 4;
 pub(super) struct Mind {
     script: Script,
     hearing: Hearing,
+    cast: Cast,
+    /// Requests of the conversation, as they came.
+    pub(super) seen: Vec<Value>,
     pub(super) tally: Tally,
 }
 
@@ -52,11 +56,18 @@ pub(super) struct Tally {
 }
 
 impl Mind {
-    pub(super) fn new(script: &Script, hearing: Hearing) -> Self {
-        Self { script: script.clone(), hearing, tally: Tally::default() }
+    pub(super) fn new(script: &Script, hearing: Hearing, cast: &Cast) -> Self {
+        let (script, cast) = (script.clone(), cast.clone());
+        Self { script, hearing, cast, seen: Vec::new(), tally: Tally::default() }
     }
 
     pub(super) fn answer(&mut self, seen: &Seen) -> Scripted {
+        if !self.cast.is_conversation(seen) {
+            return Turn::text("A title").into();
+        }
+        if self.cast != Cast::Native {
+            self.seen.push(seen.body.clone());
+        }
         let heard = heard(&seen.body, self.hearing == Hearing::Blanked);
         self.tally.rounds += 1;
         self.tally.stood.push(standing(&seen.body));
@@ -64,13 +75,14 @@ impl Mind {
         if self.tally.heeded.is_none() && self.hearing != Hearing::Deaf && self.is_put_right(&heard) {
             self.tally.heeded = Some(round);
         }
-        let mut turn = self.next();
+        let turn = self.next();
+        let mut turn = self.cast.turn(turn, seen);
         let said: usize = turn.steps.iter().map(weight).sum();
         let usage =
             Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
         self.tally.tokens += usage.input + usage.output;
         turn.usage = Some(usage);
-        Scripted::from(turn).split(Split::Whole)
+        Scripted::from(turn).named(format!("msg_{round}")).split(Split::Whole)
     }
 
     fn is_put_right(&self, heard: &str) -> bool {

@@ -24,13 +24,15 @@
 //!
 //! A script without a `circle` is a healthy agent.
 
+mod cast;
 pub mod grammar;
 mod mind;
 mod play;
 mod script;
 mod truth;
 
+pub use cast::Cast;
 pub use mind::Hearing;
-pub use play::{Level, Outcome, play};
+pub use play::{Level, Outcome, play, play_as};
 pub use script::Script;
 pub use truth::Told;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::cast::Cast;
 use super::mind::{Hearing, Mind};
 use super::script::Script;
 use super::truth::Told;
@@ -77,6 +78,10 @@ pub struct Outcome {
     pub manifest: Value,
     /// What the command wrote to standard error.
     pub said: String,
+    /// The requests of a client's conversation, as the model got them.
+    pub seen: Vec<Value>,
+    /// What the run wrote down, a line each.
+    pub events: String,
 }
 
 impl Outcome {
@@ -94,10 +99,15 @@ impl Outcome {
 
 /// Plays a script with this binary in a world of its own.
 pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+    play_as(bin, &Cast::Native, script, level, hearing)
+}
+
+/// The same with somebody else.
+pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: Hearing) -> Outcome {
     let env = TestEnv::new(bin);
     let files = script.files.iter();
     let repo = files.fold(env.repo(), |repo, (path, text)| repo.file(path, text)).commit("first");
-    let mind = Arc::new(Mutex::new(Mind::new(script, hearing)));
+    let mind = Arc::new(Mutex::new(Mind::new(script, hearing, cast)));
     let own = Arc::clone(&mind);
     let server = ModelServer::improvise(move |_, seen| {
         own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen)
@@ -106,22 +116,21 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
         .holon(["run", "--goal", &script.goal, "--max-rounds", &script.rounds.to_string()])
         .args(level.arguments())
         .args(&script.arguments)
-        .env("HOLON_PROVIDER", "openrouter")
-        .env("HOLON_BASE_URL", server.base())
-        .env("HOLON_MODEL", "anthropic/claude-sonnet-4.5")
-        .env("OPENROUTER_API_KEY", "key-of-nobody-0123456789")
         .cwd(repo.path())
         .timeout(Duration::from_secs(300));
-    let output = run.run();
+    let output = cast.dressed(run, &server.base()).run();
     let folder = env.runs().pop().unwrap_or_default().join("output");
     let manifest = fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap_or_default();
     let report = fs::read_to_string(folder.join("summary.md")).unwrap_or_default();
     let good = proven(&env, script, &folder.join("diff.patch"));
-    let tally = mind.lock().unwrap_or_else(PoisonError::into_inner).tally.clone();
+    let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
+    let (tally, seen) = (mind.tally.clone(), std::mem::take(&mut mind.seen));
     let events = events(&folder);
     let mut told = Told::of_events(&script.goal, &events);
-    for (round, stood) in (1..).zip(&tally.stood) {
+    // Texts stay in a client's conversation where they were said; the native agent has one at its end.
+    let stood = if *cast == Cast::Native { tally.stood.as_slice() } else { &[] };
+    for (round, stood) in (1..).zip(stood) {
         told.compare(round, stood);
     }
     Outcome {
@@ -138,6 +147,8 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
         report,
         manifest,
         said: output.stderr,
+        seen,
+        events,
     }
 }
 

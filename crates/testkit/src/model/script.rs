@@ -82,6 +82,15 @@ impl Scripted {
         self
     }
 
+    /// Gives a turn without an id this one: some clients take replies without one for parts of the same.
+    #[must_use]
+    pub fn named(mut self, id: impl Into<String>) -> Self {
+        if let Content::Turn(turn) = &mut self.content {
+            turn.id.get_or_insert_with(|| id.into());
+        }
+        self
+    }
+
     /// Adds a header to the answer.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {

@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// A tool server (MCP) for the native agent, started inside the walls (can be given again)
     #[arg(long, value_name = "NAME=COMMAND", help_heading = "Who does it")]
     mcp: Vec<String>,
-    /// How closely the native agent is watched; a lost one is taken over or stopped [default: adaptive]
+    /// How closely the agent is watched; a lost one is advised, taken over or stopped [default: adaptive]
     #[arg(long, value_name = "LEVEL", help_heading = "Who does it")]
     supervisor: Option<Level>,
     /// Let the supervisor decide and log without acting

@@ -7,7 +7,7 @@ use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// Ask the supervisor to take over a run of the native agent that is going on
+/// Ask the supervisor to take over a run that is going on
 ///
 /// It rebuilds the plan from the facts in the workspace, tells the agent the next step, and hands back when the run is
 /// on its way again. Heard at the next beginning or end of a round; levels other than adaptive refuse, in the timeline.

@@ -225,7 +225,7 @@ pub(super) fn kind_of(message: &str) -> &'static str {
 }
 
 /// Any id as one of ours: theirs may hold anything.
-fn call_id(id: &str) -> Option<CallId> {
+pub(crate) fn call_id(id: &str) -> Option<CallId> {
     let plain: String = id
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })

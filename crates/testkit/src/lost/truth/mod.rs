@@ -136,6 +136,7 @@ mod tests {
             "Not verified: 1 changed file, and `make test` has not run on the current state. Next step: run `make test`.",
             "Not verified: 3 changed files, and `make test` fails on the current state: adds. Next step: repair what makes `make test` fail, and run it again before you finish.",
             "only tests were changed to make the check pass: tests/b.sh",
+            "[System Recovery] Called again: `sh look` failed 2 times with exit code 3: no such thing. No file changed and nothing else ran in between. Next step: change something or look elsewhere before it is called once more.",
             "You are doing fine.",
         ];
         for lie in lies {

@@ -74,9 +74,10 @@ fn heading(ledger: &Ledger, head: &str) -> Held {
     match head {
         "The supervisor leads this run until it is back on its way." | "Advice from what is known." => Ok(()),
         "The work is not done." => hold(ledger.said_done > 0, "nobody said that it was"),
-        _ => match head.strip_prefix("Noticed: ") {
-            Some(reasons) => noticed(ledger, reasons),
-            None => Err("not understood".to_owned()),
+        _ => match (head.strip_prefix("Noticed: "), head.strip_prefix("Called again: `")) {
+            (Some(reasons), _) => noticed(ledger, reasons),
+            (None, Some(rest)) => not_executed(ledger, rest),
+            (None, None) => Err("not understood".to_owned()),
         },
     }
 }
@@ -118,7 +119,7 @@ fn reason_holds(ledger: &Ledger, reason: &str) -> Held {
         return at_least(empty, "such replies");
     }
     if reason.ends_with("of what this run may use is used") {
-        let share = |used: u64, limit: u64| if limit == 0 { 0 } else { used.saturating_mul(100) / limit };
+        let share = |used: u64, limit: u64| used.saturating_mul(100).checked_div(limit).unwrap_or(0);
         let used = share(ledger.rounds.len() as u64 + 1, ledger.round_limit)
             .max(share(ledger.tokens, ledger.token_limit));
         return at_least(used, "% at most");
