@@ -1,5 +1,7 @@
 //! What a scripted agent says to a request.
 
+use std::borrow::Cow;
+
 use holon_model::Usage;
 use holon_model::cassette::{Step, Turn};
 use serde_json::Value;
@@ -18,6 +20,15 @@ pub enum Hearing {
     Blanked,
 }
 
+/// Where it is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a run of its own, which a call ends.
+    Run,
+    /// In a turn of a chat, which words end.
+    Chat,
+}
+
 /// Where texts of the supervisor begin.
 const TAGS: [&str; 2] = ["[System Recovery]", "[TaskGraph]"];
 /// How results begin that are not those of a tool.
@@ -27,10 +38,37 @@ const NEXT_STEP: &str = "next step";
 /// Bytes of a token, near enough for a comparison.
 const BYTES: u64 = 4;
 
+/// What a chat asks a model beside the conversation.
+const TITLE: &str = "Give this conversation a title";
+
+/// A part of a script; read once where it says the same in every round.
+struct Part {
+    text: String,
+    same: Option<Vec<Turn>>,
+}
+
+impl Part {
+    fn new(text: &str) -> Self {
+        let same = (!text.contains("{n}")).then(|| turns(text, 0).unwrap_or_default());
+        Self { text: text.to_owned(), same }
+    }
+
+    fn turns(&self, number: usize) -> Cow<'_, [Turn]> {
+        match &self.same {
+            Some(turns) => Cow::Borrowed(turns),
+            None => Cow::Owned(turns(&self.text, number).unwrap_or_default()),
+        }
+    }
+}
+
 /// One agent in one run.
 pub(super) struct Mind {
     script: Script,
+    opening: Part,
+    circle: Part,
+    repair: Part,
     hearing: Hearing,
+    place: Place,
     pub(super) tally: Tally,
 }
 
@@ -50,11 +88,15 @@ pub(super) struct Tally {
 }
 
 impl Mind {
-    pub(super) fn new(script: &Script, hearing: Hearing) -> Self {
-        Self { script: script.clone(), hearing, tally: Tally::default() }
+    pub(super) fn new(script: &Script, hearing: Hearing, place: Place) -> Self {
+        let [opening, circle, repair] = [&script.opening, &script.circle, &script.repair].map(|p| Part::new(p));
+        Self { script: script.clone(), opening, circle, repair, hearing, place, tally: Tally::default() }
     }
 
     pub(super) fn answer(&mut self, seen: &Seen) -> Scripted {
+        if self.place == Place::Chat && seen.body.to_string().contains(TITLE) {
+            return Scripted::from(said("A title"));
+        }
         let heard = heard(&seen.body, self.hearing == Hearing::Blanked);
         self.tally.rounds += 1;
         let round = self.tally.rounds;
@@ -62,6 +104,11 @@ impl Mind {
             self.tally.heeded = Some(round);
         }
         let mut turn = self.next();
+        if self.place == Place::Chat
+            && let Some(summary) = turn.steps.iter().find_map(summary)
+        {
+            turn = said(&summary);
+        }
         let said: usize = turn.steps.iter().map(weight).sum();
         let usage =
             Usage { input: seen.bytes as u64 / BYTES, output: said as u64 / BYTES, ..Usage::default() };
@@ -78,12 +125,11 @@ impl Mind {
 
     fn next(&mut self) -> Turn {
         let number = self.tally.rounds as usize;
-        let part = |text: &str| turns(text, number).unwrap_or_default();
-        let (opening, circle) = (part(&self.script.opening), part(&self.script.circle));
+        let (opening, circle) = (self.opening.turns(number), self.circle.turns(number));
         let calls =
             |turn: &Turn| turn.steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
         if self.tally.heeded.is_some() {
-            let repair = part(&self.script.repair);
+            let repair = self.repair.turns(number);
             // Whoever is asked once more says the last again.
             let turn = repair.get(self.tally.mended).or(repair.last()).cloned().unwrap_or_default();
             self.tally.mended += 1;
@@ -101,6 +147,18 @@ impl Mind {
         self.tally.wasted += if lost.is_some() { made } else { 0 };
         turn
     }
+}
+
+/// Words and nothing else.
+fn said(text: &str) -> Turn {
+    Turn { steps: vec![Step::Text(text.to_owned())], ..Turn::default() }
+}
+
+/// What a call that ends a run says.
+fn summary(step: &Step) -> Option<String> {
+    let Step::Call(call) = step else { return None };
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    (call.name == "finish").then(|| arguments["summary"].as_str().unwrap_or("Done.").to_owned())
 }
 
 fn weight(step: &Step) -> usize {

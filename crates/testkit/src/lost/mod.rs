@@ -22,13 +22,16 @@
 //! "Makefile" = "test:\n\t@grep -q good src/a.txt || { echo 'not ok 1 - a is good'; exit 1; }\n"
 //! ```
 //!
-//! A script without a `circle` is a healthy agent.
+//! A script without a `circle` is a healthy agent. `[[commits]]` with `message` and `files` are commits after the first, `language`
+//! is the programming language of the repository. Healthy agents are also played as turns of a chat.
 
+mod chat;
 pub mod grammar;
 mod mind;
 mod play;
 mod script;
 
 pub use mind::Hearing;
+pub use chat::play_chat;
 pub use play::{Level, Outcome, play};
-pub use script::Script;
+pub use script::{Commit, Script};
