@@ -89,7 +89,8 @@ pub(super) struct Tally {
 
 impl Mind {
     pub(super) fn new(script: &Script, hearing: Hearing, place: Place) -> Self {
-        let [opening, circle, repair] = [&script.opening, &script.circle, &script.repair].map(|p| Part::new(p));
+        let [opening, circle, repair] =
+            [&script.opening, &script.circle, &script.repair].map(|p| Part::new(p));
         Self { script: script.clone(), opening, circle, repair, hearing, place, tally: Tally::default() }
     }
 

@@ -31,7 +31,7 @@ mod mind;
 mod play;
 mod script;
 
-pub use mind::Hearing;
 pub use chat::play_chat;
+pub use mind::Hearing;
 pub use play::{Level, Outcome, play};
 pub use script::{Commit, Script};

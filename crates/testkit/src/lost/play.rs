@@ -139,7 +139,8 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
     let manifest: Value = serde_json::from_slice(&manifest).unwrap_or_default();
     let report = fs::read_to_string(folder.join("summary.md")).unwrap_or_default();
     let patch = folder.join("diff.patch");
-    let place = script.tree().iter().fold(env.repo_named("proof"), |repo, (path, text)| repo.file(path, text));
+    let place =
+        script.tree().iter().fold(env.repo_named("proof"), |repo, (path, text)| repo.file(path, text));
     let given = fs::metadata(&patch).is_ok_and(|meta| meta.len() > 0);
     let good = (!given || apply_patch_plain(place.path(), &patch).is_ok()) && proven(&place, script);
     let tally = mind.lock().unwrap_or_else(PoisonError::into_inner).tally.clone();
@@ -171,8 +172,7 @@ fn denied(output: &Path) -> u64 {
 pub(super) fn proven(place: &Workspace, script: &Script) -> bool {
     let tree = script.tree();
     for path in &script.keep {
-        let kept =
-            tree.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
+        let kept = tree.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
         for (name, text) in kept {
             fs::write(place.join(name), text).expect("putting back what the proof rests on");
         }

@@ -56,7 +56,8 @@ pub(super) fn tunes(world: &mut World) -> Task {
 pub(super) fn rows(world: &mut World) -> Task {
     let count = 14 + world.dice.below(16);
     let table = "data/prices.csv";
-    let row = |n: usize, point: char| format!("{};{};{}{point}{:02}", 100 + n, NAMES[n % 24], 3 + n, n * 7 % 100);
+    let row =
+        |n: usize, point: char| format!("{};{};{}{point}{:02}", 100 + n, NAMES[n % 24], 3 + n, n * 7 % 100);
     let wrong: Vec<bool> = (0..count).map(|n| n < 8 || world.dice.below(3) > 0).collect();
     let rows = (0..count).map(|n| row(n, if wrong[n] { ',' } else { '.' }) + "\n");
     let rows: String = rows.collect();
@@ -80,7 +81,9 @@ pub(super) fn rows(world: &mut World) -> Task {
         world.edit(table, &row(n, ','), &row(n, '.'));
         world.run_check();
     }
-    "data/prices.csv: die Beträge reparieren, Zeile für Zeile, bis die Prüfung nichts mehr sagt".to_owned().into()
+    "data/prices.csv: die Beträge reparieren, Zeile für Zeile, bis die Prüfung nichts mehr sagt"
+        .to_owned()
+        .into()
 }
 
 /// Warnings, one by one.

@@ -8,9 +8,28 @@ use super::{chores, long};
 use crate::lost::script::Script;
 
 pub(super) const FAMILIES: [&str; 22] = [
-    "reads-much", "shell", "rename", "document", "tests-first", "waits", "red-before", "unknown-runner",
-    "tunes", "rows", "lint", "wide-rename", "log", "archaeology", "looks-again", "tidies", "question",
-    "flaky", "generated", "refactors", "greps", "polls",
+    "reads-much",
+    "shell",
+    "rename",
+    "document",
+    "tests-first",
+    "waits",
+    "red-before",
+    "unknown-runner",
+    "tunes",
+    "rows",
+    "lint",
+    "wide-rename",
+    "log",
+    "archaeology",
+    "looks-again",
+    "tidies",
+    "question",
+    "flaky",
+    "generated",
+    "refactors",
+    "greps",
+    "polls",
 ];
 
 /// What it is asked, and how the result is judged where that is not the check.
@@ -46,7 +65,8 @@ pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
     };
     if family == "question" {
         let (folder, count) = (world.tongue.folder, world.files.len());
-        let summary = format!("Each file below {folder} holds one word and its number; {count} files in all.");
+        let summary =
+            format!("Each file below {folder} holds one word and its number; {count} files in all.");
         world.call("finish", json!({"summary": summary}));
     } else {
         world.finish();

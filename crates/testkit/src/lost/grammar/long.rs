@@ -50,7 +50,12 @@ pub(super) fn log(world: &mut World) -> Task {
             if n == cause {
                 format!("09:{minute:02}:{second:02} ERROR {path} does not say: {right}\n")
             } else {
-                format!("09:{minute:02}:{second:02} INFO worker-{} did job {} in {} ms\n", n % 7, n * 13, n * 31 % 97)
+                format!(
+                    "09:{minute:02}:{second:02} INFO worker-{} did job {} in {} ms\n",
+                    n % 7,
+                    n * 13,
+                    n * 31 % 97
+                )
             }
         })
         .collect();
@@ -87,10 +92,7 @@ pub(super) fn archaeology(world: &mut World) -> Task {
             _ => line.replace("{}", "wrong"),
         };
         let more = world.function(NAMES[n], n);
-        let files = BTreeMap::from([
-            (path.clone(), format!("{text}\n")),
-            (world.source(NAMES[n]), more),
-        ]);
+        let files = BTreeMap::from([(path.clone(), format!("{text}\n")), (world.source(NAMES[n]), more)]);
         world.commits.push(Commit { message: format!("Add {} and look at the word", NAMES[n]), files });
     }
     world.exec(&format!("git log --oneline -- {path}"));
@@ -148,7 +150,8 @@ pub(super) fn refactors(world: &mut World) -> Task {
     world.run_check();
     for (at, (path, name)) in modules.iter().enumerate() {
         world.read(path);
-        let (before, after) = (world.function(&format!("old_{name}"), at), world.function(&format!("new_{name}"), at));
+        let (before, after) =
+            (world.function(&format!("old_{name}"), at), world.function(&format!("new_{name}"), at));
         world.edit(path, &before, &after);
         if at % 2 == 1 {
             world.run_check();
@@ -172,7 +175,10 @@ pub(super) fn greps(world: &mut World) -> Task {
     for (at, name) in NAMES[..count].iter().enumerate() {
         let next = NAMES.get(at + 1).filter(|_| at + 1 < count).copied().unwrap_or("the word");
         let path = world.source(&format!("hall{at}"));
-        let text = format!("{comment} {name} is made here, from {next}\n{}", world.function(&format!("door{at}"), at));
+        let text = format!(
+            "{comment} {name} is made here, from {next}\n{}",
+            world.function(&format!("door{at}"), at)
+        );
         world.file(path, text);
     }
     let folder = world.tongue.folder;

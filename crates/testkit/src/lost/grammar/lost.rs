@@ -7,9 +7,26 @@ use super::world::World;
 use crate::lost::script::Script;
 
 pub(super) const FAMILIES: [&str; 20] = [
-    "repeats", "rereads", "alternates", "circles", "spreads", "wanders", "says-done", "to-and-fro",
-    "searches", "polishes", "malformed", "empty", "guts", "wrong-file", "undoes", "longer", "declares",
-    "parts", "copy", "installs",
+    "repeats",
+    "rereads",
+    "alternates",
+    "circles",
+    "spreads",
+    "wanders",
+    "says-done",
+    "to-and-fro",
+    "searches",
+    "polishes",
+    "malformed",
+    "empty",
+    "guts",
+    "wrong-file",
+    "undoes",
+    "longer",
+    "declares",
+    "parts",
+    "copy",
+    "installs",
 ];
 
 pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
@@ -134,7 +151,9 @@ fn circle(world: &mut World, family: &str, others: &[String]) {
         "longer" => {
             let command = world.command.clone();
             world.exec(&format!("cd . && env STEP={{n}} {command} && echo 'that was {{n}}'"));
-            world.exec(&format!("set -e; date > /tmp/at-{{n}}; for i in 1 2 3; do {command}; done; echo {{n}}"));
+            world.exec(&format!(
+                "set -e; date > /tmp/at-{{n}}; for i in 1 2 3; do {command}; done; echo {{n}}"
+            ));
         }
         "declares" => world.call("finish", json!({"summary": format!("{path} is right now ({{n}}).")})),
         "parts" => {

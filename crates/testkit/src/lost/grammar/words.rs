@@ -46,8 +46,8 @@ pub(super) const WORDS: [&str; 12] = [
 /// Names of functions, fields and the like; no two begin alike.
 pub(super) const NAMES: [&str; 24] = [
     "apple", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "juniper", "kelp",
-    "larch", "maple", "nettle", "otter", "poplar", "quartz", "raven", "spruce", "thistle", "upland",
-    "vetch", "willow", "yarrow",
+    "larch", "maple", "nettle", "otter", "poplar", "quartz", "raven", "spruce", "thistle", "upland", "vetch",
+    "willow", "yarrow",
 ];
 pub(super) const REPAIRS: [&str; 8] = [
     "Fix {} so that the checks pass",
