@@ -27,11 +27,13 @@
 
 mod chat;
 pub mod grammar;
+mod many;
 mod mind;
 mod play;
 mod script;
 
 pub use chat::play_chat;
+pub use many::each;
 pub use mind::Hearing;
 pub use play::{Level, Outcome, play};
 pub use script::{Commit, Script};
