@@ -176,6 +176,8 @@ fn a_lost_turn_of_a_chat_is_taken_over_and_denied_something() {
     let chat = |level| play_chat(Path::new(BIN), &script, level);
     let outcome = chat(Level::Adaptive);
     assert!(outcome.takeovers > 0 && outcome.denied > 0, "{}", told(&script, &outcome));
+    let outcome = chat(Level::Advise);
+    assert!(outcome.heeded.is_some() && outcome.takeovers == 0, "{}", told(&script, &outcome));
     let outcome = chat(Level::Off);
     assert!(!outcome.good && (outcome.takeovers, outcome.denied) == (0, 0), "{}", told(&script, &outcome));
 }

@@ -54,7 +54,8 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     if scripts.is_empty() {
         return Err(format!("there are no scripts in {}", folder.display()));
     }
-    let played = each(&scripts, |(seed, script)| go(&bench.holon, *seed, script));
+    let holon = bench.holon.as_path();
+    let played = each(&scripts, |(seed, script)| go(holon, *seed, script));
     for line in std::iter::once(HEAD.to_owned()).chain(played.iter().flat_map(lines)) {
         println!("  {line}");
     }

@@ -183,10 +183,14 @@ fn heard(body: &Value, blanked: bool) -> String {
         if !blanked {
             return text.to_owned();
         }
-        if GATES.iter().any(|gate| text.trim_start().starts_with(gate)) {
-            return String::new();
-        }
-        let end = TAGS.iter().filter_map(|tag| text.find(tag)).min().unwrap_or(text.len());
+        // A gate speaks at the beginning of a line: of a result, or after what else a person's message says.
+        let begins = |at: &usize| {
+            let before = text[..*at].trim_end_matches(' ');
+            before.is_empty() || before.ends_with('\n')
+        };
+        let gate = |gate: &&str| text.match_indices(*gate).map(|(at, _)| at).find(begins);
+        let tags = TAGS.iter().filter_map(|tag| text.find(tag));
+        let end = tags.chain(GATES.iter().filter_map(|one| gate(one))).min().unwrap_or(text.len());
         text[..end].to_owned()
     };
     texts.iter().map(|text| clean(text)).collect::<Vec<_>>().join("\n")
@@ -219,11 +223,12 @@ mod tests {
             {"role": "tool", "content": "exit code 1"},
             {"role": "tool", "content": "Not verified: x. Next step: y"},
             {"role": "user", "content": [{"type": "text", "text": "[System Recovery] Next step: z"}]},
+            {"role": "user", "content": "the goal\nNot verified: x. Next step: y"},
         ]});
         assert_eq!(
             heard(&body, false),
-            "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z"
+            "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z\nthe goal\nNot verified: x. Next step: y"
         );
-        assert_eq!(heard(&body, true), "exit code 1\n\n");
+        assert_eq!(heard(&body, true), "exit code 1\n\n\nthe goal\n");
     }
 }

@@ -224,7 +224,7 @@ pub(super) fn generated(world: &mut World) -> Task {
              cat > $out/$name.{end} <<END\n{line}\nEND\ndone < schema.txt\necho \"$(ls $out | wc -l) files\"\n"
         ),
     );
-    world.file(&format!("gen/apple.{end}"), number.replace("{}", "7") + "\n");
+    world.file(format!("gen/apple.{end}"), number.replace("{}", "7") + "\n");
     let wanted: String = NAMES[..=count].iter().map(|name| format!("{name}\n")).collect();
     world.file("wanted.txt", wanted);
     let missing = *world.dice.pick(&["missing:", "fehlt:", "缺少:", "不足:"]);
