@@ -166,18 +166,24 @@ fn healthy_agents_are_left_alone() {
 #[test]
 fn healthy_agents_are_left_alone_in_chat() {
     let levels = [Level::Advise, Level::Adaptive];
-    assert_left_alone(&levels, &levels, |script, level| play_chat(Path::new(BIN), script, level));
+    assert_left_alone(&levels, &levels, |script, level| {
+        play_chat(Path::new(BIN), script, level, Hearing::Reacts)
+    });
 }
 
 /// What the test before counts is there to be counted.
 #[test]
-fn a_lost_turn_of_a_chat_is_taken_over_and_denied_something() {
+fn a_lost_turn_of_a_chat_is_seen() {
     let script = written().into_iter().find(|script| script.name == "lost-repeats-a-check").unwrap();
-    let chat = |level| play_chat(Path::new(BIN), &script, level);
-    let outcome = chat(Level::Adaptive);
-    assert!(outcome.takeovers > 0 && outcome.denied > 0, "{}", told(&script, &outcome));
-    let outcome = chat(Level::Advise);
-    assert!(outcome.heeded.is_some() && outcome.takeovers == 0, "{}", told(&script, &outcome));
-    let outcome = chat(Level::Off);
-    assert!(!outcome.good && (outcome.takeovers, outcome.denied) == (0, 0), "{}", told(&script, &outcome));
+    let chat = |level, hearing| play_chat(Path::new(BIN), &script, level, hearing);
+    let deaf = chat(Level::Adaptive, Hearing::Deaf);
+    assert!(deaf.takeovers > 0 && deaf.denied > 0, "{}", told(&script, &deaf));
+    let advised = chat(Level::Advise, Hearing::Reacts);
+    assert!(
+        advised.heeded.is_some() && advised.recovered() && advised.takeovers == 0,
+        "{}",
+        told(&script, &advised)
+    );
+    let off = chat(Level::Off, Hearing::Reacts);
+    assert!(!off.good && (off.takeovers, off.denied) == (0, 0), "{}", told(&script, &off));
 }

@@ -68,7 +68,8 @@ fn go(holon: &Path, seed: Option<u64>, script: &Script) -> Played {
     let alone = |hearing| lost.then(|| play(holon, script, Level::Adaptive, hearing));
     let (deaf, blanked) = (alone(Hearing::Deaf), alone(Hearing::Blanked));
     let levels = if lost { &[][..] } else { &Level::OF_CHATS };
-    let chatting = levels.iter().map(|level| (*level, play_chat(holon, script, *level))).collect();
+    let chat = |level: &Level| (*level, play_chat(holon, script, *level, Hearing::Reacts));
+    let chatting = levels.iter().map(chat).collect();
     Played { script: script.clone(), seed, reacting, deaf, blanked, chatting }
 }
 

@@ -19,16 +19,16 @@ const GO_ON: &str = "Go on.";
 /// More turns than any script needs.
 const TURNS: usize = 8;
 
-/// Plays a healthy script with this binary as a chat in a world of its own. Where it needs more rounds than a turn has, the
+/// Plays a script with this binary as a chat in a world of its own. Where it needs more rounds than a turn has, the
 /// person says to go on, as people do.
-pub fn play_chat(bin: &Path, script: &Script, level: Level) -> Outcome {
+pub fn play_chat(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
     let env = TestEnv::new(bin);
     let repo = settled(&env, script);
     env.write(
         env.config().join("holon/config.toml"),
         format!("[supervisor]\nlevel = \"{}\"\n", level.name()),
     );
-    let mind = Arc::new(Mutex::new(Mind::new(script, Hearing::Reacts, Place::Chat)));
+    let mind = Arc::new(Mutex::new(Mind::new(script, hearing, Place::Chat)));
     let server = serve(&mind);
     let mut events: Vec<Value> = Vec::new();
     let (mut code, mut said) = (0, String::new());
