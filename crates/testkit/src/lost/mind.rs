@@ -190,7 +190,7 @@ fn heard(body: &Value, blanked: bool) -> String {
         };
         let gate = |gate: &&str| text.match_indices(*gate).map(|(at, _)| at).find(begins);
         let tags = TAGS.iter().filter_map(|tag| text.find(tag));
-        let end = tags.chain(GATES.iter().filter_map(|one| gate(one))).min().unwrap_or(text.len());
+        let end = tags.chain(GATES.iter().filter_map(gate)).min().unwrap_or(text.len());
         text[..end].to_owned()
     };
     texts.iter().map(|text| clean(text)).collect::<Vec<_>>().join("\n")
