@@ -47,7 +47,7 @@ Usage: cargo xtask bench [--quick] [--strict] [--scripts DIR] [--seed N]… [SUI
   --quick   Few rounds: good enough to see an order of magnitude
   --strict  Exit 1 when a target is missed or a suite could not be measured
   --scripts DIR  Agents of one's own for the suite `supervisor`, as those in bench/supervisor
-  --seed N       Agents made from the grammar beside them; may be given several times
+  --seed N       Agents made from the grammar beside them, instead of the usual two seeds; may be given several times
   --help    This text
 
 Suites (all of them unless some are named):

@@ -10,13 +10,17 @@ use crate::model::Seen;
 
 /// The workspace as whoever works inside sees it.
 const WORKSPACE: &str = "/holon/workspace";
+/// What a chat asks a model beside the conversation.
+const TITLE: &str = "Give this conversation a title";
 const KEY: &str = "key-of-nobody-0123456789";
 
 /// Who plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cast {
-    /// Holon's own agent.
+    /// Holon's own agent, in a run of its own, which a call ends.
     Native,
+    /// The same in a turn of a chat, which words end.
+    Chat,
     /// A real client, by its name, from the folder that `HOLON_AGENTS_DIR` names.
     Client {
         /// What `--agent` gets.
@@ -38,7 +42,7 @@ impl Cast {
     pub(super) fn dressed(&self, run: Invocation, base: &str) -> Invocation {
         let run = run.env("HOLON_BASE_URL", base);
         match self {
-            Self::Native => run
+            Self::Native | Self::Chat => run
                 .env("HOLON_PROVIDER", "openrouter")
                 .env("HOLON_MODEL", "anthropic/claude-sonnet-4.5")
                 .env("OPENROUTER_API_KEY", KEY),
@@ -57,18 +61,33 @@ impl Cast {
 
     /// Whether a request is the conversation, and not about it.
     pub(super) fn is_conversation(&self, seen: &Seen) -> bool {
-        *self == Self::Native || seen.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+        match self {
+            Self::Native => true,
+            Self::Chat => !seen.body.to_string().contains(TITLE),
+            Self::Client { .. } => seen.body["tools"].as_array().is_some_and(|tools| !tools.is_empty()),
+        }
     }
 
     /// A turn of a script with this client's tools; being done is said in words.
     pub(super) fn turn(&self, turn: Turn, seen: &Seen) -> Turn {
-        let Self::Client { name, .. } = self else { return turn };
+        let name = match self {
+            Self::Native => return turn,
+            Self::Chat => return turn.steps.iter().find_map(summary).map_or(turn, |text| Turn::text(&text)),
+            Self::Client { name, .. } => name,
+        };
         let steps = turn.steps.into_iter().map(|step| match step {
             Step::Call(call) => translated(name, &call, seen),
             step => step,
         });
         Turn { steps: steps.collect(), ..turn }
     }
+}
+
+/// What a call that ends a run says.
+fn summary(step: &Step) -> Option<String> {
+    let Step::Call(call) = step else { return None };
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    (call.name == "finish").then(|| arguments["summary"].as_str().unwrap_or("Done.").to_owned())
 }
 
 fn translated(client: &str, call: &Call, seen: &Seen) -> Step {

@@ -1,5 +1,7 @@
 //! What a scripted agent says to a request.
 
+use std::borrow::Cow;
+
 use holon_model::Usage;
 use holon_model::cassette::{Step, Turn};
 use serde_json::Value;
@@ -28,9 +30,32 @@ const NEXT_STEP: &str = "next step";
 /// Bytes of a token, near enough for a comparison.
 const BYTES: u64 = 4;
 
+/// A part of a script; read once where it says the same in every round.
+struct Part {
+    text: String,
+    same: Option<Vec<Turn>>,
+}
+
+impl Part {
+    fn new(text: &str) -> Self {
+        let same = (!text.contains("{n}")).then(|| turns(text, 0).unwrap_or_default());
+        Self { text: text.to_owned(), same }
+    }
+
+    fn turns(&self, number: usize) -> Cow<'_, [Turn]> {
+        match &self.same {
+            Some(turns) => Cow::Borrowed(turns),
+            None => Cow::Owned(turns(&self.text, number).unwrap_or_default()),
+        }
+    }
+}
+
 /// One agent in one run.
 pub(super) struct Mind {
     script: Script,
+    opening: Part,
+    circle: Part,
+    repair: Part,
     hearing: Hearing,
     cast: Cast,
     /// Requests of the conversation, as they came.
@@ -57,15 +82,17 @@ pub(super) struct Tally {
 
 impl Mind {
     pub(super) fn new(script: &Script, hearing: Hearing, cast: &Cast) -> Self {
+        let [opening, circle, repair] =
+            [&script.opening, &script.circle, &script.repair].map(|p| Part::new(p));
         let (script, cast) = (script.clone(), cast.clone());
-        Self { script, hearing, cast, seen: Vec::new(), tally: Tally::default() }
+        Self { script, opening, circle, repair, hearing, cast, seen: Vec::new(), tally: Tally::default() }
     }
 
     pub(super) fn answer(&mut self, seen: &Seen) -> Scripted {
         if !self.cast.is_conversation(seen) {
             return Turn::text("A title").into();
         }
-        if self.cast != Cast::Native {
+        if matches!(self.cast, Cast::Client { .. }) {
             self.seen.push(seen.body.clone());
         }
         let heard = heard(&seen.body, self.hearing == Hearing::Blanked);
@@ -93,12 +120,11 @@ impl Mind {
 
     fn next(&mut self) -> Turn {
         let number = self.tally.rounds as usize;
-        let part = |text: &str| turns(text, number).unwrap_or_default();
-        let (opening, circle) = (part(&self.script.opening), part(&self.script.circle));
+        let (opening, circle) = (self.opening.turns(number), self.circle.turns(number));
         let calls =
             |turn: &Turn| turn.steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
         if self.tally.heeded.is_some() {
-            let repair = part(&self.script.repair);
+            let repair = self.repair.turns(number);
             // Whoever is asked once more says the last again.
             let turn = repair.get(self.tally.mended).or(repair.last()).cloned().unwrap_or_default();
             self.tally.mended += 1;
@@ -151,10 +177,14 @@ fn heard(body: &Value, blanked: bool) -> String {
         if !blanked {
             return text.to_owned();
         }
-        if GATES.iter().any(|gate| text.trim_start().starts_with(gate)) {
-            return String::new();
-        }
-        let end = TAGS.iter().filter_map(|tag| text.find(tag)).min().unwrap_or(text.len());
+        // A gate speaks at the beginning of a line: of a result, or after what else a person's message says.
+        let begins = |at: &usize| {
+            let before = text[..*at].trim_end_matches(' ');
+            before.is_empty() || before.ends_with('\n')
+        };
+        let gate = |gate: &&str| text.match_indices(*gate).map(|(at, _)| at).find(begins);
+        let tags = TAGS.iter().filter_map(|tag| text.find(tag));
+        let end = tags.chain(GATES.iter().filter_map(gate)).min().unwrap_or(text.len());
         text[..end].to_owned()
     };
     texts.iter().map(|text| clean(text)).collect::<Vec<_>>().join("\n")
@@ -187,11 +217,12 @@ mod tests {
             {"role": "tool", "content": "exit code 1"},
             {"role": "tool", "content": "Not verified: x. Next step: y"},
             {"role": "user", "content": [{"type": "text", "text": "[System Recovery] Next step: z"}]},
+            {"role": "user", "content": "the goal\nNot verified: x. Next step: y"},
         ]});
         assert_eq!(
             heard(&body, false),
-            "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z"
+            "exit code 1\nNot verified: x. Next step: y\n[System Recovery] Next step: z\nthe goal\nNot verified: x. Next step: y"
         );
-        assert_eq!(heard(&body, true), "exit code 1\n\n");
+        assert_eq!(heard(&body, true), "exit code 1\n\n\nthe goal\n");
     }
 }

@@ -22,17 +22,22 @@
 //! "Makefile" = "test:\n\t@grep -q good src/a.txt || { echo 'not ok 1 - a is good'; exit 1; }\n"
 //! ```
 //!
-//! A script without a `circle` is a healthy agent.
+//! A script without a `circle` is a healthy agent. `[[commits]]` with `message` and `files` are commits after the first, `language`
+//! is the programming language of the repository. Healthy agents are also played as turns of a chat.
 
 mod cast;
+mod chat;
 pub mod grammar;
+mod many;
 mod mind;
 mod play;
 mod script;
 mod truth;
 
 pub use cast::Cast;
+pub use chat::play_chat;
+pub use many::each;
 pub use mind::Hearing;
 pub use play::{Level, Outcome, play, play_as};
-pub use script::Script;
+pub use script::{Commit, Script};
 pub use truth::Told;

@@ -1,5 +1,6 @@
 //! One run of one script, and what became of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +14,7 @@ use super::mind::{Hearing, Mind};
 use super::script::Script;
 use super::truth::Told;
 use crate::model::ModelServer;
-use crate::{TestEnv, apply_patch_plain};
+use crate::{TestEnv, Workspace, apply_patch_plain};
 
 /// How a run is supervised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,19 +22,23 @@ use crate::{TestEnv, apply_patch_plain};
 pub enum Level {
     Off,
     Shadow,
+    Advise,
     Adaptive,
     Strict,
 }
 
 impl Level {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Shadow, Self::Adaptive, Self::Strict];
+    /// Those that runs are played at.
+    pub const OF_RUNS: [Self; 4] = [Self::Off, Self::Shadow, Self::Adaptive, Self::Strict];
+    /// Those that turns of a chat are played at.
+    pub const OF_CHATS: [Self; 3] = [Self::Off, Self::Advise, Self::Adaptive];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Shadow => "shadow",
+            Self::Advise => "advise",
             Self::Adaptive => "adaptive",
             Self::Strict => "strict",
         }
@@ -43,6 +48,7 @@ impl Level {
         match self {
             Self::Off => &["--supervisor", "off"],
             Self::Shadow => &["--shadow"],
+            Self::Advise => &["--supervisor", "advise"],
             Self::Adaptive => &["--supervisor", "adaptive"],
             Self::Strict => &["--supervisor", "strict"],
         }
@@ -97,6 +103,24 @@ impl Outcome {
     }
 }
 
+/// How long one may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The repository of a script.
+pub(super) fn settled(env: &TestEnv, script: &Script) -> Workspace {
+    let files = |repo: Workspace, files: &BTreeMap<String, String>| {
+        files.iter().fold(repo, |repo, (path, text)| repo.file(path, text))
+    };
+    let first = files(env.repo(), &script.files).commit("first");
+    script.commits.iter().fold(first, |repo, commit| files(repo, &commit.files).commit(&commit.message))
+}
+
+/// A model that is this mind.
+pub(super) fn serve(mind: &Arc<Mutex<Mind>>) -> ModelServer {
+    let own = Arc::clone(mind);
+    ModelServer::improvise(move |_, seen| own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen))
+}
+
 /// Plays a script with this binary in a world of its own.
 pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
     play_as(bin, &Cast::Native, script, level, hearing)
@@ -105,25 +129,25 @@ pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outc
 /// The same with somebody else.
 pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: Hearing) -> Outcome {
     let env = TestEnv::new(bin);
-    let files = script.files.iter();
-    let repo = files.fold(env.repo(), |repo, (path, text)| repo.file(path, text)).commit("first");
+    let repo = settled(&env, script);
     let mind = Arc::new(Mutex::new(Mind::new(script, hearing, cast)));
-    let own = Arc::clone(&mind);
-    let server = ModelServer::improvise(move |_, seen| {
-        own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen)
-    });
+    let server = serve(&mind);
     let run = env
         .holon(["run", "--goal", &script.goal, "--max-rounds", &script.rounds.to_string()])
         .args(level.arguments())
         .args(&script.arguments)
         .cwd(repo.path())
-        .timeout(Duration::from_secs(300));
+        .timeout(PATIENCE);
     let output = cast.dressed(run, &server.base()).run();
     let folder = env.runs().pop().unwrap_or_default().join("output");
     let manifest = fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap_or_default();
     let report = fs::read_to_string(folder.join("summary.md")).unwrap_or_default();
-    let good = proven(&env, script, &folder.join("diff.patch"));
+    let patch = folder.join("diff.patch");
+    let place =
+        script.tree().iter().fold(env.repo_named("proof"), |repo, (path, text)| repo.file(path, text));
+    let given = fs::metadata(&patch).is_ok_and(|meta| meta.len() > 0);
+    let good = (!given || apply_patch_plain(place.path(), &patch).is_ok()) && proven(&place, script);
     let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
     let (tally, seen) = (mind.tally.clone(), std::mem::take(&mut mind.seen));
     let events = events(&folder);
@@ -163,16 +187,11 @@ fn denied(events: &str) -> u64 {
     events.lines().filter(said).count() as u64
 }
 
-/// Whether the result is good: the patch on the repository as it was, with what the proof rests on put back.
-fn proven(env: &TestEnv, script: &Script, patch: &Path) -> bool {
-    let place = script.files.iter().fold(env.repo_named("proof"), |repo, (path, text)| repo.file(path, text));
-    let given = fs::metadata(patch).is_ok_and(|meta| meta.len() > 0);
-    if given && apply_patch_plain(place.path(), patch).is_err() {
-        return false;
-    }
+/// Whether the result in this place is good, with what the proof rests on put back.
+pub(super) fn proven(place: &Workspace, script: &Script) -> bool {
+    let tree = script.tree();
     for path in &script.keep {
-        let kept =
-            script.files.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
+        let kept = tree.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));
         for (name, text) in kept {
             fs::write(place.join(name), text).expect("putting back what the proof rests on");
         }

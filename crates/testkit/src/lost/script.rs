@@ -15,6 +15,12 @@ pub struct Script {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// What agents of its kind have in common.
+    #[serde(skip)]
+    pub family: String,
+    /// The programming language of the repository.
+    #[serde(default = "text")]
+    pub language: String,
     /// How it gets lost, in a line.
     pub about: String,
     /// What it is asked to do.
@@ -35,6 +41,9 @@ pub struct Script {
     pub arguments: Vec<String>,
     /// The repository.
     pub files: BTreeMap<String, String>,
+    /// What was committed after that, one after the other.
+    #[serde(default)]
+    pub commits: Vec<Commit>,
     /// Its first turns, once.
     #[serde(default)]
     pub opening: String,
@@ -46,8 +55,22 @@ pub struct Script {
     pub repair: String,
 }
 
+/// One commit after the first.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// Its message.
+    pub message: String,
+    /// The files it changes.
+    pub files: BTreeMap<String, String>,
+}
+
 fn forty() -> u32 {
     40
+}
+
+fn text() -> String {
+    "text".to_owned()
 }
 
 impl Script {
@@ -65,6 +88,7 @@ impl Script {
         let text = fs::read_to_string(path).map_err(|e| wrong(&e))?;
         let mut script: Self = toml::from_str(&text).map_err(|e| wrong(&e))?;
         script.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        script.family = script.name.splitn(2, '-').last().unwrap_or_default().to_owned();
         for part in [&script.opening, &script.circle, &script.repair] {
             turns(part, 1).map_err(|e| wrong(&e))?;
         }
@@ -72,6 +96,15 @@ impl Script {
             return Err(wrong(&"neither `opening` nor `circle` says what the agent does"));
         }
         Ok(script)
+    }
+
+    /// The repository as it is when the agent begins.
+    pub fn tree(&self) -> BTreeMap<String, String> {
+        let mut tree = self.files.clone();
+        for commit in &self.commits {
+            tree.extend(commit.files.clone());
+        }
+        tree
     }
 
     /// Whether it gets lost at all.
