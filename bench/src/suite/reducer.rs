@@ -119,7 +119,16 @@ fn a_call(round: u32, number: u32, call: CallId) -> [Fact; 2] {
     let ok = !runs || !round.is_multiple_of(5);
     let error = (!ok).then(|| format!("error: {round} things went wrong in src/a.rs:{round}:{number}"));
     let exit = runs.then_some(i32::from(!ok));
-    let done =
-        Finished { call, ok, exit, check: false, error, duration_ms: 1, result: None, exact: None, evidence };
+    let done = Finished {
+        call,
+        ok,
+        exit,
+        check: false,
+        error,
+        duration_ms: 1,
+        result: None,
+        varies: false,
+        evidence,
+    };
     [Fact::ToolProposed(proposal), Fact::ToolFinished(done)]
 }

@@ -178,7 +178,9 @@ impl Watch {
         } else if changed && !round.news && !around.green {
             self.unhealed = self.unhealed.saturating_add(1);
         }
-        let goes_on = round.touched || round.created || round.grew || round.red_new || round.red_again;
+        // Where something was to be repaired, more lines after it is are no more of it.
+        let grows = round.grew && !around.repair;
+        let goes_on = round.touched || round.created || grows || round.red_new || round.red_again;
         if !around.green || goes_on {
             self.polished = 0;
         } else if changed {

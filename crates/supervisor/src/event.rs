@@ -139,9 +139,9 @@ pub struct Finished {
     /// Digest of what the model was told, by [`crate::result_digest`]; empty when that was nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Digest of the same as it is, with its times.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exact: Option<String>,
+    /// Whether it printed what no call of this run had, to the last digit of its times.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub varies: bool,
     /// Its wall time.
     #[serde(default)]
     pub duration_ms: u64,

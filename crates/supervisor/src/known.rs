@@ -210,18 +210,6 @@ impl Known {
         self.round.news |= (novel || answered) && self.streak < STREAK;
     }
 
-    /// Whether a call printed what it never had, to the last digit.
-    pub(crate) fn measured(&mut self, exact: Option<&str>) -> bool {
-        let Some(exact) = exact.filter(|exact| !exact.is_empty()).map(|exact| key(["exact", exact])) else {
-            return false;
-        };
-        let novel = !self.seen.contains(&exact);
-        if novel {
-            push_bounded(&mut self.seen, exact, SEEN);
-        }
-        novel
-    }
-
     /// Closes the round's account and opens the next.
     pub(crate) fn end_round(&mut self, lines: u32, gone: u32) -> RoundEvidence {
         let mut evidence = std::mem::take(&mut self.round);

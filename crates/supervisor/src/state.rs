@@ -192,7 +192,11 @@ impl State {
     /// A fresh failing check with the cases that are this run's to repair.
     pub(crate) fn own_red(&self) -> Option<(&CheckState, Vec<String>)> {
         let fresh = self.known.checks().iter().rev().filter(|check| self.known.is_fresh(check));
-        fresh.map(|check| (check, check.own_cases(self.wants(check)))).find(|(_, cases)| !cases.is_empty())
+        // What nobody has compared and nobody wants is the host's to compare.
+        let judged = fresh
+            .map(|check| (check, self.wants(check)))
+            .filter(|(check, wanted)| *wanted || check.knows_before());
+        judged.map(|(check, wanted)| (check, check.own_cases(wanted))).find(|(_, cases)| !cases.is_empty())
     }
 
     /// Where no check is known: what the agent itself goes by, and fails.

@@ -9,7 +9,7 @@ use crate::effect::StopKind;
 use crate::event::KnownCheck;
 use crate::goal;
 use crate::known::{ChangedFile, CheckState, Known, Try};
-use crate::words::is_called_check;
+use crate::words::{is_build_file, is_called_check};
 
 /// What the gate says when the model is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,15 +116,21 @@ fn weakened(known: &Known, work: &Work<'_>) -> Vec<String> {
     }
     let unnamed = |path: &&String| !goal::is_named(path, work.named);
     let shrunk: Vec<String> = known.shrunk_tests.iter().filter(unnamed).cloned().collect();
-    if !shrunk.is_empty() || !known.failed_last().is_empty() {
+    if !shrunk.is_empty() {
         return shrunk;
     }
-    // Where no check is known: what failed is all that was changed.
+    // Nothing was changed but what failed.
+    let known_check = !known.failed_last().is_empty();
     let names: Vec<String> = (known.tried_checks().flat_map(str::split_whitespace))
         .map(|word| word.trim_start_matches("./").to_owned())
         .collect();
-    let checks =
-        |file: &ChangedFile| file.old && is_called_check(&file.path) && goal::is_named(&file.path, &names);
+    let checks = |file: &ChangedFile| {
+        let called = is_called_check(&file.path) && (known_check || goal::is_named(&file.path, &names));
+        file.old && (called || (known_check && is_build_file(&file.path)))
+    };
+    if known_check && known.fresh_green().is_none() {
+        return Vec::new();
+    }
     let changed: Vec<&ChangedFile> = known.differing().collect();
     if !changed.iter().all(|file| checks(file)) {
         return Vec::new();

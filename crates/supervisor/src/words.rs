@@ -15,6 +15,7 @@ pub(crate) struct OutputWords {
     pub(crate) called: Vec<String>,
     pub(crate) waiting: Vec<String>,
     documents: Vec<String>,
+    build_files: Vec<String>,
 }
 
 pub(crate) static OUTPUTS: LazyLock<OutputWords> = LazyLock::new(|| {
@@ -39,6 +40,12 @@ pub(crate) fn is_document(path: &str) -> bool {
     OUTPUTS.documents.iter().any(|end| path.ends_with(end.as_str()))
 }
 
+/// Whether a file says how things are built and checked.
+pub(crate) fn is_build_file(path: &str) -> bool {
+    let path = path.to_lowercase();
+    is_among(&OUTPUTS.build_files, path.rsplit('/').next().unwrap_or(&path))
+}
+
 /// Whether a file is called as a check is.
 pub(crate) fn is_called_check(text: &str) -> bool {
     let text = text.to_lowercase();
@@ -60,6 +67,7 @@ mod tests {
             &words.called,
             &words.waiting,
             &words.documents,
+            &words.build_files,
         ];
         assert!(lists.iter().all(|list| !list.is_empty()));
         let lower = |word: &&String| **word != word.to_lowercase();

@@ -3,6 +3,8 @@
 use holon_supervisor::checks::{self, Runner};
 use holon_supervisor::event::{CheckRan, KnownCheck};
 
+use super::place::inside;
+
 /// What a shell answers when a program is not there or cannot be run.
 const NOT_RUNNABLE: i32 = 127;
 
@@ -12,6 +14,8 @@ const MISSING: [&str; 4] =
 
 /// A command that ran.
 pub(super) struct Ran<'a> {
+    /// Where the work is.
+    pub(super) root: &'a str,
     pub(super) command: &'a str,
     pub(super) exit: Option<i32>,
     pub(super) output: &'a str,
@@ -20,6 +24,9 @@ pub(super) struct Ran<'a> {
 
 /// The check a command was, with what came out of it; nothing when it was none or proves nothing.
 pub(super) fn check_of(ran: &Ran<'_>, known: &[KnownCheck]) -> Option<CheckRan> {
+    if goes_away(ran.command, ran.root) {
+        return None;
+    }
     let asked = known.iter().any(|check| check.command.trim() == ran.command.trim());
     let runner = checks::recognise(ran.command).or(asked.then_some(Runner::Other))?;
     let report = checks::read(runner, ran.output);
@@ -39,6 +46,17 @@ pub(super) fn check_of(ran: &Ran<'_>, known: &[KnownCheck]) -> Option<CheckRan> 
     let mut fact = checks::into_fact(report, ran.command.trim(), exit, ran.duration_ms);
     fact.failing.truncate(40);
     Some(fact)
+}
+
+/// Whether a line goes to another place first: what is checked there is not the work.
+fn goes_away(line: &str, root: &str) -> bool {
+    let place = |part: &str| {
+        let mut words = part.split_whitespace();
+        let changes = matches!(words.next(), Some("cd" | "pushd"));
+        words.next().filter(|_| changes).map(|word| word.trim_matches(['"', '\'']).to_owned())
+    };
+    let elsewhere = |to: String| to.starts_with('~') || (to.starts_with('/') && inside(root, &to).is_none());
+    parts(line).iter().filter_map(|(part, _)| place(part)).any(elsewhere)
 }
 
 /// Whether the exit code of a line may not be that of the check in it: after a pipe, `;`, `||` or in the background.
@@ -92,7 +110,7 @@ mod tests {
 
     fn check(command: &str, exit: i32, output: &str, expect: Option<(i32, u32)>) {
         let known = [KnownCheck { command: "./verify.sh".into(), asked: true }];
-        let ran = Ran { command, exit: Some(exit), output, duration_ms: 1 };
+        let ran = Ran { root: "/w", command, exit: Some(exit), output, duration_ms: 1 };
         let found = check_of(&ran, &known).map(|check| (check.exit.unwrap(), check.failed));
         assert_eq!(found, expect, "{command}");
     }
@@ -103,6 +121,12 @@ mod tests {
         check("cargo test 2>&1", 0, "", Some((0, 0)));
         check("cd x && cargo test", 0, "", Some((0, 0)));
         check("cargo build && cargo test", 0, "", Some((0, 0)));
+        check("cd /w/a && cargo test", 0, "", Some((0, 0)));
+        for away in
+            ["cd /tmp/copy && cargo test", "cp -r . ~/b; cd ~/b && cargo test", "cd /wide; ./verify.sh"]
+        {
+            check(away, 0, GREEN, None);
+        }
         check("cargo test 2>&1 | tail -5", 0, "", None);
         check("cargo test 2>&1 | tail -5", 0, GREEN, Some((0, 0)));
         check("cargo test 2>&1 | tail -5", 0, RED, Some((1, 1)));

@@ -1,6 +1,5 @@
 //! From the loop's facts to the supervisor's, and from its effects to advice.
 
-use holon_core::digest::sha256;
 use holon_core::event::Body;
 use holon_core::ids::CallId;
 use holon_core::policy::ToolClass;
@@ -128,6 +127,7 @@ impl Inner<'_> {
         let check = evidence.iter().find_map(|evidence| self.check(evidence, text, *duration_ms));
         let output = text.split_once('\n').map_or(*text, |(_, output)| output);
         let error = (!ok).then(|| head(if exit.is_some() { output } else { text }, ERROR));
+        let varies = exit.is_some() && self.supervision.memory.printed.is_new(output);
         self.tell(Told::ToolFinished(Finished {
             call: call.clone(),
             ok: *ok,
@@ -135,7 +135,7 @@ impl Inner<'_> {
             check: check.is_some(),
             error: error.filter(|text| !text.trim().is_empty()),
             result: Some(digest(if exit.is_some() { output } else { text }, !ok)),
-            exact: exit.map(|_| sha256(output.as_bytes()).chars().take(16).collect()),
+            varies,
             duration_ms: *duration_ms,
             evidence: proof,
         }));
@@ -149,7 +149,8 @@ impl Inner<'_> {
         let Fact::Checked { command, exit, output, duration_ms } = fact else { return };
         self.supervision.memory.files.something_ran();
         let changed = self.look();
-        let ran = Ran { command, exit: *exit, output, duration_ms: *duration_ms };
+        let ran =
+            Ran { root: &self.around.workspace, command, exit: *exit, output, duration_ms: *duration_ms };
         if let Some(check) = check_of(&ran, self.supervision.supervisor.state().checks()) {
             let command = head(&check.command, COMMAND);
             let (result, says) = (Some(told_by(&check, output)), says(&check, output));
@@ -185,7 +186,7 @@ impl Inner<'_> {
     fn check(&self, evidence: &Evidence, text: &str, duration_ms: u64) -> Option<CheckRan> {
         let Evidence::Ran { command, exit, .. } = evidence else { return None };
         let output = text.split_once('\n').map_or("", |(_, output)| output);
-        let ran = Ran { command, exit: *exit, output, duration_ms };
+        let ran = Ran { root: &self.around.workspace, command, exit: *exit, output, duration_ms };
         let mut check = check_of(&ran, self.supervision.supervisor.state().checks())?;
         check.command = head(&check.command, COMMAND);
         check.result = Some(told_by(&check, output));

@@ -12,8 +12,10 @@ mod place;
 mod report;
 mod standing;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use holon_core::digest::sha256;
 use holon_core::redact::Redactor;
 use holon_supervisor::event::{Event, Setup};
 use holon_supervisor::{Config, ConfigError, Fact as Told, Supervisor};
@@ -47,6 +49,9 @@ struct Start {
     resumed: Option<serde_json::Value>,
 }
 
+/// Outputs that are remembered.
+const PRINTED: usize = 256;
+
 /// What is remembered beside the supervisor's own state.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,6 +59,26 @@ pub(super) struct Memory {
     files: Remembered,
     standing: Standing,
     counts: Counts,
+    printed: Printed,
+}
+
+/// What commands printed, to the last digit.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Printed(VecDeque<String>);
+
+impl Printed {
+    /// Whether nothing printed it before; the oldest is forgotten.
+    fn is_new(&mut self, output: &str) -> bool {
+        let digest: String = sha256(output.as_bytes()).chars().take(16).collect();
+        let new = !self.0.contains(&digest);
+        if new && self.0.len() >= PRINTED {
+            self.0.pop_front();
+        }
+        if new {
+            self.0.push_back(digest);
+        }
+        new
+    }
 }
 
 impl Supervision {

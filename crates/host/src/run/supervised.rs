@@ -9,8 +9,8 @@ use holon_core::artifact::plan::Plan as PlanFile;
 use holon_core::outcome::Outcome;
 use holon_core::policy::{Call, Gate, Surface, Verdict as Allowed};
 use holon_model::Prices;
-use holon_supervisor::Config;
 use holon_supervisor::event::{KnownCheck, Setup};
+use holon_supervisor::{Config, State};
 
 use serde_json::json;
 
@@ -146,7 +146,9 @@ impl Run<'_> {
 
     /// Sums up what the supervisor did.
     pub(super) fn note_supervision(&mut self) {
-        if let Some(supervision) = &self.supervision {
+        // An agent that asked no model was not supervised.
+        let silent = |state: &State| state.is_foreign() && state.round() == 0;
+        if let Some(supervision) = self.supervision.as_ref().filter(|own| !silent(own.state())) {
             let mut summary = supervision.summary();
             if supervision.state().is_foreign() {
                 summary["foreign"] = json!(self.foreign.insertions);

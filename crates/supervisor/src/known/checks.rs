@@ -12,7 +12,7 @@ const FAILING: usize = 10;
 const CASE: usize = 80;
 pub(crate) const COMMAND: usize = 160;
 /// A check that passed where it had just failed has to pass so often in a row.
-const STREAK: u32 = 3;
+const STREAK: u32 = 2;
 /// Results of checks that were seen.
 const RESULTS: usize = 64;
 

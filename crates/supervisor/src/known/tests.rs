@@ -144,13 +144,6 @@ fn only_texts_for_people_are_documentation() {
 }
 
 #[test]
-fn another_digit_is_a_measurement_once() {
-    let mut known = Known::default();
-    assert!(known.measured(Some("0.12")) && known.measured(Some("0.13")));
-    assert!(!known.measured(Some("0.12")) && !known.measured(Some("")) && !known.measured(None));
-}
-
-#[test]
 fn whatever_ran_since_the_last_change_shows_something() {
     let mut known = Known::default();
     let ran = |known: &mut Known, wrote: bool| {

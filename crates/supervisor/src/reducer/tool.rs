@@ -159,7 +159,7 @@ impl Step<'_> {
             let empty = found_nothing || (!done.ok && command.is_some_and(is_looking));
             s.known.learn(call, done.result.as_deref(), done.ok, empty);
             // Whoever measures gets other times for the same words.
-            let measured = done.ok && command.is_some() && s.known.measured(done.exact.as_deref());
+            let measured = done.ok && command.is_some() && done.varies;
             s.known.round.waited |= measured;
         }
         let says = done.error.as_deref().map(telling_line).unwrap_or_default();

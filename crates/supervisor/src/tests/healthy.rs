@@ -52,6 +52,15 @@ fn exploring_by_shell() {
 }
 
 #[test]
+fn measuring_again_and_again() {
+    left_alone("Which variant is the fastest? Write its name into FASTEST", "execute", true, 0, |scene| {
+        for at in 0..20 {
+            scene.round(|scene| scene.measures(["bench a", "bench b"][at % 2]));
+        }
+    });
+}
+
+#[test]
 fn a_rename_in_many_files() {
     for goal in ["Rename old to new everywhere", "Fix the old name everywhere"] {
         left_alone(goal, "execute", true, 0, |scene| {

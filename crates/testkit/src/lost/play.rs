@@ -96,10 +96,12 @@ impl Outcome {
         self.code == 0 && self.good
     }
 
-    /// Whether it was stopped for a person, with a report that says what to look at.
+    /// Whether it was stopped for a person, with what to look at: in a report of the supervisor, or in the host's
+    /// verdict on a check that the change itself defines.
     pub fn stopped_usefully(&self) -> bool {
         let parts = ["# ", "## What is known", "rounds"];
-        self.code == 2 && parts.iter().all(|part| self.report.contains(part))
+        let told = parts.iter().all(|part| self.report.contains(part));
+        self.code == 2 && (told || self.manifest["error"]["kind"] == "changed_checks")
     }
 }
 

@@ -124,11 +124,11 @@ impl Ledger {
         let result = text(fact, "result");
         let (label, steers) = self.proposed.get(&text(fact, "call")).cloned().unwrap_or_default();
         // What a list of one's own steps says is nothing about the work.
-        if !result.is_empty() && !steers {
+        let check = fact["check"] == true;
+        if !result.is_empty() && !steers && !check {
             self.learn(&format!("result {result}"));
         }
         let (exit, error) = (fact["exit"].as_i64(), text(fact, "error"));
-        let check = fact["check"] == true;
         self.ran.push(Ran { label, ok, exit, error, version: self.version, check });
     }
 
@@ -142,6 +142,7 @@ impl Ledger {
             return;
         }
         let command = text(fact, "command");
+        self.learn(&format!("check {command} {ok} {failing:?} {}", text(fact, "result")));
         self.checked.push(Checked {
             command,
             ok,
