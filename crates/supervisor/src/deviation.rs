@@ -101,6 +101,9 @@ pub struct Watch {
     reached: bool,
     unhealed: u32,
     polished: u32,
+    /// Rounds that only added lines after everything was green.
+    #[serde(default)]
+    padded: u32,
     malformed: u32,
     empty: u32,
     used: u32,
@@ -178,13 +181,17 @@ impl Watch {
         } else if changed && !round.news && !around.green {
             self.unhealed = self.unhealed.saturating_add(1);
         }
-        // Where something was to be repaired, more lines after it is are no more of it.
-        let grows = round.grew && !around.repair;
-        let goes_on = round.touched || round.created || grows || round.red_new || round.red_again;
-        if !around.green || goes_on {
+        let elsewhere = round.touched || round.created || round.red_new || round.red_again;
+        if !around.green || elsewhere || round.grew {
             self.polished = 0;
         } else if changed {
             self.polished = self.polished.saturating_add(1);
+        }
+        // Where something was to be repaired, more lines after it is are hardly more of it.
+        if !around.green || elsewhere || !around.repair {
+            self.padded = 0;
+        } else if changed && round.grew && !round.news {
+            self.padded = self.padded.saturating_add(1);
         }
         if round.malformed == 0 && (round.succeeded || round.wrote) {
             self.malformed = 0;
@@ -205,6 +212,8 @@ impl Watch {
         let patience = if self.repair { 1 } else { 3 };
         let (unhealed, polishing) =
             (triggers.unhealed.saturating_mul(patience), triggers.polishing.saturating_mul(patience));
+        let padded = if self.padded >= polishing.saturating_add(polishing / 2) { self.padded } else { 0 };
+        let polished = self.polished.max(padded);
         let proven = |repeat: &&Repeat| repeat.weight / 2 >= triggers.tool_repeat_fail;
         let repeated = self.failures.iter().filter(proven).map(|repeat| repeat.count).max().unwrap_or(0);
         [
@@ -212,7 +221,7 @@ impl Watch {
             (Deviation::NoProgress, self.idle, triggers.no_progress),
             (Deviation::FileLoop, self.reds, triggers.file_loop),
             (Deviation::Unhealed, self.unhealed, unhealed),
-            (Deviation::Polishing, self.polished, polishing),
+            (Deviation::Polishing, polished, polishing),
             (Deviation::Malformed, self.malformed, triggers.malformed),
             (Deviation::EmptyReplies, self.empty, triggers.empty_replies),
             (Deviation::BudgetEnding, self.used / 10, (triggers.budget_share * 100.0 + 0.5) as u32),
@@ -340,7 +349,8 @@ mod tests {
             assert_eq!(up(&watch).is_empty(), quiet, "{round:?} {around:?}");
         }
         let mut watch = Watch::default();
-        (0..40).for_each(|_| watch.end_round(&RoundEvidence { grew: true, ..REWRITE }, GREEN));
+        let (free, more) = (Around { repair: false, ..GREEN }, RoundEvidence { grew: true, ..REWRITE });
+        (0..40).for_each(|_| watch.end_round(&more, free));
         assert_eq!(up(&watch), [], "more and more, and green");
         (0..40).for_each(|_| watch.end_round(&RoundEvidence { red_new: true, ..REWRITE }, REPAIR));
         assert_eq!(up(&watch), [], "red in ever new ways");

@@ -192,10 +192,10 @@ impl State {
     /// A fresh failing check with the cases that are this run's to repair.
     pub(crate) fn own_red(&self) -> Option<(&CheckState, Vec<String>)> {
         let fresh = self.known.checks().iter().rev().filter(|check| self.known.is_fresh(check));
-        // What nobody has compared and nobody wants is the host's to compare.
+        // What only the host has seen, and nobody can compare or wants, is the host's to compare.
         let judged = fresh
             .map(|check| (check, self.wants(check)))
-            .filter(|(check, wanted)| *wanted || check.knows_before());
+            .filter(|(check, wanted)| *wanted || check.is_told());
         judged.map(|(check, wanted)| (check, check.own_cases(wanted))).find(|(_, cases)| !cases.is_empty())
     }
 

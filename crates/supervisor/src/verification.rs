@@ -28,6 +28,9 @@ pub(crate) enum Word {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     told: bool,
+    /// Whether it was told that it changed what checks its work.
+    #[serde(default)]
+    warned: bool,
     /// The version a check was asked for.
     looked: Option<u64>,
     /// What it says is waited for.
@@ -54,7 +57,9 @@ impl Verification {
         if !open && !luck && !unseen && weakened.is_empty() {
             return Word::Accepted;
         }
-        if !self.told {
+        // Who changes what checks the work once more is green by that, and proves nothing.
+        let first = if weakened.is_empty() { !self.told } else { !std::mem::replace(&mut self.warned, true) };
+        if first {
             self.told = true;
             let why = if weakened.is_empty() { why(known, checks, work) } else { weaker(&weakened, known) };
             return Word::NotYet(why);

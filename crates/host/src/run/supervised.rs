@@ -147,7 +147,8 @@ impl Run<'_> {
     /// Sums up what the supervisor did.
     pub(super) fn note_supervision(&mut self) {
         // An agent that asked no model was not supervised.
-        let silent = |state: &State| state.is_foreign() && state.round() == 0;
+        let native = self.is_native();
+        let silent = |state: &State| !native && state.round() == 0;
         if let Some(supervision) = self.supervision.as_ref().filter(|own| !silent(own.state())) {
             let mut summary = supervision.summary();
             if supervision.state().is_foreign() {

@@ -40,6 +40,9 @@ pub struct CheckState {
     doings: u64,
     /// What it said before anything was changed, if it ran then.
     before: Option<Before>,
+    /// Whether the host ran it, and not the agent.
+    #[serde(default)]
+    by_host: bool,
 }
 
 /// A check before anything was changed.
@@ -62,6 +65,11 @@ impl CheckState {
     /// Whether anybody knows what it said before anything was changed.
     pub const fn knows_before(&self) -> bool {
         self.before.is_some()
+    }
+
+    /// Whether the agent has seen what it says, or somebody can compare.
+    pub(crate) const fn is_told(&self) -> bool {
+        !self.by_host || self.knows_before()
     }
 
     /// The failing cases that did not fail before; all of them where nobody knows, or where they are what is wanted.
@@ -131,6 +139,7 @@ impl Known {
             luck,
             doings,
             before: base,
+            by_host: check.call.is_none(),
         };
         let proven = ok && !state.is_luck();
         let verified = proven && self.green_at != Some(self.version);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Step;
-use crate::deviation::{Around, Reading};
+use crate::deviation::{Around, Deviation, Reading};
 use crate::domain::Intent;
 use crate::event::{Fact, RoundEnd, Workspace};
 use crate::goal::PATH;
@@ -56,7 +56,8 @@ impl Step<'_> {
             used: used(s.round + 1 - s.first_round.min(s.round), s.round_limit, s.tokens, s.token_limit),
         };
         s.watch.end_round(&evidence, around);
-        let progress = evidence.greener || (evidence.verified && !evidence.green_again);
+        let polishes = self.readings().iter().any(|reading| reading.signal == Deviation::Polishing);
+        let progress = evidence.greener || (evidence.verified && !(evidence.green_again && polishes));
         self.tick(When::RoundEnd { wrote: evidence.wrote });
         if self.s.stopped.is_none() {
             self.observe(end, evidence.is_new(), progress);

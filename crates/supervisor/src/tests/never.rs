@@ -363,7 +363,7 @@ fn a_takeover_can_be_left_too() {
             run.scene.phase() == Phase::Free
         });
         let state = &run.scene.state;
-        assert!(free, "{:?} {:?} {:?}", state.phase_state(), state.graph(), state.stopped());
+        assert!(free, "{:?} {:?} {:?}", state.noticed(), state.phase_state(), state.stopped());
     }
 }
 
