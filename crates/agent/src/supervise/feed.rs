@@ -127,6 +127,8 @@ impl Inner<'_> {
         let check = evidence.iter().find_map(|evidence| self.check(evidence, text, *duration_ms));
         let output = text.split_once('\n').map_or(*text, |(_, output)| output);
         let error = (!ok).then(|| head(if exit.is_some() { output } else { text }, ERROR));
+        // That something worked and said nothing is no answer.
+        let printed = if *ok { text.split_once('\n').map_or("", |(_, output)| output) } else { output };
         let varies = exit.is_some() && self.supervision.memory.printed.is_new(output);
         self.tell(Told::ToolFinished(Finished {
             call: call.clone(),
@@ -134,7 +136,7 @@ impl Inner<'_> {
             exit: *exit,
             check: check.is_some(),
             error: error.filter(|text| !text.trim().is_empty()),
-            result: Some(digest(if exit.is_some() { output } else { text }, !ok)),
+            result: Some(digest(if exit.is_some() { printed } else { text }, !ok)),
             varies,
             duration_ms: *duration_ms,
             evidence: proof,
