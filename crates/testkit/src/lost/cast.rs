@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use holon_model::cassette::{Call, Step, Turn};
 use serde_json::{Value, json};
 
+use super::script::{Script, turns};
 use crate::Invocation;
 use crate::model::Seen;
 
@@ -12,6 +13,11 @@ use crate::model::Seen;
 const WORKSPACE: &str = "/holon/workspace";
 /// What a chat asks a model beside the conversation.
 const TITLE: &str = "Give this conversation a title";
+/// Replaces a passage of a file, once.
+const EDIT: &str = "import sys; p, old, new = sys.argv[1:]; text = open(p).read(); assert old in text; open(p, 'w').write(text.replace(old, new, 1))";
+/// Tools of scripts that every client can be asked for.
+const TOOLS: [&str; 8] =
+    ["execute", "read_file", "write_file", "edit_file", "ls", "grep", "write_todos", "finish"];
 const KEY: &str = "key-of-nobody-0123456789";
 
 /// Who plays.
@@ -36,6 +42,18 @@ impl Cast {
         let folder = std::env::var_os("HOLON_AGENTS_DIR").map(PathBuf::from)?;
         let there = folder.join(name).join("node_modules").is_dir();
         there.then(|| Self::Client { name: name.to_owned(), folder })
+    }
+
+    /// Whether it has what a script asks for.
+    pub fn can_play(&self, script: &Script) -> bool {
+        let parts = [&script.opening, &script.circle, &script.repair];
+        let steps =
+            parts.into_iter().flat_map(|part| turns(part, 1).unwrap_or_default()).flat_map(|turn| turn.steps);
+        let known = |step: &Step| match step {
+            Step::Call(call) => TOOLS.contains(&call.name.as_str()),
+            _ => true,
+        };
+        !matches!(self, Self::Client { .. }) || steps.into_iter().all(|step| known(&step))
     }
 
     /// A run of it with a model at this address.
@@ -105,6 +123,10 @@ fn translated(client: &str, call: &Call, seen: &Seen) -> Step {
         ("write_file", _) => {
             let (file, content) = (quoted(text("path")), quoted(text("content")));
             shell(client, &format!("mkdir -p \"$(dirname {file})\" && printf %s {content} > {file}"))
+        }
+        ("edit_file", _) => {
+            let parts = [text("path"), text("old"), text("new")].map(quoted).join(" ");
+            shell(client, &format!("python3 -c {} {parts}", quoted(EDIT)))
         }
         ("ls", _) => shell(client, &format!("ls {}", quoted(text("path")))),
         ("grep", "opencode") => ("grep", json!({"pattern": text("pattern")})),
