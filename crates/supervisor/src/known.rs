@@ -238,7 +238,7 @@ impl Known {
 
     /// Whether everything that was changed is text for people.
     pub(crate) fn is_documentation(&self) -> bool {
-        self.changed_count() > 0 && self.differing().all(|file| is_document(&file.path))
+        self.changed_count() > 0 && self.differing().all(|file| is_document(&file.path, !file.old))
     }
 
     /// Whether no command has run since something was last changed, or at all.

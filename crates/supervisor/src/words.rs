@@ -15,6 +15,7 @@ pub(crate) struct OutputWords {
     pub(crate) called: Vec<String>,
     pub(crate) waiting: Vec<String>,
     documents: Vec<String>,
+    new_documents: Vec<String>,
     build_files: Vec<String>,
 }
 
@@ -35,9 +36,10 @@ pub(crate) fn is_looking(line: &str) -> bool {
 }
 
 /// Whether a file holds text for people, by its name.
-pub(crate) fn is_document(path: &str) -> bool {
+pub(crate) fn is_document(path: &str, is_new: bool) -> bool {
     let path = path.to_lowercase();
-    OUTPUTS.documents.iter().any(|end| path.ends_with(end.as_str()))
+    let new = OUTPUTS.new_documents.iter().filter(|_| is_new);
+    OUTPUTS.documents.iter().chain(new).any(|end| path.ends_with(end.as_str()))
 }
 
 /// Whether a file says how things are built and checked.
@@ -67,6 +69,7 @@ mod tests {
             &words.called,
             &words.waiting,
             &words.documents,
+            &words.new_documents,
             &words.build_files,
         ];
         assert!(lists.iter().all(|list| !list.is_empty()));

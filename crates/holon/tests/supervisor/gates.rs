@@ -35,8 +35,9 @@ fn what_was_red_before_is_nobodys_fault() {
     assert!(!played.has("verification:not_yet"), "it was seen to be red before");
     let unseen = turns(&[write("src/b.txt", "more")]);
     let played = scene.play("Write more into src/b.txt", &format!("{unseen}{FINISH}{FINISH}"), &[]);
-    // Told once, since nobody knew; whoever compares finds that nothing is worse.
-    played.assert(0, &["verification:not_yet", "verification:unverified"]);
+    // Nobody knew, and the agent has not seen it: whoever compares finds that nothing is worse.
+    played.assert(0, &["recover:check"]);
+    assert!(!played.has("verification:not_yet"));
 }
 
 /// shows: unknown_runner

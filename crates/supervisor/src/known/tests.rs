@@ -138,6 +138,7 @@ fn only_texts_for_people_are_documentation() {
     let mut known = Known::default();
     assert!(!known.is_documentation(), "nothing was changed");
     known.absorb(&write("c1", "docs/REVIEW.md", "", "2"), 1);
+    known.absorb(&write("c1", "LIST.txt", "", "2"), 1);
     assert!(known.is_documentation());
     known.absorb(&write("c2", "a.rs", "1", "2"), 1);
     assert!(!known.is_documentation());
