@@ -283,20 +283,33 @@ fn opencode_recovers_what_the_native_agent_does() {
     recovers("opencode");
 }
 
-#[test]
-fn healthy_clients_hear_nothing() {
-    for agent in ALL {
-        let Some(cast) = cast(agent) else { continue };
-        for script in scripts(false).into_iter().filter(|script| cast.can_play(script)) {
-            let outcome = go(&cast, &script, Level::Adaptive, Hearing::Reacts);
-            assert!(outcome.recovered(), "{agent}: {}", told(&script, &outcome));
-            let supervisor = &outcome.manifest["metadata"]["supervisor"];
-            assert_eq!(supervisor["foreign"]["count"], 0, "{agent}: {}", told(&script, &outcome));
-            assert_eq!((outcome.takeovers, &supervisor["stop"]), (0, &Value::Null), "{agent}");
-            assert!(outcome.seen.iter().all(|body| marks(body).is_empty()), "{agent}");
-            assert!(!outcome.events.contains("\"type\":\"repair_round\""), "{agent}");
-        }
+/// Healthy work through a client: nothing is said, nothing is stopped.
+fn hears_nothing(agent: &str) {
+    let Some(cast) = cast(agent) else { return };
+    for script in scripts(false).into_iter().filter(|script| cast.can_play(script)) {
+        let outcome = go(&cast, &script, Level::Adaptive, Hearing::Reacts);
+        assert!(outcome.recovered(), "{agent}: {}", told(&script, &outcome));
+        let supervisor = &outcome.manifest["metadata"]["supervisor"];
+        assert_eq!(supervisor["foreign"]["count"], 0, "{agent}: {}", told(&script, &outcome));
+        assert_eq!((outcome.takeovers, &supervisor["stop"]), (0, &Value::Null), "{agent}");
+        assert!(outcome.seen.iter().all(|body| marks(body).is_empty()), "{agent}");
+        assert!(!outcome.events.contains("\"type\":\"repair_round\""), "{agent}");
     }
+}
+
+#[test]
+fn claude_code_hears_nothing_while_healthy() {
+    hears_nothing("claude-code");
+}
+
+#[test]
+fn codex_hears_nothing_while_healthy() {
+    hears_nothing("codex");
+}
+
+#[test]
+fn opencode_hears_nothing_while_healthy() {
+    hears_nothing("opencode");
 }
 
 /// Short conversations of many shapes, each with texts from its first request on.
