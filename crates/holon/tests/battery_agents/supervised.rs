@@ -352,12 +352,12 @@ fn no_conversation_of_claude_code_breaks() {
 
 #[test]
 fn no_conversation_of_codex_breaks() {
-    converses("codex", 68);
+    converses("codex", 92);
 }
 
 #[test]
 fn no_conversation_of_opencode_breaks() {
-    converses("opencode", 68);
+    converses("opencode", 40);
 }
 
 #[test]
