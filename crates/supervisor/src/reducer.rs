@@ -63,6 +63,7 @@ impl Step<'_> {
         let s = &mut *self.s;
         s.run = Some(setup.run.clone());
         s.foreign = setup.foreign;
+        s.diagnosis = setup.mode == "debug";
         s.goal = clip(&setup.goal, GOAL);
         let mut named: Vec<String> = setup.plan_files.iter().map(|path| clip_path(path, PATH)).collect();
         named.extend(named_paths(&setup.goal));
@@ -132,6 +133,7 @@ impl Step<'_> {
             red: red.as_ref().map(|(check, cases)| (*check, cases.as_slice())),
             trial: s.own_trial(),
             unshown: s.demand.all
+                && !s.diagnosis
                 && (s.known.is_unshown() || s.known.is_taken_back())
                 && s.checks.is_empty()
                 && !s.known.is_documentation(),

@@ -28,6 +28,9 @@ pub struct State {
     /// Whether calls are carried out by somebody who asks nobody, so that a denial can only be told.
     #[serde(default)]
     pub(crate) foreign: bool,
+    /// Whether a cause is looked for: what is changed on the way is an experiment.
+    #[serde(default)]
+    pub(crate) diagnosis: bool,
     pub(crate) run: Option<RunId>,
     pub(crate) goal: String,
     pub(crate) intent: Intent,
