@@ -37,7 +37,8 @@
 //! }
 //! let read = vec![FileHash { path: "src/parse.rs".into(), hash: "sha256 of its content".into() }];
 //! tell(Fact::ToolFinished(Finished {
-//!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3, result: Some("digest of the result".into()),
+//!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3, varies: false,
+//!     result: Some("digest of the result".into()),
 //!     evidence: Evidence { read, ..Evidence::default() },
 //! }));
 //! // A command that `checks::recognise` knows: ToolFinished { check: true, .. }, then CheckRan with its counts.
