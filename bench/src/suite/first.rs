@@ -13,7 +13,7 @@ const MODES: [&str; 6] = ["execute", "plan", "architect", "review", "debug", "et
 const MODELS: [(&str, &str); 3] =
     [("openrouter", MODEL), ("openrouter", "openai/gpt-5"), ("anthropic", "claude-sonnet-4-5")];
 /// Kilobytes.
-const MOST: f64 = 8.0;
+const MOST: f64 = 5.0;
 
 /// The first request of each mode, as the server received it.
 pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {

@@ -18,11 +18,17 @@ struct Rules {
     recommended: u64,
     all_tools_from: u64,
     left_out: Vec<String>,
+    commands_do: Vec<String>,
 }
 
 /// Whether a tool is explained to a model with this window.
 pub(crate) fn explained(window: u64, tool: &str) -> bool {
     window >= RULES.all_tools_from || !RULES.left_out.iter().any(|name| name == tool)
+}
+
+/// Whether a run that can give commands does without a tool.
+pub(crate) fn command_does(tool: &str) -> bool {
+    RULES.commands_do.iter().any(|name| name == tool)
 }
 
 /// Most tokens of the next reply: what is wished, and what the window has left beside the prompt.

@@ -61,8 +61,9 @@ impl<'a> Turn<'a> {
         rounds: u64,
     ) -> Self {
         let described: Vec<Described> = tools.iter().map(|tool| tool.describe(agent.settings)).collect();
-        let told =
-            described.iter().filter(|tool| tool::is_told(agent.settings, &tool.name)).cloned().collect();
+        let commands = described.iter().any(|tool| tool.name == "execute");
+        let is_told = |tool: &&Described| tool::is_told(agent.settings, &tool.name, commands);
+        let told = described.iter().filter(is_told).cloned().collect();
         let (text, prefix) = (String::new(), String::new());
         Self {
             agent,

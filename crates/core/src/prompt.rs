@@ -178,7 +178,7 @@ fn context_index(entries: &[ContextEntry]) -> String {
     if entries.is_empty() {
         return String::new();
     }
-    let mut text = "Files that came with it, below `/holon/input/context/`:\n".to_owned();
+    let mut text = "Files that came with it, below `/holon/input/context/` (`$HOLON_INPUT_DIR/context/` where that is not there):\n".to_owned();
     for entry in entries.iter().take(50) {
         // A name is untrusted text: one line, no more.
         let name: String =

@@ -36,7 +36,7 @@ impl Tool for Delegate {
             json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
         Described::new(
             "delegate",
-            "Have a helper that can only read and search find something out; it knows nothing but the task.",
+            "A helper that only reads and searches finds something out; it knows nothing but the task.",
             schema,
         )
     }

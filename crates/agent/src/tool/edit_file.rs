@@ -34,7 +34,7 @@ impl Tool for EditFile {
             "path": {"type": "string"},
             "old": {"type": "string", "description": "exact text, unique in the file"},
             "new": {"type": "string"},
-            "all": {"type": "boolean", "description": "every occurrence"}}, "required": ["path", "old", "new"]});
+            "all": {"type": "boolean"}}, "required": ["path", "old", "new"]});
         Described::new("edit_file", "Replace text in a file.", schema)
     }
 

@@ -25,7 +25,7 @@ impl Tool for Finish {
 
     fn describe(&self, _settings: &Settings) -> Described {
         let schema = json!({"type": "object", "properties": {
-            "summary": {"type": "string", "description": "Markdown, becomes summary.md"},
+            "summary": {"type": "string", "description": "Markdown"},
             "status": {"type": "string", "enum": ["done", "failed", "needs_person"]}}, "required": ["summary"]});
         Described::new("finish", "End the run. Call it last, and alone.", schema)
     }

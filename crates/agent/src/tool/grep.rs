@@ -45,9 +45,8 @@ impl Tool for Grep {
     fn describe(&self, _settings: &Settings) -> Described {
         let schema = json!({"type": "object", "properties": {
             "pattern": {"type": "string", "description": "regular expression"},
-            "path": {"type": "string"}, "glob": {"type": "string"}, "literal": {"type": "boolean"},
-            "ignore_case": {"type": "boolean"}, "context": {"type": "integer"},
-            "names_only": {"type": "boolean"}}, "required": ["pattern"]});
+            "path": {"type": "string"}, "glob": {"type": "string"},
+            "context": {"type": "integer"}}, "required": ["pattern"]});
         Described::new("grep", "Search in files.", schema)
     }
 

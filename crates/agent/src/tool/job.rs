@@ -35,10 +35,10 @@ impl Tool for Job {
     fn describe(&self, _settings: &Settings) -> Described {
         let schema = json!({"type": "object", "properties": {
             "job": {"type": "integer"},
-            "wait": {"type": "integer", "description": "seconds to wait for its end"},
-            "input": {"type": "string", "description": "for its standard input"},
-            "end": {"type": "boolean", "description": "stop it"}}, "required": ["job"]});
-        Described::new("job", "New output and state of a background command.", schema)
+            "wait": {"type": "integer", "description": "seconds"},
+            "input": {"type": "string"},
+            "end": {"type": "boolean"}}, "required": ["job"]});
+        Described::new("job", "New output of a background command; feed or end it.", schema)
     }
 
     fn gates(&self, arguments: &Arguments) -> Vec<Cow<'_, str>> {

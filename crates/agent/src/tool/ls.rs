@@ -30,8 +30,7 @@ impl Tool for Ls {
 
     fn describe(&self, _settings: &Settings) -> Described {
         let schema = json!({"type": "object", "properties": {
-            "path": {"type": "string"}, "depth": {"type": "integer"},
-            "all": {"type": "boolean", "description": "ignored files too"}}});
+            "path": {"type": "string"}, "depth": {"type": "integer"}}});
         Described::new("ls", "List a folder.", schema)
     }
 

@@ -72,10 +72,11 @@ pub(crate) fn offered<'a>(
 }
 
 /// Whether the model is told of a tool. Ways to change files that it is not good at are understood when it takes them, and
-/// not recommended.
-pub(crate) fn is_told(settings: &Settings, name: &str) -> bool {
-    let fitting = crate::fit::explained(settings.window, name);
-    fitting
+/// not recommended; nor is what a command does as well, in a run that can give one.
+pub(crate) fn is_told(settings: &Settings, name: &str, commands: bool) -> bool {
+    let needed = !(settings.is_run() && commands && crate::fit::command_does(name));
+    needed
+        && crate::fit::explained(settings.window, name)
         && match settings.edit_format {
             EditFormat::Replace => name != "apply_patch",
             EditFormat::WholeFile => name != "apply_patch" && name != "edit_file",

@@ -73,7 +73,7 @@ fn a_mode_without_background_commands_offers_none_and_starts_none() {
     let played = Stage::new(settings("review"), &hands).play(
         "
 - expect:
-    tools: [ls, read_file, glob, grep, execute, delegate, write_todos, report_findings, finish]
+    tools: [ls, read_file, grep, execute, delegate, report_findings, finish]
     lacks: background
   tool: execute
   args: { command: serve, background: true }

@@ -64,7 +64,7 @@ fn a_patch_changes_all_its_files_or_none() {
     settings.edit_format = EditFormat::ApplyPatch;
     let played = Stage::new(settings, &hands).play(
         "
-- expect: { tools: [ls, read_file, glob, grep, apply_patch, execute, job, delegate, write_todos, finish] }
+- expect: { tools: [ls, read_file, grep, apply_patch, execute, job, delegate, finish] }
   tools:
     - apply_patch:
         patch: |

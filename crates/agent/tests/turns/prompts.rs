@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
-use holon_agent::{Conversation, EditFormat, Later, Settings, prompt};
+use holon_agent::{Conversation, EditFormat, Later, Person, Settings, prompt};
 use holon_core::mode::builtin;
 use holon_core::prompt::Layers;
 use holon_model::provider::Answer;
@@ -36,7 +36,7 @@ impl Provider for Scale {
 }
 
 /// The first request of a run in this mode.
-fn first_request(mode: &str, format: EditFormat) -> Request {
+fn first_request(mode: &str, format: EditFormat, person: Option<&'static dyn Person>) -> Request {
     let profile = profile(mode);
     let layers = Layers {
         common: builtin::common_prompt(),
@@ -49,13 +49,13 @@ fn first_request(mode: &str, format: EditFormat) -> Request {
     let compiled = prompt::compile(&profile, &layers).unwrap();
     let mut settings = Settings::for_run(profile, compiled.system, "some-model");
     settings.edit_format = format;
-    request(settings, &compiled.user)
+    request(settings, &compiled.user, person)
 }
 
-fn request(settings: Settings, message: &str) -> Request {
+fn request(settings: Settings, message: &str, person: Option<&'static dyn Person>) -> Request {
     let hands = Memory::default();
     let scale = Scale::default();
-    let stage = Stage { person: Some(&Later), ..Stage::new(settings, &hands) };
+    let stage = Stage { person, ..Stage::new(settings, &hands) };
     stage.with(&scale, Conversation::default(), Some(message), Vec::new());
     scale.0.into_inner().unwrap().unwrap()
 }
@@ -66,17 +66,18 @@ fn bytes(request: &Request) -> usize {
 }
 
 #[test]
-fn the_first_request_fits_in_eight_kilobytes_on_every_wire() {
+fn the_first_request_fits_in_five_kilobytes_on_every_wire() {
     for mode in MODES {
         for format in [EditFormat::Replace, EditFormat::ApplyPatch, EditFormat::WholeFile] {
-            let bytes = bytes(&first_request(mode, format));
-            assert!(bytes <= 8_192, "{mode} {format:?}: {bytes} bytes");
+            let bytes = bytes(&first_request(mode, format, None));
+            assert!(bytes <= 5_120, "{mode} {format:?}: {bytes} bytes");
         }
     }
     for mode in ["plan", "build"] {
         let system = prompt::chat(&profile(mode), None).unwrap();
-        let request = request(Settings::for_chat(profile(mode), system, "some-model"), "Hello.");
-        assert!(bytes(&request) <= 8_192);
+        let request =
+            request(Settings::for_chat(profile(mode), system, "some-model"), "Hello.", Some(&Later));
+        assert!(bytes(&request) <= 5_120);
     }
 }
 
@@ -85,15 +86,17 @@ fn the_first_request_fits_in_eight_kilobytes_on_every_wire() {
 fn prompts_and_tools_are_as_committed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let bless = std::env::var_os("HOLON_BLESS").is_some();
-    let mut pages: Vec<(String, Request)> =
-        MODES.iter().map(|mode| ((*mode).to_owned(), first_request(mode, EditFormat::Replace))).collect();
-    pages.push(("execute-patch".to_owned(), first_request("execute", EditFormat::ApplyPatch)));
+    let mut pages: Vec<(String, Request)> = MODES
+        .iter()
+        .map(|mode| ((*mode).to_owned(), first_request(mode, EditFormat::Replace, Some(&Later))))
+        .collect();
+    pages.push(("execute-patch".to_owned(), first_request("execute", EditFormat::ApplyPatch, Some(&Later))));
     for mode in ["plan", "build"] {
         let profile = profile(mode);
         let system = prompt::chat(&profile, None).unwrap();
         pages.push((
             format!("chat-{mode}"),
-            request(Settings::for_chat(profile, system, "some-model"), "Hello."),
+            request(Settings::for_chat(profile, system, "some-model"), "Hello.", Some(&Later)),
         ));
     }
     let sizes: String =
@@ -131,7 +134,7 @@ fn prompts_and_tools_are_as_committed() {
 #[test]
 fn nothing_in_a_prompt_is_for_other_agents() {
     for mode in MODES {
-        let request = first_request(mode, EditFormat::Replace);
+        let request = first_request(mode, EditFormat::Replace, None);
         let all = format!("{}{}", request.system, request.messages[0].text());
         for word in ["Exit with", "exit code", "/holon/output", "repair.md"] {
             assert!(!all.contains(word), "{mode}: {word}");
