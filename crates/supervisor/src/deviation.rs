@@ -291,6 +291,18 @@ mod tests {
     }
 
     #[test]
+    fn more_and_more_lines_after_a_repair_are_told_and_before_it_are_not() {
+        let longer = RoundEvidence { grew: true, ..REWRITE };
+        let free = Around { green: true, ..FREE };
+        for (around, told) in [(GREEN, true), (REPAIR, false), (free, false)] {
+            let mut watch = Watch::default();
+            (0..40).for_each(|_| watch.end_round(&longer, around));
+            let polishes = up(&watch).iter().any(|(signal, _)| *signal == Deviation::Polishing);
+            assert_eq!(polishes, told);
+        }
+    }
+
+    #[test]
     fn other_questions_with_the_same_failure_weigh_half_and_nothing_once_one_is_answered() {
         let (mut same, mut others) = (Watch::default(), Watch::default());
         for call in 0..5 {

@@ -106,9 +106,11 @@ impl Known {
         let before =
             self.checks.iter().position(|old| old.command == command).map(|at| self.checks.remove(at));
         // Without a change in between, another result is luck; one that was there before is going round in circles.
-        let novel = self.is_novel(&command, check, score, "");
         let result = check.result.as_deref().filter(|result| !result.is_empty());
-        let told = result.is_some_and(|result| self.is_novel(&command, check, score, result));
+        // The same words are the same answer, however the check was asked.
+        let answered = result.is_some_and(|result| !self.is_novel("", check, score, result));
+        let novel = self.is_novel(&command, check, score, "") && !answered;
+        let told = result.is_some_and(|result| self.is_novel(&command, check, score, result)) && !answered;
         let greener =
             novel && before.as_ref().is_some_and(|old| score < old.score && old.version != self.version);
         let luck = match &before {
@@ -144,7 +146,8 @@ impl Known {
         let proven = ok && !state.is_luck();
         let verified = proven && self.green_at != Some(self.version);
         // What was green before and is green again has got no further.
-        self.round.green_again |= verified && self.was_green();
+        let passed_before = before.as_ref().is_none_or(|old| old.ok);
+        self.round.green_again |= verified && passed_before && self.was_green();
         if proven {
             self.green_at = Some(self.version);
         }
@@ -168,11 +171,9 @@ impl Known {
         cases.into_iter().for_each(|case| hash.add(case));
         hash.add(result);
         let result = hash.end();
-        let novel = !self.results.contains(&result);
-        if novel {
-            push_bounded(&mut self.results, result, RESULTS);
-        }
-        novel
+        let old = self.results.iter().position(|seen| *seen == result).map(|at| self.results.remove(at));
+        push_bounded(&mut self.results, result, RESULTS);
+        old.is_none()
     }
 
     /// The last result of every check.

@@ -1,7 +1,8 @@
 //! What counts as new, as green and as proven.
 
 use super::*;
-use crate::scene::{check_ran, read, search, write};
+use crate::event::CheckRan;
+use crate::scene::{check_ran, of_call, read, search, write};
 
 fn named(paths: &[&str]) -> Vec<String> {
     paths.iter().map(ToString::to_string).collect()
@@ -23,6 +24,49 @@ fn what_was_not_known_is_news() {
     assert!(
         new(check_ran("t", 1, &["a"])) && !new(check_ran("t", 1, &["a"])) && new(check_ran("t", 1, &["b"]))
     );
+}
+
+#[test]
+fn the_same_words_of_a_check_are_no_news_however_it_is_asked() {
+    let mut known = Known::default();
+    let mut new = |command: &str, result: &str| {
+        let Fact::CheckRan(check) = check_ran(command, 2, &[]) else { return false };
+        known.absorb(&Fact::CheckRan(CheckRan { result: Some(result.to_owned()), ..check }), 1);
+        known.end_round(0, 0).is_new()
+    };
+    assert!(new("make test", "x"));
+    let asked = (0..100).map(|i| format!("env STEP={i} make test && echo {i}"));
+    assert_eq!(asked.filter(|command| new(command, "x")).count(), 0);
+    assert!(new("make lint", "y") && new("env STEP=0 make test && echo 0", "z"));
+}
+
+#[test]
+fn what_was_green_before_and_is_again_is_told_apart() {
+    let mut known = Known::default();
+    let mut again = |change: Option<(&str, &str)>, exit: i32, failing: &[&str]| {
+        if let Some((before, after)) = change {
+            known.absorb(&write("c", "a.rs", before, after), 1);
+        }
+        known.absorb(&check_ran("t", exit, failing), 1);
+        known.end_round(0, 0).green_again
+    };
+    assert!(!again(None, 1, &["a"]) && !again(Some(("1", "2")), 0, &[]), "the first green");
+    assert!(again(Some(("2", "3")), 0, &[]), "green, changed, green");
+    assert!(!again(Some(("3", "4")), 1, &["a"]) && !again(Some(("4", "5")), 0, &[]), "red in between");
+}
+
+#[test]
+fn what_only_the_host_has_seen_is_not_told_unless_it_can_be_compared() {
+    for (call, first, told) in [(None, false, false), (None, true, true), (Some("c1"), false, true)] {
+        let mut known = Known::default();
+        if first {
+            known.absorb(&check_ran("t", 1, &["a"]), 1);
+        }
+        known.absorb(&write("c0", "a.rs", "1", "2"), 1);
+        let ran = check_ran("t", 1, &["a"]);
+        known.absorb(&call.map_or(ran.clone(), |call| of_call(call, ran)), 1);
+        assert_eq!(known.checks()[0].is_told(), told, "{call:?} {first}");
+    }
 }
 
 #[test]
