@@ -53,6 +53,11 @@ impl Ran {
         self.report.passed.saturating_add(u32::from(self.report.failed > 0))
     }
 
+    /// Whether more cases fail than in another run, though nobody may know which.
+    fn fails_more_than(&self, other: &Self) -> bool {
+        other.report.is_counted() && self.report.failed > other.report.failed
+    }
+
     fn failing(&self) -> BTreeSet<&str> {
         self.report.failing.iter().map(String::as_str).collect()
     }
@@ -112,7 +117,8 @@ impl CheckEvidence {
         }
         let Some(baseline) = &self.baseline else { return Some(NeededRun::Baseline) };
         let broken = result.failing().difference(&baseline.failing()).next().is_some();
-        let luck = broken && result.names_failures() && baseline.exit.is_some();
+        let broken = (broken && result.names_failures()) || result.fails_more_than(baseline);
+        let luck = broken && baseline.exit.is_some();
         (luck && self.again.is_none()).then_some(NeededRun::Again)
     }
 
@@ -241,6 +247,7 @@ impl CheckEvidence {
             Some(before) if self.result.exit == Some(0) && before.exit != Some(0) => CheckVerdict::Failed,
             Some(before) if before.is_green() => CheckVerdict::Broken,
             Some(_) if !differences.broken.is_empty() => CheckVerdict::Broken,
+            Some(before) if self.fails_more_than(before) => CheckVerdict::Broken,
             Some(before) if before.names_failures() && self.result.names_failures() => {
                 CheckVerdict::FailingAsBefore
             }
@@ -256,6 +263,12 @@ impl CheckEvidence {
         }
     }
 
+    /// Whether more cases fail than before, each time it was tried.
+    fn fails_more_than(&self, before: &Ran) -> bool {
+        let runs = [Some(&self.result), self.again.as_ref()];
+        runs.into_iter().flatten().all(|ran| ran.fails_more_than(before))
+    }
+
     fn differences(&self) -> CaseDifferences {
         let mut found = CaseDifferences::default();
         let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
@@ -265,8 +278,11 @@ impl CheckEvidence {
         let (old, new) = (before.failing(), self.result.failing());
         let is_flaky = |name: &&&str| !found.flaky.iter().any(|known| known == **name);
         if self.baseline.is_some() {
-            let gone = |name: &&&str| {
-                !new.contains(**name) && self.result.report.cases.get(**name) != Some(&CaseState::Skipped)
+            let known = self.result.report.names_all();
+            let gone = |name: &&&str| match self.result.report.cases.get(**name) {
+                Some(state) => *state == CaseState::Passed,
+                // Where every case is named, one that is not did not run.
+                None => !known && !new.contains(**name),
             };
             found.fixed = old.iter().filter(gone).map(|name| (*name).to_owned()).collect();
             let broken: BTreeSet<&str> =
@@ -504,6 +520,31 @@ mod tests {
         assert_eq!(other.verdict().0, CheckVerdict::Broken);
         let ended = CheckEvidence { baseline: Some(Ran::default()), ..changed(ran(1, &[])) };
         assert_eq!(ended.verdict().0, CheckVerdict::Failed);
+    }
+
+    #[test]
+    fn more_failures_than_before_are_broken_also_where_nobody_names_them() {
+        let counted = |passed, failed| Ran {
+            exit: Some(1),
+            report: Report { passed, failed, ..Report::default() },
+            ..Ran::default()
+        };
+        let mut evidence = CheckEvidence { baseline: Some(counted(2, 1)), ..changed(counted(1, 2)) };
+        assert_eq!(evidence.needed(), Some(NeededRun::Again), "it may be luck");
+        evidence.again = Some(counted(1, 2));
+        assert_eq!((evidence.needed(), evidence.verdict().0), (None, CheckVerdict::Broken));
+        evidence.again = Some(counted(2, 1));
+        assert_eq!(evidence.verdict().0, CheckVerdict::FailingAsBefore, "not each time");
+        evidence.baseline = Some(counted(1, 2));
+        assert_eq!(evidence.verdict().0, CheckVerdict::FailingAsBefore);
+    }
+
+    #[test]
+    fn a_case_that_does_not_run_any_more_is_not_fixed() {
+        let mut evidence = changed(ran(1, &[("b", F)]));
+        evidence.baseline = Some(ran(1, &[("a", F), ("b", F)]));
+        let (_, differences) = evidence.verdict();
+        assert_eq!((differences.fixed.len(), differences.no_longer_run), (0, vec!["a".to_owned()]));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use recognise::recognise;
+pub use recognise::{recognise, unstopped};
 
 /// Most cases remembered by name.
 const CASES: usize = 5_000;
@@ -137,6 +137,27 @@ impl Report {
 
     fn skip(&mut self, name: &str) {
         self.case(name, CaseState::Skipped);
+    }
+
+    /// Cases of a runner that names each of them once, without its file: the same name again is another case. Those that
+    /// failed come first, so that runs can be compared whatever the order of their files is.
+    fn cases(&mut self, cases: Vec<(String, CaseState)>) {
+        let weight = |state: CaseState| match state {
+            CaseState::Failed => 0,
+            CaseState::Passed => 1,
+            CaseState::Skipped => 2,
+        };
+        let mut numbered: Vec<(&str, CaseState, usize)> =
+            cases.iter().enumerate().map(|(at, (name, state))| (name.as_str(), *state, at)).collect();
+        numbered.sort_by_key(|(name, state, _)| (*name, weight(*state)));
+        let mut names = vec![String::new(); cases.len()];
+        let mut before: Option<(&str, usize)> = None;
+        for (name, _, at) in numbered {
+            let number = before.filter(|(known, _)| *known == name).map_or(1, |(_, number)| number + 1);
+            names[at] = if number == 1 { name.to_owned() } else { format!("{name} #{number}") };
+            before = Some((name, number));
+        }
+        names.iter().zip(&cases).for_each(|(name, (_, state))| self.case(name, *state));
     }
 
     /// Counts from the named cases, for runners that print no sum.

@@ -1,11 +1,11 @@
 //! `cargo test` and `cargo nextest`.
 
-use super::{Report, count_before, plain};
+use super::{CaseState, Report, count_before, plain};
 
 /// The plain harness: one `test result:` line per binary.
 pub(super) fn test(output: &str) -> Report {
     let mut report = Report::default();
-    let mut examples = Vec::new();
+    let (mut examples, mut cases) = (Vec::new(), Vec::new());
     for line in output.lines().map(plain) {
         if let Some(result) = line.trim_start().strip_prefix("test result:") {
             let count = |word: &str| count_before(result, word).unwrap_or(0);
@@ -17,10 +17,11 @@ pub(super) fn test(output: &str) -> Report {
             let outcome = outcome.trim_end();
             match example(name) {
                 Some((stem, line)) => examples.push((stem, line, outcome.to_owned())),
-                None => note(&mut report, name, outcome),
+                None => cases.extend(state(outcome).map(|state| (name.trim().to_owned(), state))),
             }
         }
     }
+    report.cases(cases);
     // Lines move with every change above them: examples are told apart by their order.
     examples.sort();
     let mut before: Option<(String, usize)> = None;
@@ -36,13 +37,14 @@ pub(super) fn test(output: &str) -> Report {
 }
 
 fn note(report: &mut Report, name: &str, outcome: &str) {
-    if outcome.starts_with("FAILED") {
-        report.fail(name);
-    } else if outcome.starts_with("ignored") {
-        report.skip(name);
-    } else if outcome.starts_with("ok") {
-        report.pass(name);
+    if let Some(state) = state(outcome) {
+        report.case(name, state);
     }
+}
+
+fn state(outcome: &str) -> Option<CaseState> {
+    let states = [("FAILED", CaseState::Failed), ("ignored", CaseState::Skipped), ("ok", CaseState::Passed)];
+    states.into_iter().find_map(|(word, state)| outcome.starts_with(word).then_some(state))
 }
 
 /// The name of an example in documentation without its line, `src/lib.rs - two (line 8) - compile`, and the line.
@@ -85,6 +87,20 @@ pub(super) fn nextest(output: &str) -> Report {
 #[cfg(test)]
 mod tests {
     use super::test;
+
+    #[test]
+    fn cases_of_the_same_name_are_told_apart_whatever_their_order() {
+        let said = |states: &[&str]| {
+            test(&states.iter().map(|s| format!("test works ... {s}\n")).collect::<String>())
+        };
+        let (one, two) = (said(&["ok", "FAILED"]), said(&["FAILED", "FAILED"]));
+        assert_eq!(one, said(&["FAILED", "ok"]));
+        assert_eq!(
+            (one.failing, two.failing),
+            (vec!["works".to_owned()], vec!["works".to_owned(), "works #2".to_owned()])
+        );
+        assert!(one.cases.contains_key("works #2"));
+    }
 
     #[test]
     fn examples_keep_their_names_when_lines_move() {

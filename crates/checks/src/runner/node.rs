@@ -1,12 +1,13 @@
 //! `node --test`, in its spec form; its TAP form is TAP.
 
 use super::headings::{Headings, indent};
-use super::{Report, count_after, plain, untimed};
+use super::{CaseState, Report, count_after, plain, untimed};
 
 pub(super) fn read(output: &str) -> Report {
     let mut report = Report::default();
     let mut suites = Headings::default();
     let mut summed = false;
+    let mut cases = Vec::new();
     for line in output.lines().map(plain) {
         let (text, depth) = (line.trim(), indent(&line));
         if let Some(rest) = text.strip_prefix('ℹ') {
@@ -23,18 +24,19 @@ pub(super) fn read(output: &str) -> Report {
             suites.open(depth, untimed(bare(name)));
         } else if let Some(name) = text.strip_prefix("✔ ").map(bare).map(untimed) {
             if !suites.close(depth, name) {
-                report.pass(&suites.whole(depth, " > ", name));
+                cases.push((suites.whole(depth, " > ", name), CaseState::Passed));
             }
         } else if let Some(name) = text.strip_prefix("✖ ").map(bare).map(untimed) {
             if !suites.close(depth, name) {
-                report.fail(&suites.whole(depth, " > ", name));
+                cases.push((suites.whole(depth, " > ", name), CaseState::Failed));
             }
         } else if let Some(name) = text.strip_prefix("﹣ ").map(bare).map(untimed)
             && !suites.close(depth, name)
         {
-            report.skip(&suites.whole(depth, " > ", name));
+            cases.push((suites.whole(depth, " > ", name), CaseState::Skipped));
         }
     }
+    report.cases(cases);
     if summed { report } else { Report::default() }
 }
 

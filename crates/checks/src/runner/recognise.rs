@@ -1,10 +1,39 @@
 //! Which check a command line is.
 
+use std::borrow::Cow;
+
 use super::Runner;
 
 /// Which check a command line is, if it is one: the last of several commands counts.
 pub fn recognise(command: &str) -> Option<Runner> {
     command.split(['\n', ';', '|', '&']).rev().find_map(|part| of_words(&words(part)))
+}
+
+/// The same check without its stop at the first binary that fails: what comes after it could not be compared. It ends as
+/// the check itself does.
+pub fn unstopped(command: &str) -> Cow<'_, str> {
+    const ON: &str = "--no-fail-fast";
+    let mut places = Vec::new();
+    for part in command.split(['\n', ';', '|', '&']) {
+        let words = words(part);
+        let (after, names): (_, &[&str]) = match of_words(&words) {
+            Some(Runner::Cargo) => ("cargo", &["test", "t"]),
+            Some(Runner::Nextest) => ("nextest", &["run", "r"]),
+            _ => continue,
+        };
+        if words.iter().any(|word| [ON, "--fail-fast", "--no-run", "--max-fail"].contains(word)) {
+            continue;
+        }
+        let mut rest = words.iter().skip_while(|word| !word.ends_with(after)).skip(1);
+        let verb = rest.find(|word| names.contains(word));
+        // Words are parts of the command, so that their place in it is known.
+        places.extend(verb.map(|word| word.as_ptr().addr() + word.len() - command.as_ptr().addr()));
+    }
+    let mut whole = Cow::Borrowed(command);
+    for place in places.into_iter().rev() {
+        whole.to_mut().insert_str(place, &format!(" {ON}"));
+    }
+    whole
 }
 
 /// The words of a simple command, without assignments, wrappers and options of those.

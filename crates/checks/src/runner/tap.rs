@@ -1,19 +1,12 @@
 //! The Test Anything Protocol, with its subtests.
 
-use super::{Report, plain};
+use super::{CaseState, Report, plain};
 
 /// One result that waits for the parent whose subtest it is.
 struct Waiting {
     indent: usize,
     name: String,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Passed,
-    Failed,
-    Skipped,
+    state: CaseState,
 }
 
 pub(super) fn read(output: &str) -> Report {
@@ -25,7 +18,7 @@ pub(super) fn read(output: &str) -> Report {
     if !is_tap {
         return prove(output);
     }
-    let mut report = Report::default();
+    let mut cases: Vec<(String, CaseState)> = Vec::new();
     let mut waiting: Vec<Waiting> = Vec::new();
     // Notes in YAML may hold anything, also what looks like a result.
     let mut notes: Option<usize> = None;
@@ -45,10 +38,19 @@ pub(super) fn read(output: &str) -> Report {
         }
         // A result that is not indented has taken everything in.
         if waiting.last().is_some_and(|one| one.indent == 0) {
-            count(&mut report, waiting.drain(..));
+            cases.extend(waiting.drain(..).map(|one| (one.name, one.state)));
         }
     }
     // What was cut off before its parent came belongs to nobody that is known.
+    let mut report = Report::default();
+    for (_, state) in &cases {
+        match state {
+            CaseState::Passed => report.add(1, 0, 0),
+            CaseState::Failed => report.add(0, 1, 0),
+            CaseState::Skipped => report.add(0, 0, 1),
+        }
+    }
+    report.cases(cases);
     report
 }
 
@@ -64,46 +66,27 @@ fn settle(text: &str, indent: usize, waiting: &mut Vec<Waiting>) {
     }
     let (description, directive) = directive(rest);
     let state = match directive {
-        Some("SKIP") => State::Skipped,
-        Some(_) => State::Passed,
-        None if ok => State::Passed,
-        None => State::Failed,
+        Some("SKIP") => CaseState::Skipped,
+        Some(_) => CaseState::Passed,
+        None if ok => CaseState::Passed,
+        None => CaseState::Failed,
     };
     let own = name(description).to_owned();
     let first = waiting.iter().rposition(|one| one.indent <= indent).map_or(0, |at| at + 1);
     let inner = waiting.split_off(first);
-    if inner.is_empty() || state == State::Skipped {
+    if inner.is_empty() || state == CaseState::Skipped {
         waiting.push(Waiting { indent, name: own, state });
         return;
     }
-    let one_failed = inner.iter().any(|one| one.state == State::Failed);
+    let one_failed = inner.iter().any(|one| one.state == CaseState::Failed);
     for one in inner {
         // A parent that passes vouches for all there is in it.
-        let vouched = state == State::Passed && one.state == State::Failed;
-        let of_one = if vouched { State::Passed } else { one.state };
+        let vouched = state == CaseState::Passed && one.state == CaseState::Failed;
+        let of_one = if vouched { CaseState::Passed } else { one.state };
         waiting.push(Waiting { indent, name: format!("{own} > {}", one.name), state: of_one });
     }
-    if state == State::Failed && !one_failed {
+    if state == CaseState::Failed && !one_failed {
         waiting.push(Waiting { indent, name: own, state });
-    }
-}
-
-fn count(report: &mut Report, results: impl Iterator<Item = Waiting>) {
-    for one in results {
-        match one.state {
-            State::Passed => {
-                report.pass(&one.name);
-                report.add(1, 0, 0);
-            }
-            State::Failed => {
-                report.fail(&one.name);
-                report.add(0, 1, 0);
-            }
-            State::Skipped => {
-                report.skip(&one.name);
-                report.add(0, 0, 1);
-            }
-        }
     }
 }
 

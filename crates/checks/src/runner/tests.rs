@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{CaseState, FORMS, Report, Runner, read, recognise};
+use super::{CaseState, FORMS, Report, Runner, read, recognise, unstopped};
 
 macro_rules! sample {
     ($name:literal) => {
@@ -172,6 +172,31 @@ fn a_runner_inside_of_another_is_understood() {
 }
 
 #[test]
+fn a_check_goes_on_after_the_first_binary_that_fails() {
+    for (command, expect) in [
+        ("cargo test", "cargo test --no-fail-fast"),
+        (
+            "cargo +nightly --offline test -- --nocapture",
+            "cargo +nightly --offline test --no-fail-fast -- --nocapture",
+        ),
+        ("RUST_LOG=x cargo t a::b && cargo fmt", "RUST_LOG=x cargo t --no-fail-fast a::b && cargo fmt"),
+        (
+            "cd ü && cargo test; cargo nextest run -p a",
+            "cd ü && cargo test --no-fail-fast; cargo nextest run --no-fail-fast -p a",
+        ),
+        ("/opt/test/cargo test", "/opt/test/cargo test --no-fail-fast"),
+    ] {
+        assert_eq!(unstopped(command), expect);
+        assert_eq!(unstopped(expect), expect, "once");
+    }
+    for command in
+        ["pytest -x", "cargo build", "cargo test --no-run", "sh -c 'cargo test'", "echo cargo test", ""]
+    {
+        assert_eq!(unstopped(command), command);
+    }
+}
+
+#[test]
 fn commands_are_recognised() {
     for (command, expect) in [
         ("cargo test", Some(Runner::Cargo)),
@@ -233,6 +258,7 @@ proptest! {
             prop_assert!(report.failed as usize >= report.failing.len());
         }
         let _ = recognise(&output);
+        assert!(unstopped(&output).len() >= output.len());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{Host, Run};
 use crate::store::write_atomic;
 
 /// The form of what is kept; another one is another key.
-const VERSION: &str = "holon baseline 4";
+const VERSION: &str = "holon baseline 5";
 /// Most files whose content is looked at because they differ from what is committed.
 const DIRTY: usize = 2_000;
 /// Installed dependencies, which git does not know: when these were last changed says which they are.

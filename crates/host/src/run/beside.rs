@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use holon_checks::runner::unstopped;
 use holon_checks::{Ran, ReportPlaces};
 use holon_core::redact::Redactor;
 use holon_sandbox::backend::Payload;
@@ -227,7 +228,7 @@ impl Making {
     fn one(&mut self, at: usize, change: &CheckedChange<'_>) -> Result<Option<KeptBaseline>, HostError> {
         self.tree.renew(&mut self.job)?;
         let check = &self.checks[at];
-        self.job.argv = ["/bin/sh", "-c", &check.command].map(Into::into).to_vec();
+        self.job.argv = ["/bin/sh", "-c", &unstopped(&check.command)].map(Into::into).to_vec();
         let began = Instant::now();
         let Ok(payload) = self.launcher.spawn(&self.job) else { return Ok(None) };
         let ending = self.follow.to_end(Box::new(payload), &check.log, check.limit)?;

@@ -112,6 +112,11 @@ impl Run<'_> {
             CheckVerdict::Broken if !check.differences.broken.is_empty() => {
                 format!("; broken by this change: {}", named(&check.differences.broken))
             }
+            CheckVerdict::Broken if was_red(check) => {
+                let before =
+                    check.baseline.as_ref().and_then(|run| run.cases).map_or(0, |cases| cases.failed);
+                format!("; {failed} cases fail, {before} did before this change")
+            }
             CheckVerdict::Broken => "; it did not before this change".to_owned(),
             CheckVerdict::FailingAsBefore => "; it did before this change, too".to_owned(),
             _ => String::new(),
@@ -139,6 +144,11 @@ impl Run<'_> {
             && check.origin == CheckOrigin::Asked
             && (named || (!some_pass && !change.is_documentation()))
     }
+}
+
+/// Whether cases failed before the change, too.
+fn was_red(check: &CheckRun) -> bool {
+    check.baseline.as_ref().and_then(|run| run.cases).is_some_and(|cases| cases.failed > 0)
 }
 
 /// A few names, and how many more there are.

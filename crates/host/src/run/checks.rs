@@ -386,7 +386,7 @@ impl Run<'_> {
         stage.snapshot.renew()?;
         stage.renew_caches()?;
         let ground = self.check_ground(self.record.id.as_str());
-        let job = self.check_job(stage, command, ground, &self.folder.left());
+        let job = self.check_job(stage, &runner::unstopped(command), ground, &self.folder.left());
         let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
         let log = self.folder.evidence().join(log);
         let watched = vec![self.folder.layers()];
