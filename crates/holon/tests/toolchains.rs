@@ -75,12 +75,19 @@ fn cargo_test_works_offline_with_the_machines_own_packages() {
     });
 }
 
+const LIB: &str = "cargo test --offline --lib";
+
 /// A check with cargo on what an agent did: how the run ended, and what the host knows of it.
-fn checked(machine: &Machine<'_>, env: &TestEnv, repo: &Workspace, agent: &str) -> (i32, serde_json::Value) {
+fn checked(
+    machine: &Machine<'_>,
+    env: &TestEnv,
+    repo: &Workspace,
+    (agent, check): (&str, &str),
+) -> (i32, serde_json::Value) {
     let agent = env.agent("agent.sh", &format!("{PRELUDE}{agent}\n"));
     let out = env.work().join("out");
     let paths = [agent.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let args = [&["run", "--goal", "x", "--check", "cargo test --offline --lib", "--agent"][..], &paths[..]];
+    let args = [&["run", "--goal", "x", "--check", check, "--agent"][..], &paths[..]];
     let ended = machine.holon(repo.path(), &args.concat());
     let text = fs::read(out.join("manifest.json")).unwrap_or_else(|_| panic!("{}", ended.said));
     let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
@@ -105,14 +112,34 @@ fn inv_18_inline_tests_of_cargo_are_grafted_back() {
         "sed -i '/cfg(test)/,$d' src/lib.rs",
     ];
     for cheat in cheats {
-        let (code, known) = checked(&machine, env, &repo, cheat);
+        let (code, known) = checked(&machine, env, &repo, (cheat, LIB));
         assert_eq!((code, known["state"].as_str()), (2, Some("changed_checks")), "{known:#}");
         assert_eq!(known["definitions"][0]["path"], "src/lib.rs", "{known:#}");
     }
     let honest = "sed -i 's/a - b/a + b/; s/add(2, 2), 4);/add(2, 2), 4);\\n        assert_eq!(add(1, 0), 1);/' src/lib.rs";
-    let (code, known) = checked(&machine, env, &repo, honest);
+    let (code, known) = checked(&machine, env, &repo, (honest, LIB));
     assert_eq!((code, known["state"].as_str()), (0, Some("verified")), "{known:#}");
     assert_eq!(known["checks"][0]["as_it_was"]["exit_code"], 0, "{known:#}");
+}
+
+/// One binary was red; the change breaks a case of the same name in the binary after it, which cargo alone would not start.
+#[test]
+fn what_a_change_breaks_behind_a_red_binary_is_said() {
+    let env = &TestEnv::new(BIN);
+    let machine = Machine::with_rust(env).with_own_packages();
+    let test = |function: &str, expect: u32| {
+        format!("#[test]\nfn works() {{\n    assert_eq!(small::{function}(3), {expect});\n}}\n")
+    };
+    let code = "pub fn cube(x: u32) -> u32 {\n    x * x\n}\npub fn twice(x: u32) -> u32 {\n    x + x\n}\n";
+    let repo = crate_with(env, "", "");
+    let repo = repo.file("src/lib.rs", code).file("tests/cube.rs", test("cube", 27));
+    let repo = repo.file("tests/twice.rs", test("twice", 6)).commit("second");
+    let breaks = ("sed -i 's/x + x/x + x + x/' src/lib.rs", "cargo test --offline");
+    let (code, known) = checked(&machine, env, &repo, breaks);
+    let check = &known["checks"][0];
+    assert_eq!((code, check["verdict"].as_str()), (1, Some("broken")), "{known:#}");
+    assert_eq!(check["differences"]["broken"], serde_json::json!(["works #2"]), "{known:#}");
+    assert_eq!(check["differences"]["failing_as_before"], serde_json::json!(["works"]), "{known:#}");
 }
 
 #[test]

@@ -483,6 +483,32 @@ fn what_the_change_breaks_is_said() {
     assert!(manifest["error"]["message"].as_str().unwrap().contains("broken by this change"), "{manifest:#}");
 }
 
+/// Two files have a case of the same name; one was red, and the change breaks the other.
+#[test]
+fn what_the_change_breaks_is_said_though_another_case_of_its_name_was_red() {
+    let js = |function: &str, expect: u32| {
+        format!(
+            "const {{ test }} = require('node:test'); const assert = require('node:assert'); const m = require('../m.js');\n\
+             test('works', () => assert.equal(m.{function}(3), {expect}));\n"
+        )
+    };
+    let (cube, twice) = (js("cube", 27), js("twice", 6));
+    let node: &[(&str, &str)] = &[
+        ("m.js", "exports.cube = x => x * x;\nexports.twice = x => x + x;\n"),
+        ("test/cube.test.js", &cube),
+        ("test/twice.test.js", &twice),
+    ];
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, node);
+    let (output, manifest) =
+        run(&env, &repo, "x", "sed -i 's/x + x/x + x + x/' m.js", &["--check", "node --test"]);
+    output.assert_code(1);
+    let told = &known(&manifest)["checks"][0];
+    assert_eq!(told["verdict"], "broken", "{manifest:#}");
+    assert_eq!(told["differences"]["broken"], serde_json::json!(["works #2"]), "{manifest:#}");
+    assert_eq!(told["differences"]["failing_as_before"], serde_json::json!(["works"]), "{manifest:#}");
+}
+
 #[test]
 fn inv_18_checks_leave_no_byte_in_a_patch_and_see_nothing_beside_it() {
     let env = TestEnv::new(BIN);
