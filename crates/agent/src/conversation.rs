@@ -16,6 +16,8 @@ use crate::person::Interrupt;
 pub struct Conversation {
     /// What was asked first; it survives every shortening.
     pub goal: String,
+    /// What the host knew before it began; told after the goal.
+    pub evidence: Option<String>,
     /// What was said, in order.
     pub messages: Vec<Message>,
     /// What the agent means to do.
@@ -48,12 +50,16 @@ pub struct Pending {
 impl Conversation {
     /// Adds something the user says; the first is the goal.
     pub(crate) fn ask(&mut self, text: &str) {
-        if self.goal.is_empty() {
+        let first = self.goal.is_empty();
+        if first {
             text.clone_into(&mut self.goal);
         } else {
             self.facts.asked(text);
         }
         self.tell(text);
+        if let Some(evidence) = self.evidence.take().filter(|_| first) {
+            self.tell(evidence);
+        }
     }
 
     /// Adds a text of the user's side, after results that are there already.

@@ -5,6 +5,7 @@ mod budgets;
 mod canary;
 mod denials;
 mod endings;
+mod evidence;
 mod failures;
 mod ills;
 mod modes;

@@ -57,20 +57,23 @@ fn left(env: &TestEnv, output: &Output) -> (Vec<Value>, String, Value) {
 }
 
 /// Records a run with a scripted server, and gives back the cassette and what was left.
+/// What the model is told of it is part of the recording.
+const CHECK: &str = "grep -q . a.txt";
+
 fn record(env: &TestEnv, repo: &Workspace, who: Who, script: &str) -> (String, (Vec<Value>, String, Value)) {
     // Without its own look at the result nobody lets it finish.
     let script = script
         .replace("- tool: finish", "- tool: execute\n  args: { command: grep -q . a.txt }\n- tool: finish");
     let server = ModelServer::play(who.wire(), &script);
     let tape = env.work().join("tape.yaml");
-    let call = run(env, repo, "execute", &["--check", "grep -q . a.txt", "--record"]).arg(&tape);
+    let call = run(env, repo, "execute", &["--check", CHECK, "--record"]).arg(&tape);
     let output = asking(call, who, &server).run();
     ended(env, &output, 0);
     (fs::read_to_string(&tape).unwrap(), left(env, &output))
 }
 
 fn replay(env: &TestEnv, repo: &Workspace, tape: &Path) -> Output {
-    run(env, repo, "execute", &["--check", "grep -q . a.txt", "--replay"]).arg(tape).run()
+    run(env, repo, "execute", &["--check", CHECK, "--replay"]).arg(tape).run()
 }
 
 #[test]
@@ -197,7 +200,11 @@ fn a_replay_needs_no_key_and_no_network() {
     let repo = repo(&env);
     record(&env, &repo, Who::Anthropic, EDIT);
     // A server that is not there, and no key: nobody is asked.
-    let call = named(run(&env, &repo, "execute", &["--replay"]), Who::Anthropic, "http://127.0.0.1:1/v1");
+    let call = named(
+        run(&env, &repo, "execute", &["--check", CHECK, "--replay"]),
+        Who::Anthropic,
+        "http://127.0.0.1:1/v1",
+    );
     let output = call.arg(env.work().join("tape.yaml")).env_remove("HOLON_MODEL").run();
     ended(&env, &output, 0);
 }

@@ -18,7 +18,7 @@ use super::{Host, Run};
 use crate::store::write_atomic;
 
 /// The form of what is kept; another one is another key.
-const VERSION: &str = "holon baseline 5";
+const VERSION: &str = "holon baseline 6";
 /// Most files whose content is looked at because they differ from what is committed.
 const DIRTY: usize = 2_000;
 /// Installed dependencies, which git does not know: when these were last changed says which they are.
@@ -32,6 +32,8 @@ pub(super) struct KeptBaseline {
     pub(super) ran: Ran,
     /// How long it took.
     pub(super) duration_ms: u64,
+    /// The part of what it printed that says what failed.
+    pub(super) said: String,
 }
 
 /// The state of a tree as far as git can tell it without walking: what the index says, what differs from it, and what it

@@ -24,7 +24,7 @@ use super::baseline::{Alone, BaselineGround, KeptBaseline, KeptBaselines};
 use super::check_reports::fresh_reports;
 use super::check_rewritten::rewritten;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind};
-use super::checks::{OneCheck, read_run};
+use super::checks::{OneCheck, read_run, said};
 use super::output::{Allowance, Printed, TICK, read_output};
 use super::snapshot::{Stage, give};
 use crate::cancel::Cancel;
@@ -48,12 +48,17 @@ pub(crate) struct Beside {
 impl Beside {
     /// The baseline of a check, as soon as it is there; none when it cannot be had, or `over` says so.
     pub(super) fn answer(&mut self, command: &str, over: &Cancel) -> Option<Answer> {
+        self.answer_unless(command, || over.is_cancelled())
+    }
+
+    /// The same, as long as somebody still waits.
+    pub(super) fn answer_unless(&mut self, command: &str, over: impl Fn() -> bool) -> Option<Answer> {
         let at = self.commands.iter().position(|known| known == command)?;
         self.wanted.cancel();
         while self.got.len() <= at {
             match self.answers.recv_timeout(TICK) {
                 Ok(answer) => self.got.push(answer),
-                Err(RecvTimeoutError::Timeout) if !over.is_cancelled() => {}
+                Err(RecvTimeoutError::Timeout) if !over() => {}
                 Err(_) => return None,
             }
         }
@@ -246,12 +251,13 @@ impl Making {
             None => Default::default(),
         };
         let (report, told) = read_run(&check.command, &check.log, &reports);
+        let said = said(&check.log);
         let exit = match ending {
             Ending::Code(code) => Some(code),
             Ending::Signal(_) | Ending::Killed => None,
         };
         let duration_ms = began.elapsed().as_millis() as u64;
-        Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten, told }, duration_ms }))
+        Ok(Some(KeptBaseline { ran: Ran { exit, report, rewritten, told }, duration_ms, said }))
     }
 }
 

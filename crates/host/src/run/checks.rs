@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use holon_checks::coverage::CoverageReports;
 use holon_checks::report_files::with_case_files;
 use holon_checks::runner::{self, Report, Runner};
-use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces, Told};
+use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces, Told, failing_part};
 use holon_core::claims;
 use holon_core::coverage::{ChangeCoverage, EVIDENCE as COVERAGE, of_change};
 use holon_core::event::Body;
@@ -37,6 +37,8 @@ const ASKED_LIMIT: Duration = Duration::from_secs(30 * 60);
 const FOUND_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// What a shell answers when the program is not there or cannot be run.
 const NOT_RUNNABLE: [i32; 2] = [126, 127];
+/// Most bytes of what a failing check printed that are told to an agent.
+const SAID: usize = 2_500;
 /// How much of what a check printed is read for its cases: runners sum up at the end.
 const READ: u64 = 8 << 20;
 /// Lines kept of a failing check whose cases are not known.
@@ -313,7 +315,8 @@ impl Run<'_> {
             let one = OneCheck { number: at + 1, origin, command: &command };
             let (ran, duration_ms) = self.run_on(stage, &one, checking, TreeKind::Base, "-baseline")?;
             checking.based += 1;
-            let made = KeptBaseline { ran, duration_ms };
+            let said = said(&self.folder.evidence().join(one.log("-baseline")));
+            let made = KeptBaseline { ran, duration_ms, said };
             if let Some(key) = keys.get(at) {
                 kept.put(key, &made);
             }
@@ -418,6 +421,11 @@ pub(super) fn read_run(command: &str, log: &Path, reports: &BTreeMap<String, Str
     let printed = read_end(log).unwrap_or_default();
     let report = with_case_files(runner::read(runner, &printed), reports.values().map(String::as_str));
     (report, Told::of(&printed))
+}
+
+/// The part of what a check printed that says what failed.
+pub(super) fn said(log: &Path) -> String {
+    failing_part(&read_end(log).unwrap_or_default(), SAID)
 }
 
 fn read_end(path: &Path) -> std::io::Result<String> {

@@ -58,10 +58,10 @@ impl Run<'_> {
         let log = self.folder.evidence().join("agent.log");
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
-        let thinking = self.think(stage, payload.as_mut(), repair)?;
         if attempt == 1 {
             self.begin_baselines(stage);
         }
+        let thinking = self.think(stage, payload.as_mut(), repair)?;
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
         self.close_door(attended.as_ref().is_ok_and(|attended| attended.stopped.is_none()));
         self.end_watch(attended.as_ref().is_ok_and(Attended::is_done));

@@ -22,6 +22,7 @@ mod commit;
 mod dirty;
 mod door;
 mod execute;
+mod first_evidence;
 mod foreign;
 mod heard;
 mod job;

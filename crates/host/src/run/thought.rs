@@ -94,6 +94,9 @@ impl Run<'_> {
         payload: &mut dyn Payload,
         repair: Option<String>,
     ) -> Result<Option<Thinking>, HostError> {
+        let Some(window) = self.mind.as_ref().map(|mind| mind.window) else { return Ok(None) };
+        let first = repair.is_none() && self.resumed.is_none() && self.plan.profile.access.delivers();
+        let evidence = first.then(|| self.first_evidence(stage, window)).flatten();
         let Some(mind) = &self.mind else { return Ok(None) };
         let read = |name: &str| {
             let path = self.folder.input().join("prompts").join(name);
@@ -115,6 +118,9 @@ impl Run<'_> {
             Some(text) => text,
             None => read("user.md")?,
         };
+        if evidence.is_some() {
+            conversation.evidence = evidence;
+        }
         let provider = mind.provider.clone();
         let mut carry = None;
         if let Some(resumed) = self.resumed.take() {

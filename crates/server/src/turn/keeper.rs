@@ -65,10 +65,11 @@ impl Kept {
 
 /// Everything but what was said, which is what can be long.
 fn without_messages(conversation: &Conversation) -> Conversation {
-    let Conversation { goal, messages: _, todos, facts, usage, rounds, gauge, correction, pending } =
+    let Conversation { goal, evidence, messages: _, todos, facts, usage, rounds, gauge, correction, pending } =
         conversation;
     Conversation {
         goal: goal.clone(),
+        evidence: evidence.clone(),
         messages: Vec::new(),
         todos: todos.clone(),
         facts: facts.clone(),

@@ -142,7 +142,10 @@ impl Ledger {
             return;
         }
         let command = text(fact, "command");
-        self.learn(&format!("check {command} {ok} {failing:?} {}", text(fact, "result")));
+        let result = text(fact, "result");
+        // The same words are the same answer, however the check was asked.
+        let asked = if result.is_empty() { command.as_str() } else { "" };
+        self.learn(&format!("check {asked} {ok} {failing:?} {result}"));
         self.checked.push(Checked {
             command,
             ok,

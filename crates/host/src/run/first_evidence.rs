@@ -1,0 +1,161 @@
+//! What the host knows before the native agent has asked anything: how the check fails on the untouched code, which files
+//! there are, and the sources it is likely about. Whoever has that need not ask for it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use holon_checks::{LikelySource, likely_sources};
+use holon_core::manifest::CheckOrigin;
+use holon_git::tracked;
+use holon_git::{Git, Repository};
+
+use super::Run;
+use super::baseline::KeptBaseline;
+use super::snapshot::Stage;
+
+/// How long an agent waits for the check before it begins without.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Most files that are named.
+const FILES: usize = 60;
+/// Most files of a project whose sources are looked for.
+const PROJECT: usize = 20_000;
+/// Most bytes of all sources together, and of a file that is read.
+const SOURCES: usize = 8_000;
+const FILE: u64 = 256 * 1024;
+/// Lines around one that was named, where a file is too long to be shown whole.
+const AROUND: usize = 25;
+
+impl Run<'_> {
+    /// What to tell the native agent with its goal; nothing where no check was asked for, or none was done in time.
+    pub(super) fn first_evidence(&mut self, stage: &Stage, window: u64) -> Option<String> {
+        let asked = self.plan.checking().into_iter().filter(|(origin, _)| *origin == CheckOrigin::Asked);
+        let commands: Vec<String> = asked.map(|(_, command)| command).collect();
+        let until = Instant::now() + PATIENCE;
+        let mut told = String::new();
+        let mut output = String::new();
+        for command in &commands {
+            let cancel = self.cancel.clone();
+            let over = || cancel.is_cancelled() || Instant::now() >= until;
+            let Some((kept, _)) = self.beside.as_mut()?.answer_unless(command, over) else { break };
+            tell_check(&mut told, command, &kept);
+            if !kept.ran.is_green() {
+                output.push_str(&kept.said);
+            }
+        }
+        if told.is_empty() {
+            return None;
+        }
+        let mut text = format!("# What the host found before you began\n{told}");
+        if !output.is_empty() {
+            // Half of what is read at once is enough for a small model.
+            let room = usize::try_from(window / 2).unwrap_or(SOURCES).clamp(1_500, SOURCES);
+            self.tell_sources(&mut text, stage, &output, room);
+        }
+        Some(text)
+    }
+
+    fn tell_sources(&self, text: &mut String, stage: &Stage, output: &str, room: usize) {
+        let paths = self.project_files(stage);
+        if paths.is_empty() || paths.len() > PROJECT {
+            return;
+        }
+        if paths.len() <= FILES {
+            let _ = write!(text, "\nFiles: {}\n", paths.join(", "));
+        }
+        let read = |path: &str| read_text(&self.plan.workspace, path);
+        let mut left = room;
+        for source in likely_sources(&paths, output, &self.plan.spec.goal.description, &read) {
+            let Some((shown, whole)) = read(&source.path).and_then(|code| shown(&code, &source, left)) else {
+                continue;
+            };
+            left = left.saturating_sub(shown.len());
+            let part = if whole { "" } else { " (a part)" };
+            let fence = fence(&shown);
+            let _ = write!(text, "\n{}{part}:\n{fence}\n{}\n{fence}\n", source.path, shown.trim_end());
+        }
+    }
+
+    /// The files that git knows here; none where there is no repository.
+    fn project_files(&self, stage: &Stage) -> Vec<String> {
+        let files = || {
+            let git = stage.git.clone().or_else(|| Git::find().ok())?;
+            let repository = Repository::look(&self.plan.workspace).ok()?.repository?;
+            let known = tracked::stamped(&git, &repository).ok()?.into_iter().map(|file| file.path);
+            let all: Vec<_> = known.chain(tracked::others(&git, &repository).ok()?).collect();
+            Some(all)
+        };
+        let mut paths: Vec<String> =
+            files().unwrap_or_default().iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+}
+
+fn tell_check(text: &mut String, command: &str, kept: &KeptBaseline) {
+    let _ = match (kept.ran.is_green(), kept.ran.exit) {
+        (true, _) => writeln!(text, "\n`{command}` passes on the untouched code."),
+        (false, None) => writeln!(text, "\n`{command}` did not come to its end on the untouched code."),
+        (false, Some(code)) => {
+            let said = &kept.said;
+            let fence = fence(said);
+            writeln!(
+                text,
+                "\n`{command}` fails on the untouched code, exit code {code}:\n{fence}\n{said}\n{fence}"
+            )
+        }
+    };
+}
+
+/// A fence that nothing in the text ends.
+fn fence(text: &str) -> String {
+    let longest = text.lines().map(|line| line.len() - line.trim_start_matches('`').len()).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// The text of a file of the workspace; nothing for what is a link, too large or no text.
+fn read_text(workspace: &Path, path: &str) -> Option<String> {
+    let file = workspace.join(path);
+    let is_file = fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE);
+    is_file.then(|| fs::read(&file).ok()).flatten().and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// A source as it is shown in so much room: whole, else around the lines that were named; and whether it is whole.
+fn shown(code: &str, source: &LikelySource, room: usize) -> Option<(String, bool)> {
+    if code.trim().is_empty() {
+        return None;
+    }
+    if code.len() <= room {
+        return Some((code.to_owned(), true));
+    }
+    let line = *source.lines.first()?;
+    let lines: Vec<&str> = code.lines().collect();
+    let from = line.saturating_sub(AROUND + 1).min(lines.len());
+    let part = lines[from..].iter().take(2 * AROUND + 1).copied().collect::<Vec<_>>().join("\n");
+    (!part.trim().is_empty() && part.len() <= room).then_some((part, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_shown_whole_or_around_what_was_named() {
+        let code: String = (1..=200).map(|i| format!("line {i}\n")).collect();
+        let source = LikelySource { path: "a.rs".into(), lines: vec![100] };
+        assert_eq!(shown(&code, &source, 5_000), Some((code.clone(), true)));
+        let (part, whole) = shown(&code, &source, 600).unwrap_or_default();
+        assert!(part.starts_with("line 75\n") && part.ends_with("line 125") && !whole, "{part}");
+        assert_eq!(shown(&code, &LikelySource::default(), 600), None, "no line is known");
+        assert_eq!(shown("  \n", &source, 600), None);
+        assert_eq!(shown(&code, &LikelySource { lines: vec![9_999], ..source }, 600), None);
+    }
+
+    #[test]
+    fn no_text_ends_its_own_fence() {
+        assert_eq!(fence("a"), "```");
+        assert_eq!(fence("```rust\n````\n"), "`````");
+    }
+}
