@@ -12,6 +12,8 @@ use crate::definition::RULES;
 const MOST: usize = 6;
 /// Most tests that are read.
 const TESTS: usize = 6;
+/// Sources whose own imports are followed.
+const NEAREST: usize = 2;
 /// A whole project of so few sources is likely to be about all of them.
 const FEW: usize = 3;
 
@@ -40,7 +42,7 @@ pub struct LikelySource {
 }
 
 /// The sources among `paths` that a check which printed `output` is likely about, the likeliest first. Tests are not among
-/// them. `read` gives the text of a file, and is asked for a few tests only.
+/// them. `read` gives the text of a file, and is asked for a few of them only.
 pub fn likely_sources(
     paths: &[String],
     output: &str,
@@ -75,6 +77,15 @@ pub fn likely_sources(
     }
     for (path, lines) in index.named_in(goal) {
         add(&path, &lines);
+    }
+    // What the first of them take in is not far.
+    let first: Vec<String> = found.iter().take(NEAREST).map(|one| one.path.clone()).collect();
+    for path in &first {
+        let taken = read(path).map(|text| taken_in(&text)).unwrap_or_default();
+        let near = paths.iter().filter(|path| is_source(path) && taken.contains(called(path)));
+        for path in near.filter(|path| !found.iter().any(|known| known.path == **path)).collect::<Vec<_>>() {
+            found.push(LikelySource { path: path.clone(), lines: Vec::new() });
+        }
     }
     if found.is_empty() {
         let sources: Vec<&String> = paths.iter().filter(|path| is_source(path)).take(FEW + 1).collect();
@@ -239,6 +250,17 @@ mod tests {
         let rb = [("spec/day_spec.rb", "require_relative '../lib/day'\n")];
         let paths = ["lib/day.rb", "lib/x.rb", "lib/y.rb", "lib/z.rb", "spec/day_spec.rb"];
         assert_eq!(likely(&paths, "rspec ./spec/day_spec.rb:4", "", &rb), ["lib/day.rb"]);
+    }
+
+    #[test]
+    fn what_the_nearest_take_in_is_not_far() {
+        let texts =
+            [("t/ignore.t", "use Ignore;\n"), ("lib/Ignore.pm", "package Ignore;\nuse Wildcard qw(fits);\n")];
+        let paths = ["lib/Ignore.pm", "lib/Wildcard.pm", "lib/A.pm", "lib/B.pm", "t/ignore.t"];
+        assert_eq!(
+            likely(&paths, "Failed test at t/ignore.t line 5.", "", &texts),
+            ["lib/Ignore.pm", "lib/Wildcard.pm"]
+        );
     }
 
     #[test]
