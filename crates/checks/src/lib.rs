@@ -7,11 +7,15 @@ pub mod compare;
 pub mod coverage;
 pub mod definition;
 pub mod goal;
+mod modules;
 mod peek;
 mod reach;
 pub mod report_files;
 mod restore;
 pub mod runner;
+mod scope;
+mod settings;
+mod takeover;
 pub mod told;
 
 pub use as_it_was::{AsItWas, ChangedFile, Placement, Put, as_it_was};
