@@ -36,6 +36,8 @@ pub struct CheckDefinitions {
     outputs: BTreeSet<(String, String)>,
     /// Names of the scripts that the commands start.
     scripts: BTreeSet<String>,
+    /// Last parts of names of what is compared with.
+    expected: BTreeSet<String>,
     /// Files that build files take in by names with wildcards, there or not.
     taken_in: Vec<GlobMatcher>,
     /// Everything that was read to find this: commands, build files, scripts.
@@ -83,6 +85,10 @@ impl CheckDefinitions {
         while let Some(reading) = todo.pop() {
             found.read(&reading, read_base, &mut looked, &mut todo);
         }
+        let fixtures = found.reached.iter().filter(|(_, kind)| **kind == DefinitionKind::Fixture);
+        let last = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+        found.expected =
+            fixtures.map(|(path, _)| last(path)).filter(|name| NAMED.is_expected(name)).collect();
         // What has rules of its own keeps them.
         found.reached.retain(|path, _| RULES.definition(path).is_none());
         found
@@ -208,10 +214,7 @@ impl CheckDefinitions {
 
     /// Whether a word is the last part of the name of something that a check compares with.
     pub(crate) fn expects(&self, word: &str) -> bool {
-        let is_it = |(path, kind): (&String, &DefinitionKind)| {
-            *kind == DefinitionKind::Fixture && path.rsplit('/').next() == Some(word)
-        };
-        NAMED.is_expected(word) && self.reached.iter().any(is_it)
+        self.expected.contains(word)
     }
 
     /// Whether a script of a check reads a file in as its own text.
@@ -358,6 +361,20 @@ mod tests {
         let kind = |path: &str| definitions.kind(path, &|_| false);
         assert_eq!(kind("suite/edge.sh"), Some(DefinitionKind::TestSource));
         assert_eq!((kind("cli.py"), kind("suite/deep/edge.sh")), (None, None));
+    }
+
+    #[test]
+    fn what_is_compared_with_is_known_by_its_last_part() {
+        let read = |path: &str| match path {
+            "test.sh" => {
+                Some("cp t/want.txt \"$work\"\ncd \"$work\" && slug && cmp slugs.txt want.txt\n".to_owned())
+            }
+            "t/want.txt" => Some("a\n".to_owned()),
+            _ => None,
+        };
+        let definitions = CheckDefinitions::of_commands(&["sh test.sh".to_owned()], &read);
+        assert!(definitions.expects("want.txt"), "{definitions:?}");
+        assert!(!definitions.expects("slugs.txt"));
     }
 
     #[test]
