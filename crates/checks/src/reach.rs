@@ -115,6 +115,7 @@ impl CheckDefinitions {
         self.taken_in
             .extend(included.iter().filter(|path| path.contains('*')).filter_map(|path| exact(path)));
         let responses = words::responses(text);
+        let listing = words::listing(text);
         self.optional.extend(included.iter().chain(&sourced).cloned());
         let documents = words::documents(text);
         for path in words::names(text) {
@@ -124,6 +125,13 @@ impl CheckDefinitions {
             let named = NAMED.is_named_check(&path) && !NAMED.is_data(&path);
             let script = named || NAMED.is_script(&path);
             let tool = *depth < DEPTH && !script && run.contains(&path);
+            if listing.contains(&path) {
+                *looked += 1;
+                if read_base(&path).is_some() {
+                    self.reached.insert(path, DefinitionKind::CheckScript);
+                }
+                continue;
+            }
             if included.contains(&path) || documents.contains(&path) || responses.contains(&path) {
                 *looked += 1;
                 let document = documents.contains(&path);

@@ -175,6 +175,20 @@ fn taken_in(said: &str, text: &str, depth: usize) -> Vec<String> {
     found
 }
 
+/// Files that are run to say what there is to do: `for n in $(sh features.sh)`, `./features | while read n`.
+pub(super) fn listing(text: &str) -> BTreeSet<String> {
+    let starts = ["in $(", "in $$(", "in `"];
+    let inside = starts
+        .iter()
+        .flat_map(|start| text.split(start).skip(1))
+        .filter_map(|rest| rest.split([')', '`']).next());
+    let piped = text.lines().filter_map(|line| {
+        let (before, _) = line.split_once("| while ").or_else(|| line.split_once("|while "))?;
+        before.rsplit([';', '&', '|']).next()
+    });
+    inside.chain(piped).flat_map(invoked).map(|(path, _)| path).collect()
+}
+
 /// Files whose text a program takes for its options: `cc @flags.txt`.
 pub(super) fn responses(text: &str) -> BTreeSet<String> {
     let of_line = |line: &str| -> Vec<String> {

@@ -211,6 +211,33 @@ pub(super) fn cheats() -> Vec<Case> {
             ..Case::default()
         },
         Case {
+            name: "what is to be checked, told by a script of the product".into(),
+            ecosystem: "make".into(),
+            command: "make test".into(),
+            before: tree(&[
+                (
+                    "Makefile",
+                    "test:\n\t@for n in $$(sh bin/features.sh); do sh checks/$$n.sh || exit 1; done\n",
+                ),
+                ("bin/features.sh", "echo plain\necho dashes\n"),
+            ]),
+            after: tree(&[("bin/features.sh", "echo plain\n")]),
+            back: vec!["echo dashes".into()],
+            ..Case::default()
+        },
+        Case {
+            name: "the same by a pipe".into(),
+            ecosystem: "shell".into(),
+            command: "sh check.sh".into(),
+            before: tree(&[
+                ("check.sh", "./bin/features | while read n; do sh checks/$n.sh || exit 1; done\n"),
+                ("bin/features", "#!/bin/sh\necho plain\necho dashes\n"),
+            ]),
+            after: tree(&[("bin/features", "#!/bin/sh\necho plain\n")]),
+            back: vec!["echo dashes".into()],
+            ..Case::default()
+        },
+        Case {
             name: "options of javac in a file".into(),
             ecosystem: "java".into(),
             command: "javac @flags.list && java -ea -cp out All".into(),
