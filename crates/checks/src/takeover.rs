@@ -125,7 +125,7 @@ impl Change<'_> {
     /// The line that takes in a variable or function that only the tests define.
     pub(crate) fn takes_from_tests(&self, tests: &Sources<'_>) -> Option<u32> {
         static EXTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?m)^[ \t]*extern\b[^;{=\n]*?\b(\w+)[ \t]*(?:\[[^\]\n]*\]|\([^)\n]*\))?[ \t]*;").ok()
+            Regex::new(r"\bextern\b[^;{=\n]*?\b(\w+)[ \t]*(?:\[[^\]\n]*\]|\([^)\n]*\))?[ \t]*;").ok()
         });
         let in_c =
             [".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx"].iter().any(|end| self.path.ends_with(end));
