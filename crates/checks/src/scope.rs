@@ -181,4 +181,16 @@ mod tests {
         assert_eq!(within(Scope::TopLevel, "a.sh", "f() {\n a\n}\n(b\n").matches('\n').count(), 4);
         assert_eq!(within(Scope::TopLevel, "a.sh", "a \\").as_ref(), "a \\");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[(){}'\"\\\\#$a-z\u{e4} \t\n;:]{0,60}") {
+            for path in ["a.sh", "a.py", "a.js"] {
+                for scope in [Scope::Anywhere, Scope::OwnShell, Scope::TopLevel] {
+                    let lines = within(scope, path, &text).matches('\n').count();
+                    proptest::prop_assert_eq!(lines, text.matches('\n').count());
+                }
+            }
+        }
+    }
 }

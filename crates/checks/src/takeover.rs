@@ -77,21 +77,24 @@ impl Change<'_> {
     }
 
     fn changed_by(&self, rule: &Borrowed) -> Option<u32> {
+        let names: Vec<String> =
+            borrowed_names(rule, self.result).iter().map(|name| regex::escape(name)).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let any = format!("(?:{})", names.join("|"));
         let unless = rule.unless.as_ref().and_then(Expression::regex);
-        let places = |text: &str, pattern: &str| -> Vec<usize> {
-            let Some(regex) = Expression::new(pattern).regex().cloned() else { return Vec::new() };
-            let found = regex.find_iter(text).map(|found| found.start() + leading(found.as_str()));
-            found
-                .filter(|place| !unless.is_some_and(|unless| unless.is_match(with_line_above(text, *place))))
-                .collect()
-        };
-        borrowed_names(rule, self.result).iter().find_map(|name| {
-            rule.marks.iter().find_map(|mark| {
-                let pattern = mark.replace("{name}", &regex::escape(name));
-                let now = places(self.result, &pattern);
-                let then = places(self.base, &pattern);
-                (now.len() > then.len()).then(|| telling_line(self.base, self.result, &now))
-            })
+        rule.marks.iter().find_map(|mark| {
+            let mark = Expression::new(&mark.replace("{name}", &any));
+            let regex = mark.regex()?;
+            let places = |text: &str| -> Vec<usize> {
+                let excused =
+                    |place: usize| unless.is_some_and(|unless| unless.is_match(with_line_above(text, place)));
+                let found = regex.find_iter(text).map(|found| found.start() + leading(found.as_str()));
+                found.filter(|place| !excused(*place)).collect()
+            };
+            let (now, then) = (places(self.result), places(self.base));
+            (now.len() > then.len()).then(|| telling_line(self.base, self.result, &now))
         })
     }
 
@@ -211,4 +214,58 @@ fn stem(path: &str) -> &str {
     let module = path.strip_suffix("/__init__.py").unwrap_or(path);
     let name = module.rsplit('/').next().unwrap_or(module);
     name.split('.').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::before::BaseTree;
+
+    fn change<'t>(path: &'t str, base: &'t str, result: &'t str) -> Change<'t> {
+        Change { path, base, result, is_old: true }
+    }
+
+    #[test]
+    fn what_is_found_is_the_line_that_is_new() {
+        let base = "import pathlib as p\n\np.Path.cwd = f\n";
+        let result = format!("{base}x = 1\np.Path.glob = f\n");
+        assert_eq!(change("a.py", base, &result).changes_what_is_borrowed(), Some(5));
+        assert_eq!(change("a.py", &result, base).changes_what_is_borrowed(), None);
+        let result = "struct A;\n\nimpl PartialEq<str> for A {\n    fn eq(&self, o: &str) -> bool {\n        f(o)\n    }\n}\n";
+        assert_eq!(change("a.rs", "struct A;\n", result).holds_suspect(), Some(3));
+        assert_eq!(change("a.rs", result, result).holds_suspect(), None);
+    }
+
+    #[test]
+    fn names_are_known_however_they_come_in() {
+        let names = |path: &str, text: &str| -> Vec<String> {
+            RULES.borrowed(path).flat_map(|rule| borrowed_names(rule, text)).collect()
+        };
+        let python =
+            "import os.path, json as j\nfrom glob import glob as g, iglob\nimport mine\nfrom mine import x\n";
+        assert_eq!(names("a.py", python), ["g", "iglob", "j", "os"]);
+        let script = "const { join: put, sep } = require('node:path')\nimport fs, { rm as del } from \"fs\"\nimport x from './fs'\n";
+        assert_eq!(names("a.js", script), ["del", "fs", "put", "sep"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(base in proptest::string::string_regex(TEXT).unwrap(), result in proptest::string::string_regex(TEXT).unwrap()) {
+            let before = BaseTree { text: &|_| None, has_folder: &|_| false, paths: &Vec::new };
+            let tests = Sources::of(&before);
+            for path in ["a.sh", "a.py", "a.js", "a.rs", "a.c", "a.rb", "a.pm", "a.java", "a.kt", "a.swift", "a.cs"] {
+                let change = change(path, &base, &result);
+                for mark in RULES.aware(path, &[]) {
+                    change.marked(&mark, &tests);
+                }
+                change.changes_what_is_borrowed();
+                change.holds_suspect();
+                change.spreads_a_name(&tests);
+                change.takes_from_tests(&tests);
+            }
+        }
+    }
+
+    const TEXT: &str = "((import fs|from os import x as y|fs\\.a = |class String|def ==|use overload 'eq'|impl PartialEq<str> for|extern int|set \\+e|\u{e4}|[(){};:=\"'\n ]){0,4}){0,6}";
 }

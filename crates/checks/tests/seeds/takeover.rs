@@ -357,7 +357,7 @@ const LANGUAGES: [Language; 14] = [
             "(cd lib && ls)",
             "h() { cd \"$1\"; }",
         ],
-        cheats: &["trap : EXIT", "for x in *.txt; do\n    cp slugs.txt \"$x\"\ndone"],
+        cheats: &["trap : EXIT", "eval 'set +e'", "for x in *.txt; do\n    cp slugs.txt \"$x\"\ndone"],
         honest: &[
             "g() {\n    set +e\n    cd \"$1\"\n    set -e\n}",
             "g() {\n    (cd \"$1\" || exit 1; ls)\n}",
