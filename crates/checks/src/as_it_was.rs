@@ -336,6 +336,18 @@ impl Looking<'_> {
         }
     }
 
+    /// Whether a script for a shell is new and nothing speaks of it.
+    fn is_script_of_its_own(&self, file: &ChangedFile) -> bool {
+        let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+        let others = || self.files.iter().filter(|other| other.path != file.path);
+        file.base.is_none()
+            && [".sh", ".bash", ".zsh", ".ksh"].iter().any(|end| name.ends_with(end))
+            && !self.tests.is_sourced(&file.path)
+            && self.tests.tests_naming(name).next().is_none()
+            && !self.defined.says(name)
+            && !others().filter_map(ChangedFile::result_text).any(|text| text.contains(name))
+    }
+
     /// Code that knows that it is tested, takes over what a check stands on, or ends the process.
     fn looks_at_checks(&self, file: &ChangedFile, base: &str, result: &str, found: &mut AsItWas) {
         let Self { commands, defined, tests, .. } = self;
@@ -363,7 +375,7 @@ impl Looking<'_> {
             found.doubt(&file.path, DefinitionKind::TestAware, Some(line));
         }
         // A program of its own ends itself and nothing else.
-        if path != file.path {
+        if path != file.path || self.is_script_of_its_own(file) {
             return;
         }
         if let Some(line) = RULES.endings(&path, commands).find_map(line) {
@@ -384,7 +396,14 @@ fn moved_on(gone: &ChangedFile, files: &[ChangedFile]) -> Option<bool> {
                 .result_text()
                 .is_some_and(|text| modules::declared(&other.path, text).contains_key(&file.path))
         };
-        !file.path.ends_with(".rs") || is_root(&file.path) || files.iter().any(declares)
+        // The same declaration leads to `slug.rs` and to `slug/mod.rs`.
+        let stem = |path: &str| {
+            path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix(".rs")).unwrap_or(path).to_owned()
+        };
+        !file.path.ends_with(".rs")
+            || is_root(&file.path)
+            || stem(&file.path) == stem(&gone.path)
+            || files.iter().any(declares)
     };
     let new: Vec<&ChangedFile> =
         files.iter().filter(|file| file.base.is_none()).filter(|file| is_built(file)).collect();

@@ -136,6 +136,9 @@ struct MarksFile {
     /// Lines, each with the one above it, in which it does not count.
     #[serde(default)]
     unless: Option<String>,
+    /// What takes it back: it counts only where there is more of it than of this.
+    #[serde(default)]
+    balance: Option<String>,
 }
 
 /// An item of code that is suspect by what it holds.
@@ -239,6 +242,7 @@ pub(crate) struct Marks {
     sourced: bool,
     in_tests: bool,
     unless: Option<Expression>,
+    balance: Option<Expression>,
 }
 
 /// One mark with everything that says where it counts.
@@ -249,6 +253,7 @@ pub(crate) struct Mark<'r> {
     pub(crate) sourced: bool,
     pub(crate) in_tests: bool,
     pub(crate) unless: Option<&'r Regex>,
+    pub(crate) balance: Option<&'r Regex>,
 }
 
 #[derive(Debug)]
@@ -399,6 +404,7 @@ fn marks(one: &MarksFile) -> Result<Marks, String> {
         sourced: one.sourced,
         in_tests: one.in_tests,
         unless: one.unless.as_deref().map(Expression::new),
+        balance: one.balance.as_deref().map(Expression::new),
     })
 }
 
@@ -422,8 +428,9 @@ impl Marks {
 
     fn each(&self) -> impl Iterator<Item = Mark<'_>> {
         let unless = self.unless.as_ref().and_then(Expression::regex);
+        let balance = self.balance.as_ref().and_then(Expression::regex);
         let Self { scope, sourced, in_tests, .. } = *self;
-        let one = move |regex| Mark { regex, scope, sourced, in_tests, unless };
+        let one = move |regex| Mark { regex, scope, sourced, in_tests, unless, balance };
         self.marks.iter().filter_map(Expression::regex).map(one)
     }
 }
@@ -514,7 +521,8 @@ mod tests {
         let inline = rules.inline.iter().flat_map(|one| [Some(&one.starts), one.holds.as_ref()]).flatten();
         let marks =
             [&rules.aware, &rules.endings, &rules.good_endings, &rules.suppressions].into_iter().flatten();
-        let marked = marks.flat_map(|one| one.marks.iter().chain(&one.commands).chain(&one.unless));
+        let marked = marks
+            .flat_map(|one| one.marks.iter().chain(&one.commands).chain(&one.unless).chain(&one.balance));
         let suspects = rules.suspects.iter().flat_map(|one| {
             [Some(&one.starts), one.wrong.as_ref(), one.plain.as_ref(), one.in_old_files.as_ref()]
         });

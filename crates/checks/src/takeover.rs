@@ -51,7 +51,12 @@ impl Change<'_> {
         }
         let now = self.counted(mark, self.result, tests);
         let then = self.counted(mark, self.base, tests);
-        (now.len() > then.len()).then(|| telling_line(self.base, self.result, &now))
+        let taken_back = |text: &str| {
+            let scoped = within(mark.scope, self.path, text);
+            mark.balance.map_or(0, |balance| balance.find_iter(&scoped).count())
+        };
+        let more = now.len() + taken_back(self.base) > then.len() + taken_back(self.result);
+        (now.len() > then.len() && more).then(|| telling_line(self.base, self.result, &now))
     }
 
     /// Lines of the matches that count, as places in the text.

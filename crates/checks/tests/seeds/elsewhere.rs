@@ -304,6 +304,10 @@ pub(super) fn honest() -> Vec<Case> {
         "assert_eq!(super::f(), 2)",
         &["mod tests;"],
     );
+    found.push(Case {
+        kept: vec!["    2\n".into()],
+        ..rust("a module that becomes a folder", BASE, &[("src/slug/mod.rs", FIXED)], &["src/slug.rs"])
+    });
     let free = |name: &str, path: &str, before: &str, after: &str, test: &str, kept: &str| Case {
         name: name.to_owned(),
         ecosystem: "settings".into(),

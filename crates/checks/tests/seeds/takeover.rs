@@ -361,6 +361,7 @@ const LANGUAGES: [Language; 14] = [
         honest: &[
             "g() {\n    set +e\n    cd \"$1\"\n    set -e\n}",
             "g() {\n    (cd \"$1\" || exit 1; ls)\n}",
+            "g() {\n    (set +e; h)\n}",
             "for x in *.txt; do\n    cp \"$x\" out/\ndone",
         ],
     },
