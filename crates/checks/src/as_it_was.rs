@@ -1,15 +1,18 @@
 //! The check as it was: which files of a change define checks, and the tree in which they are as before the change.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use holon_core::manifest::{ChangedDefinition, DefinitionKind};
 use regex::Regex;
 
 use crate::before::{BaseTree, Sources};
-use crate::definition::{Form, RULES, is_documentation};
-use crate::peek;
+use crate::definition::{Form, Mark, RULES, is_documentation};
 use crate::reach::{CheckDefinitions, is_code};
 use crate::restore::{self, inline::Grafted};
+use crate::settings::{Readers, Settings};
+use crate::takeover::Change;
+use crate::{modules, peek};
 
 /// One file of a change. `None` where it does not exist.
 #[derive(Debug, Clone, Default)]
@@ -81,8 +84,8 @@ pub struct AsItWas {
     pub ends_process: bool,
     /// Whether it does so as if all were well.
     pub ends_well: bool,
-    /// Where it does.
-    pub endings: Vec<String>,
+    /// Where it does: files with lines.
+    pub endings: Vec<(String, u32)>,
 }
 
 impl AsItWas {
@@ -98,23 +101,31 @@ impl AsItWas {
 
     /// The files that add what ends a process, as what they are to a check that came to an end too early.
     pub fn ending_definitions(&self) -> impl Iterator<Item = ChangedDefinition> {
-        let known =
-            move |path: &&String| !self.definitions.iter().any(|one| one.path == **path && !one.restored);
-        let one = |path: &String| ChangedDefinition {
+        let known = move |(path, _): &&(String, u32)| {
+            !self.definitions.iter().any(|one| one.path == *path && !one.restored)
+        };
+        let one = |(path, line): &(String, u32)| ChangedDefinition {
             path: path.clone(),
             kind: DefinitionKind::TestAware,
             restored: false,
+            line: Some(*line),
         };
         self.endings.iter().filter(known).map(one)
     }
 
     fn put(&mut self, path: &str, kind: DefinitionKind, put: Put) {
-        self.definitions.push(ChangedDefinition { path: path.to_owned(), kind, restored: true });
+        self.touched(path, kind);
         self.placements.push(Placement { path: path.to_owned(), put });
     }
 
-    fn doubt(&mut self, path: &str, kind: DefinitionKind) {
-        self.definitions.push(ChangedDefinition { path: path.to_owned(), kind, restored: false });
+    /// A definition that the change touches, and that is as it was or put back.
+    fn touched(&mut self, path: &str, kind: DefinitionKind) {
+        let path = path.to_owned();
+        self.definitions.push(ChangedDefinition { path, kind, restored: true, line: None });
+    }
+
+    fn doubt(&mut self, path: &str, kind: DefinitionKind, line: Option<u32>) {
+        self.definitions.push(ChangedDefinition { path: path.to_owned(), kind, restored: false, line });
     }
 }
 
@@ -146,15 +157,65 @@ pub fn as_it_was(files: &[ChangedFile], commands: &[String], before: &BaseTree<'
         .map(|file| file.path.as_str())
         .collect();
     let mut found = AsItWas::default();
-    let looking = Looking { files, commands, defined: &defined, tests: &tests };
+    let absent: BTreeSet<&str> = files
+        .iter()
+        .filter(|file| file.base.is_none() && is_definition(&file.path) && !begins_package(file, before))
+        .map(|file| file.path.as_str())
+        .collect();
+    let looking = Looking { files, commands, defined: &defined, tests: &tests, absent: &absent };
+    let readers = Readers { tests: &tests, defined: &defined };
     for file in files {
         match kind_of(&file.path) {
             Some(_) if begins_package(file, before) => {}
-            Some(kind) => whole_or_merged(file, kind, &sources, &mut found),
+            Some(kind) => whole_or_merged(file, kind, &sources, &readers, &mut found),
+            None if settings_put_back(file, &readers, &mut found) => {}
             None => looking.among_other_code(file, &mut found),
         }
+        modules_left(file, files, read_base, &mut found);
     }
     found
+}
+
+/// Puts back values of a file of settings that the checks name; says whether there were any.
+fn settings_put_back(file: &ChangedFile, readers: &Readers<'_>, found: &mut AsItWas) -> bool {
+    let (Some(base), Some(result)) = (file.base_text(), file.result_text()) else { return false };
+    let path = file.path.as_str();
+    let text = readers.put_back(&Settings { path, base, result, is_manifest: false });
+    let Some(text) = text else { return false };
+    found.put(path, DefinitionKind::Fixture, Put::Text(text));
+    true
+}
+
+/// Modules with tests that a file of Rust declared and does not any more, although they are still there.
+fn modules_left(
+    file: &ChangedFile,
+    files: &[ChangedFile],
+    read_base: &dyn Fn(&str) -> Option<String>,
+    found: &mut AsItWas,
+) {
+    let (Some(base), Some(result)) = (file.base_text(), file.result_text()) else { return };
+    if !file.path.ends_with(".rs") {
+        return;
+    }
+    let now = modules::declared(&file.path, result);
+    let left = modules::declared(&file.path, base).into_iter().filter(|(path, condition)| {
+        now.get(path).is_none_or(|now| now != condition && !is_met(now))
+            && !files.iter().any(|file| file.path == *path && file.result.is_none())
+    });
+    for (path, _) in left {
+        let Some(text) = read_base(&path) else { continue };
+        let gone = ChangedFile { path, base: Some(FileContent::Text(text)), result: None };
+        match moved_on(&gone, files) {
+            Some(true) => found.touched(&gone.path, DefinitionKind::InlineTests),
+            Some(false) => found.doubt(&gone.path, DefinitionKind::InlineTests, None),
+            None => {}
+        }
+    }
+}
+
+/// Whether a condition of a module is met wherever checks run.
+fn is_met(condition: &str) -> bool {
+    ["", "#[cfg(test)]", "#[cfg(unix)]", "#[cfg(target_os = \"linux\")]"].contains(&condition)
 }
 
 /// Whether a file could be data that tests are told by.
@@ -171,19 +232,35 @@ fn begins_package(file: &ChangedFile, before: &BaseTree<'_>) -> bool {
 }
 
 /// A file that is a definition by its name or because a check names it.
-fn whole_or_merged(file: &ChangedFile, kind: DefinitionKind, sources: &BTreeSet<&str>, found: &mut AsItWas) {
+fn whole_or_merged(
+    file: &ChangedFile,
+    kind: DefinitionKind,
+    sources: &BTreeSet<&str>,
+    readers: &Readers<'_>,
+    found: &mut AsItWas,
+) {
     let put = match (&file.base, &file.result) {
         (None, _) => Put::Absent,
         (Some(_), None) => Put::Base,
         (Some(_), Some(_)) => {
-            let form = RULES.definition(&file.path).map_or(&Form::Whole, |one| &one.form);
+            // What a build file takes in is one, too.
+            let usual = if kind == DefinitionKind::BuildFile { &Form::Words } else { &Form::Whole };
+            let form = RULES.definition(&file.path).map_or(usual, |one| &one.form);
+            let by_parts = matches!(form, Form::Json(_) | Form::Toml(_) | Form::Sections(_));
             match (file.base_text(), file.result_text()) {
-                (Some(base), Some(result)) => match restore::merged(form, base, result, sources) {
-                    // Nothing that matters to a check differs.
-                    Some(text) if text == result => return,
-                    Some(text) if text != base => Put::Text(text),
-                    _ => Put::Base,
-                },
+                (Some(base), Some(result)) => {
+                    let merged = restore::merged(form, base, result, sources).map(|merged| {
+                        let path = file.path.as_str();
+                        let read = Settings { path, base, result: &merged, is_manifest: true };
+                        by_parts.then(|| readers.put_back(&read)).flatten().unwrap_or(merged)
+                    });
+                    match merged {
+                        // Nothing that matters to a check differs.
+                        Some(text) if text == result => return,
+                        Some(text) if text != base => Put::Text(text),
+                        _ => Put::Base,
+                    }
+                }
                 _ => Put::Base,
             }
         }
@@ -197,47 +274,49 @@ struct Looking<'l> {
     commands: &'l [String],
     defined: &'l CheckDefinitions,
     tests: &'l Sources<'l>,
+    /// Files that are new and do not stand in the tree of the check as it was.
+    absent: &'l BTreeSet<&'l str>,
 }
 
 impl Looking<'_> {
     /// Code that is no definition: tests inside of it, marks for linters, and code that knows that it is tested.
     fn among_other_code(&self, file: &ChangedFile, found: &mut AsItWas) {
-        let Self { files, commands, defined, tests } = self;
+        let Self { files, commands, defined, .. } = self;
         let path = file.path.as_str();
         let base = file.base_text().unwrap_or_default();
         let Some(result) = file.result_text() else {
-            if file.result.is_none() && !moved_on(file, files) {
-                found.doubt(path, DefinitionKind::InlineTests);
+            if file.result.is_none() {
+                match moved_on(file, files) {
+                    // Cases have other names now.
+                    Some(true) => found.touched(path, DefinitionKind::InlineTests),
+                    Some(false) => found.doubt(path, DefinitionKind::InlineTests, None),
+                    None => {}
+                }
             }
             return;
         };
-        let (told, before) = (peek::without_remarks(path, result), peek::without_remarks(path, base));
-        let added = |mark: &&Regex| mark.find_iter(&told).count() > mark.find_iter(&before).count();
-        let aware = RULES.aware(path, commands).any(|mark| added(&mark))
-            || peek::names_definitions(path, base, result, defined)
-            || peek::macro_for_function(path, base, result)
-            || peek::meddles_with_tests(path, base, result, tests)
-            || peek::asserts_less(path, base, result, tests);
-        if aware {
-            found.doubt(path, DefinitionKind::TestAware);
-        }
-        if RULES.endings(path, commands).any(|mark| added(&mark)) {
-            found.ends_process = true;
-            found.endings.push(path.to_owned());
-        }
-        found.ends_well |= RULES.good_endings(path, commands).any(|mark| added(&mark));
+        self.looks_at_checks(file, base, result, found);
         let mut text = result.to_owned();
         let mut kinds = BTreeSet::new();
-        if file.base.is_some() {
-            for rule in RULES.inline(path) {
-                match restore::inline::graft(rule, base, &text) {
-                    Grafted::Same => {}
-                    Grafted::Text(grafted) => {
-                        text = grafted;
-                        kinds.insert(rule.kind);
-                    }
-                    Grafted::Impossible => found.doubt(path, rule.kind),
+        for rule in RULES.inline(path) {
+            if file.base.is_none() {
+                // Tests of its own in a file that does not stand in that tree.
+                let gone = |name: &str| {
+                    modules::files_of(path, name).iter().any(|file| self.absent.contains(file.as_str()))
+                };
+                if let Some(shorter) = restore::inline::without_gone_modules(rule, &text, gone) {
+                    text = shorter;
+                    kinds.insert(rule.kind);
                 }
+                continue;
+            }
+            match restore::inline::graft(rule, base, &text) {
+                Grafted::Same => {}
+                Grafted::Text(grafted) => {
+                    text = grafted;
+                    kinds.insert(rule.kind);
+                }
+                Grafted::Impossible => found.doubt(path, rule.kind, None),
             }
         }
         let marks: Vec<&Regex> = RULES.suppressions(path, commands).collect();
@@ -250,26 +329,100 @@ impl Looking<'_> {
             kinds.insert(DefinitionKind::Suppression);
         }
         for kind in &kinds {
-            found.definitions.push(ChangedDefinition { path: path.to_owned(), kind: *kind, restored: true });
+            found.touched(path, *kind);
         }
         if !kinds.is_empty() {
             found.placements.push(Placement { path: path.to_owned(), put: Put::Text(text) });
         }
     }
+
+    /// Whether a script for a shell is new and nothing speaks of it.
+    fn is_script_of_its_own(&self, file: &ChangedFile) -> bool {
+        let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+        let others = || self.files.iter().filter(|other| other.path != file.path);
+        file.base.is_none()
+            && [".sh", ".bash", ".zsh", ".ksh"].iter().any(|end| name.ends_with(end))
+            && !self.tests.is_sourced(&file.path)
+            && self.tests.tests_naming(name).next().is_none()
+            && !self.defined.says(name)
+            && !others().filter_map(ChangedFile::result_text).any(|text| text.contains(name))
+    }
+
+    /// Code that knows that it is tested, takes over what a check stands on, or ends the process.
+    fn looks_at_checks(&self, file: &ChangedFile, base: &str, result: &str, found: &mut AsItWas) {
+        let Self { commands, defined, tests, .. } = self;
+        let path = peek::telling_path(&file.path, result);
+        let (told, before) = (peek::without_remarks(&path, result), peek::without_remarks(&path, base));
+        let change = Change { path: &path, base: &before, result: &told, is_old: file.base.is_some() };
+        let sourced = OnceCell::new();
+        let is_sourced = || {
+            let ask = || defined.reads_in(&file.path) || tests.is_sourced(&file.path);
+            *sourced.get_or_init(ask)
+        };
+        let line = |mark: Mark<'_>| change.marked(&mark, tests).filter(|_| !mark.sourced || is_sourced());
+        let aware = RULES
+            .aware(&path, commands)
+            .find_map(line)
+            .or_else(|| change.changes_what_is_borrowed())
+            .or_else(|| change.holds_suspect())
+            .or_else(|| change.spreads_a_name(tests))
+            .or_else(|| change.takes_from_tests(tests))
+            .or_else(|| peek::names_definitions(&path, base, result, defined))
+            .or_else(|| peek::macro_for_function(&path, base, result))
+            .or_else(|| peek::meddles_with_tests(&path, base, result, tests))
+            .or_else(|| peek::asserts_less(&path, base, result, tests));
+        if let Some(line) = aware {
+            found.doubt(&file.path, DefinitionKind::TestAware, Some(line));
+        }
+        // A program of its own ends itself and nothing else.
+        if path != file.path || self.is_script_of_its_own(file) {
+            return;
+        }
+        if let Some(line) = RULES.endings(&path, commands).find_map(line) {
+            found.ends_process = true;
+            found.endings.push((file.path.clone(), line));
+        }
+        found.ends_well |= RULES.good_endings(&path, commands).any(|mark| line(mark).is_some());
+    }
 }
 
-/// Whether everything that was a test in a file that is gone is in another file of the change.
-fn moved_on(gone: &ChangedFile, files: &[ChangedFile]) -> bool {
-    let Some(base) = gone.base_text() else { return true };
-    RULES.inline(&gone.path).all(|rule| {
+/// Whether everything that was a test in a file that is gone is in another file of the change; nothing where there was
+/// no test in it.
+fn moved_on(gone: &ChangedFile, files: &[ChangedFile]) -> Option<bool> {
+    let base = gone.base_text()?;
+    let is_built = |file: &ChangedFile| {
+        let declares = |other: &ChangedFile| {
+            other
+                .result_text()
+                .is_some_and(|text| modules::declared(&other.path, text).contains_key(&file.path))
+        };
+        // The same declaration leads to `slug.rs` and to `slug/mod.rs`.
+        let stem = |path: &str| {
+            path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix(".rs")).unwrap_or(path).to_owned()
+        };
+        !file.path.ends_with(".rs")
+            || is_root(&file.path)
+            || stem(&file.path) == stem(&gone.path)
+            || files.iter().any(declares)
+    };
+    let new: Vec<&ChangedFile> =
+        files.iter().filter(|file| file.base.is_none()).filter(|file| is_built(file)).collect();
+    let mut had_tests = false;
+    let all_kept = RULES.inline(&gone.path).all(|rule| {
         let tests = restore::inline::tests(rule, base);
+        had_tests |= !tests.is_empty();
         let kept = |test: &String| {
-            files
-                .iter()
-                .filter(|file| file.base.is_none())
-                .filter_map(ChangedFile::result_text)
+            new.iter()
+                .filter_map(|file| file.result_text())
                 .any(|text| restore::inline::tests(rule, text).contains(test))
         };
         tests.iter().all(kept)
-    })
+    });
+    had_tests.then_some(all_kept)
+}
+
+/// Whether a file of Rust is built without being declared.
+fn is_root(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["lib.rs", "main.rs", "build.rs"].contains(&name) || path.contains("/bin/") || path.contains("examples/")
 }

@@ -85,6 +85,38 @@ impl<'b> Sources<'b> {
             && !texts.products.iter().any(|text| imports(text, stem))
     }
 
+    /// Whether tests hold a word.
+    pub(crate) fn say(&self, word: &str) -> bool {
+        self.texts().tests.iter().any(|text| has_word(text, word))
+    }
+
+    /// Whether tests hold a word that the product does not hold.
+    pub(crate) fn alone_say(&self, word: &str) -> bool {
+        self.say(word) && !self.texts().products.iter().any(|text| has_word(text, word))
+    }
+
+    /// Whether the product holds a word.
+    pub(crate) fn product_says(&self, word: &str) -> bool {
+        self.texts().products.iter().any(|text| has_word(text, word))
+    }
+
+    /// Whether any source holds an expression.
+    pub(crate) fn any_matches(&self, regex: &Regex) -> bool {
+        let Texts { tests, products } = self.texts();
+        tests.iter().chain(products).any(|text| regex.is_match(text))
+    }
+
+    /// The tests that name a file.
+    pub(crate) fn tests_naming<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
+        self.texts().tests.iter().map(String::as_str).filter(move |text| text.contains(name))
+    }
+
+    /// Whether tests read a script in as their own text.
+    pub(crate) fn is_sourced(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.texts().tests.iter().any(|text| sources(text, name))
+    }
+
     /// Functions that tests bring along, where one of them names a file.
     pub(crate) fn functions_of_tests(&self, path: &str) -> BTreeSet<String> {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -117,6 +149,30 @@ fn names_file(text: &str, path: &str, name: &str) -> bool {
         let fits =
             folder.is_empty() || path.ends_with(&format!("{}{name}", folder.trim_start_matches("../")));
         ends && quoted && fits
+    })
+}
+
+/// Whether a text holds a word, and not as a part of a longer one.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    !word.is_empty()
+        && text
+            .match_indices(word)
+            .any(|(at, _)| !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside))
+}
+
+/// Whether a script reads in a file of a name, or one whose name only a variable tells.
+fn sources(text: &str, name: &str) -> bool {
+    text.split(['\n', ';', '&', '|']).map(str::trim_start).any(|part| {
+        let Some(rest) = [". ", "source ", "load "]
+            .iter()
+            .find_map(|word| part.trim_start_matches("then ").trim_start_matches("do ").strip_prefix(word))
+        else {
+            return false;
+        };
+        let bare = rest.trim().trim_matches('"');
+        let variable = bare.starts_with('$') && !bare.contains(['/', ' ', '.']);
+        rest.contains(name) || variable
     })
 }
 

@@ -24,6 +24,12 @@ struct RulesFile {
     good_ending: Vec<MarksFile>,
     #[serde(default)]
     suppression: Vec<MarksFile>,
+    #[serde(default)]
+    suspect: Vec<SuspectFile>,
+    #[serde(default)]
+    borrowed: Vec<BorrowedFile>,
+    #[serde(default)]
+    spread: Vec<SpreadFile>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,6 +124,95 @@ struct MarksFile {
     /// Commands for which it matters; all when absent.
     #[serde(default)]
     commands: Option<String>,
+    /// Where in a file it counts.
+    #[serde(default)]
+    scope: Scope,
+    /// Whether it counts only in files that a check reads in as its own text.
+    #[serde(default)]
+    sourced: bool,
+    /// Whether it counts only where tests hold the word that the first group of the mark finds.
+    #[serde(default)]
+    in_tests: bool,
+    /// Lines, each with the one above it, in which it does not count.
+    #[serde(default)]
+    unless: Option<String>,
+    /// What takes it back: it counts only where there is more of it than of this.
+    #[serde(default)]
+    balance: Option<String>,
+}
+
+/// An item of code that is suspect by what it holds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuspectFile {
+    files: Vec<String>,
+    form: Block,
+    starts: String,
+    /// What makes it suspect.
+    #[serde(default)]
+    wrong: Option<String>,
+    /// What keeps it from being so: whatever does not hold this is.
+    #[serde(default)]
+    plain: Option<String>,
+    /// What makes it suspect in a file that was there before.
+    #[serde(default)]
+    in_old_files: Option<String>,
+}
+
+/// Names that stand for something foreign, and what must not be done to it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BorrowedFile {
+    files: Vec<String>,
+    /// How names come in: groups `names`, and `module` where it is told apart.
+    binds: Vec<String>,
+    /// Modules whose names count; all when empty.
+    #[serde(default)]
+    modules: Vec<String>,
+    /// What is done, with `{name}` for the name.
+    marks: Vec<String>,
+    /// Lines in which it does not count.
+    #[serde(default)]
+    unless: Option<String>,
+}
+
+/// Names that mean something to everyone, defined where a test takes in all names of a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpreadFile {
+    files: Vec<String>,
+    names: Vec<String>,
+    /// How a file takes in all names, with `{stem}` for the name of the module.
+    takes: String,
+    /// How a name is defined, with `{names}` for any of them.
+    defines: String,
+}
+
+/// Where in a file a mark counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scope {
+    /// Everywhere.
+    #[default]
+    Anywhere,
+    /// Not inside of subshells: what ends one ends nothing else.
+    OwnShell,
+    /// Where it happens as soon as the file is loaded: not inside of functions and subshells.
+    TopLevel,
+}
+
+/// How far an item reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Block {
+    /// To its closing brace, or to a semicolon before that.
+    Braces,
+    /// The same with the lifetimes and texts of Rust.
+    Rust,
+    /// Its line and all that is indented further.
+    Indented,
+    /// To the semicolon that ends it.
+    Statement,
 }
 
 /// A definition that is a file, or a part of one.
@@ -143,6 +238,48 @@ pub(crate) struct Marks {
     except: GlobSet,
     marks: Vec<Expression>,
     commands: Option<Expression>,
+    scope: Scope,
+    sourced: bool,
+    in_tests: bool,
+    unless: Option<Expression>,
+    balance: Option<Expression>,
+}
+
+/// One mark with everything that says where it counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark<'r> {
+    pub(crate) regex: &'r Regex,
+    pub(crate) scope: Scope,
+    pub(crate) sourced: bool,
+    pub(crate) in_tests: bool,
+    pub(crate) unless: Option<&'r Regex>,
+    pub(crate) balance: Option<&'r Regex>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Suspect {
+    files: GlobSet,
+    pub(crate) form: Block,
+    pub(crate) starts: Expression,
+    pub(crate) wrong: Option<Expression>,
+    pub(crate) plain: Option<Expression>,
+    pub(crate) in_old_files: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Borrowed {
+    files: GlobSet,
+    pub(crate) binds: Vec<Expression>,
+    pub(crate) modules: Vec<String>,
+    pub(crate) marks: Vec<String>,
+    pub(crate) unless: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Spread {
+    files: GlobSet,
+    pub(crate) takes: String,
+    pub(crate) defines: Expression,
 }
 
 /// An expression over lines, prepared when the first file is met that needs it: a change seldom touches many languages.
@@ -153,7 +290,7 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    fn new(pattern: &str) -> Self {
+    pub(crate) fn new(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), regex: OnceLock::new() }
     }
 
@@ -172,6 +309,9 @@ pub(crate) struct Rules {
     endings: Vec<Marks>,
     good_endings: Vec<Marks>,
     suppressions: Vec<Marks>,
+    suspects: Vec<Suspect>,
+    borrowed: Vec<Borrowed>,
+    spreads: Vec<Spread>,
 }
 
 const FILES: [&str; 14] = [
@@ -226,6 +366,30 @@ fn load(texts: &[&str]) -> Result<Rules, String> {
                 into.push(marks(&one).map_err(|e| wrong(&e))?);
             }
         }
+        for one in file.suspect {
+            rules.suspects.push(Suspect {
+                files: globs(&one.files).map_err(|e| wrong(&e))?,
+                form: one.form,
+                starts: Expression::new(&one.starts),
+                wrong: one.wrong.as_deref().map(Expression::new),
+                plain: one.plain.as_deref().map(Expression::new),
+                in_old_files: one.in_old_files.as_deref().map(Expression::new),
+            });
+        }
+        for one in file.borrowed {
+            rules.borrowed.push(Borrowed {
+                files: globs(&one.files).map_err(|e| wrong(&e))?,
+                binds: one.binds.iter().map(|bind| Expression::new(bind)).collect(),
+                modules: one.modules,
+                marks: one.marks,
+                unless: one.unless.as_deref().map(Expression::new),
+            });
+        }
+        for one in file.spread {
+            let defines = one.defines.replace("{names}", &one.names.join("|"));
+            let files = globs(&one.files).map_err(|e| wrong(&e))?;
+            rules.spreads.push(Spread { files, takes: one.takes, defines: Expression::new(&defines) });
+        }
     }
     Ok(rules)
 }
@@ -236,6 +400,11 @@ fn marks(one: &MarksFile) -> Result<Marks, String> {
         except: globs(&one.except)?,
         marks: one.marks.iter().map(|mark| Expression::new(mark)).collect(),
         commands: one.commands.as_deref().map(Expression::new),
+        scope: one.scope,
+        sourced: one.sourced,
+        in_tests: one.in_tests,
+        unless: one.unless.as_deref().map(Expression::new),
+        balance: one.balance.as_deref().map(Expression::new),
     })
 }
 
@@ -257,8 +426,12 @@ impl Marks {
         commands.iter().any(|command| wanted.is_match(command))
     }
 
-    fn regexes(&self) -> impl Iterator<Item = &Regex> {
-        self.marks.iter().filter_map(Expression::regex)
+    fn each(&self) -> impl Iterator<Item = Mark<'_>> {
+        let unless = self.unless.as_ref().and_then(Expression::regex);
+        let balance = self.balance.as_ref().and_then(Expression::regex);
+        let Self { scope, sourced, in_tests, .. } = *self;
+        let one = move |regex| Mark { regex, scope, sourced, in_tests, unless, balance };
+        self.marks.iter().filter_map(Expression::regex).map(one)
     }
 }
 
@@ -277,7 +450,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = &'r Regex> {
+    ) -> impl Iterator<Item = Mark<'r>> {
         of_file(&self.aware, path, commands)
     }
 
@@ -286,7 +459,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = &'r Regex> {
+    ) -> impl Iterator<Item = Mark<'r>> {
         of_file(&self.endings, path, commands)
     }
 
@@ -295,7 +468,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = &'r Regex> {
+    ) -> impl Iterator<Item = Mark<'r>> {
         of_file(&self.good_endings, path, commands)
     }
 
@@ -304,13 +477,28 @@ impl Rules {
         path: &'r str,
         commands: &'r [String],
     ) -> impl Iterator<Item = &'r Regex> {
-        of_file(&self.suppressions, path, commands)
+        of_file(&self.suppressions, path, commands).map(|mark| mark.regex)
+    }
+
+    /// Items that are suspect by what they hold.
+    pub(crate) fn suspects<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Suspect> {
+        self.suspects.iter().filter(move |one| one.files.is_match(path))
+    }
+
+    /// What must not be done to names that stand for something foreign.
+    pub(crate) fn borrowed<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Borrowed> {
+        self.borrowed.iter().filter(move |one| one.files.is_match(path))
+    }
+
+    /// Names that mean something to everyone.
+    pub(crate) fn spreads<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Spread> {
+        self.spreads.iter().filter(move |one| one.files.is_match(path))
     }
 }
 
 /// The expressions that matter for a file, and for what is run.
-fn of_file<'r>(list: &'r [Marks], path: &'r str, commands: &'r [String]) -> impl Iterator<Item = &'r Regex> {
-    list.iter().filter(move |one| one.are_for(path) && one.matter_to(commands)).flat_map(Marks::regexes)
+fn of_file<'r>(list: &'r [Marks], path: &'r str, commands: &'r [String]) -> impl Iterator<Item = Mark<'r>> {
+    list.iter().filter(move |one| one.are_for(path) && one.matter_to(commands)).flat_map(Marks::each)
 }
 
 /// Whether a path is that of documentation alone, which no check can depend on by its usual name.
@@ -333,9 +521,24 @@ mod tests {
         let inline = rules.inline.iter().flat_map(|one| [Some(&one.starts), one.holds.as_ref()]).flatten();
         let marks =
             [&rules.aware, &rules.endings, &rules.good_endings, &rules.suppressions].into_iter().flatten();
-        let marked = marks.flat_map(|one| one.marks.iter().chain(&one.commands));
-        for expression in inline.chain(marked) {
+        let marked = marks
+            .flat_map(|one| one.marks.iter().chain(&one.commands).chain(&one.unless).chain(&one.balance));
+        let suspects = rules.suspects.iter().flat_map(|one| {
+            [Some(&one.starts), one.wrong.as_ref(), one.plain.as_ref(), one.in_old_files.as_ref()]
+        });
+        let borrowed = rules.borrowed.iter().flat_map(|one| one.binds.iter().chain(&one.unless));
+        let spread = rules.spreads.iter().map(|one| &one.defines);
+        for expression in inline.chain(marked).chain(suspects.flatten()).chain(borrowed).chain(spread) {
             assert!(expression.regex().is_some(), "{}", expression.pattern);
+        }
+        let filled = rules
+            .borrowed
+            .iter()
+            .flat_map(|one| &one.marks)
+            .chain(rules.spreads.iter().map(|one| &one.takes));
+        for pattern in filled {
+            let filled = pattern.replace("{name}", "x").replace("{stem}", "x");
+            assert!(filled != *pattern && Expression::new(&filled).regex().is_some(), "{pattern}");
         }
     }
 

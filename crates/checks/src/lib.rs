@@ -9,11 +9,15 @@ pub mod definition;
 mod failing_part;
 pub mod goal;
 mod likely_sources;
+mod modules;
 mod peek;
 mod reach;
 pub mod report_files;
 mod restore;
 pub mod runner;
+mod scope;
+mod settings;
+mod takeover;
 pub mod told;
 
 pub use as_it_was::{AsItWas, ChangedFile, Placement, Put, as_it_was};

@@ -8,6 +8,7 @@ use holon_core::manifest::DefinitionKind;
 use crate::before::{Sources, functions};
 use crate::definition::RULES;
 use crate::reach::{CheckDefinitions, is_code};
+use crate::restore::inline::without_tests;
 
 /// How lines begin that are remarks, whatever the language.
 const REMARKS: [&str; 7] = ["#", "//", "/*", "*", "--", ";", "%"];
@@ -31,22 +32,50 @@ const BARE: [&str; 4] = [".sh", ".bash", ".zsh", ".ksh"];
 
 /// Lines of the result that the base does not have.
 fn added<'t>(base: &str, result: &'t str) -> impl Iterator<Item = &'t str> {
-    let known: BTreeSet<String> = base.lines().map(|line| line.trim().to_owned()).collect();
-    result.lines().map(str::trim).filter(move |line| !known.contains(*line))
+    numbered(base, result).map(|(_, line)| line)
 }
 
-/// A text without lines that are remarks and nothing else.
+/// The same with their numbers.
+fn numbered<'t>(base: &str, result: &'t str) -> impl Iterator<Item = (u32, &'t str)> {
+    let known: BTreeSet<String> = base.lines().map(|line| line.trim().to_owned()).collect();
+    (1..).zip(result.lines().map(str::trim)).filter(move |(_, line)| !known.contains(*line))
+}
+
+/// The number of the first line for which something holds.
+fn first(base: &str, result: &str, holds: impl Fn(&str) -> bool) -> Option<u32> {
+    numbered(base, result).find(|(_, line)| holds(line)).map(|(number, _)| number)
+}
+
+/// A path with an end that tells the language, for a script whose name has none and whose first line names a program.
+pub(crate) fn telling_path(path: &str, text: &str) -> String {
+    const PROGRAMS: [(&str, &str); 8] = [
+        ("python", ".py"),
+        ("node", ".js"),
+        ("perl", ".pl"),
+        ("ruby", ".rb"),
+        ("php", ".php"),
+        ("tclsh", ".tcl"),
+        ("bash", ".bash"),
+        ("sh", ".sh"),
+    ];
+    let plain = path.rsplit('/').next().is_some_and(|name| !name.contains('.'));
+    let line = text.lines().next().and_then(|line| line.strip_prefix("#!")).filter(|_| plain);
+    let end = line.and_then(|line| PROGRAMS.iter().find(|(program, _)| line.contains(program)));
+    end.map_or_else(|| path.to_owned(), |(_, end)| format!("{path}{end}"))
+}
+
+/// A text with nothing in place of lines that are remarks alone.
 pub(crate) fn without_remarks(path: &str, text: &str) -> String {
     let hashes = HASHED.iter().any(|end| path.ends_with(end));
     let is_remark = |line: &&str| {
         let line = line.trim_start();
         if hashes { line.starts_with('#') } else { line.starts_with("//") || line.starts_with("* ") }
     };
-    text.split_inclusive('\n').filter(|line| !is_remark(line)).collect()
+    text.split_inclusive('\n').map(|line| if is_remark(&line) { "\n" } else { line }).collect()
 }
 
-/// Whether lines that are new take the place of a function of the tests, or ask whether it is there.
-pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> bool {
+/// The line that is new and takes the place of a function of the tests, or asks whether it is there.
+pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> Option<u32> {
     let shared = SHARED.iter().any(|end| path.ends_with(end));
     let known: BTreeSet<String> = functions(base).collect();
     let new: Vec<String> =
@@ -54,30 +83,36 @@ pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: 
     let asks: Vec<&str> =
         added(base, result).filter(|line| ASKING.iter().any(|word| line.contains(word))).collect();
     if new.is_empty() && asks.is_empty() {
-        return false;
+        return None;
     }
     let of_tests = sources.functions_of_tests(path);
     let asked = |line: &&str| {
         line.split(|c: char| !c.is_alphanumeric() && c != '_')
             .any(|word| of_tests.contains(word) && !known.contains(word))
     };
-    new.iter().any(|name| of_tests.contains(name)) || asks.iter().any(asked)
+    let taken = new.iter().find(|name| of_tests.contains(*name));
+    let asking = asks.into_iter().find(asked);
+    let told = |line: &str| taken.is_some_and(|name| line.contains(name.as_str())) || asking == Some(line);
+    if taken.is_none() && asking.is_none() { None } else { first(base, result, told).or(Some(1)) }
 }
 
-/// Whether a module that tests alone take in asserts less than before: what it asserts is theirs.
-pub(crate) fn asserts_less(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> bool {
+/// The first new line of a module that tests alone take in and that asserts less than before: what it asserts is theirs.
+pub(crate) fn asserts_less(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> Option<u32> {
     let asserts = |text: &str| {
         let is_one = |line: &&str| {
             let line = line.trim_start();
             line.starts_with("assert") || line.contains("AssertionError")
         };
-        text.lines().filter(is_one).count()
+        // Its own tests are put back.
+        let own = RULES.inline(path).fold(text.to_owned(), |text, rule| without_tests(rule, &text));
+        own.lines().filter(is_one).count()
     };
-    is_code(path) && asserts(result) < asserts(base) && sources.is_imported_by_tests_alone(path)
+    let less = is_code(path) && asserts(result) < asserts(base) && sources.is_imported_by_tests_alone(path);
+    if less { first(base, result, |line| !line.is_empty()).or(Some(1)) } else { None }
 }
 
-/// Whether a macro that is new takes the place of a function: tests see what the macro says.
-pub(crate) fn macro_for_function(path: &str, base: &str, result: &str) -> bool {
+/// The line of a macro that is new and takes the place of a function: tests see what the macro says.
+pub(crate) fn macro_for_function(path: &str, base: &str, result: &str) -> Option<u32> {
     let in_c = [".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx"].iter().any(|end| path.ends_with(end));
     let defined = |line: &str| {
         let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ")?.trim_start();
@@ -91,19 +126,25 @@ pub(crate) fn macro_for_function(path: &str, base: &str, result: &str) -> bool {
             before.ends_with([' ', '*']) && !before.contains(['=', '('])
         })
     };
-    in_c && added(base, result).filter_map(defined).any(|name| declares(&name))
+    first(base, result, |line| in_c && defined(line).is_some_and(|name| declares(&name)))
 }
 
-/// Whether lines a change adds to a program name something that defines its checks.
-pub(crate) fn names_definitions(path: &str, base: &str, result: &str, defined: &CheckDefinitions) -> bool {
+/// The line that a change adds to a program and that names something that defines its checks.
+pub(crate) fn names_definitions(
+    path: &str,
+    base: &str,
+    result: &str,
+    defined: &CheckDefinitions,
+) -> Option<u32> {
     let bare = BARE.iter().any(|end| path.ends_with(end));
     if !bare && !is_code(path) {
-        return false;
+        return None;
     }
-    added(base, result)
-        .filter(|line| !REMARKS.iter().any(|remark| line.starts_with(remark)))
-        .flat_map(|line| if bare { bare_words(line) } else { quoted(line) })
-        .any(|word| is_of_checks(word, defined))
+    first(base, result, |line| {
+        let words = if bare { bare_words(line) } else { quoted(line) };
+        !REMARKS.iter().any(|remark| line.starts_with(remark))
+            && words.into_iter().any(|word| is_of_checks(word, defined))
+    })
 }
 
 /// What stands between quotes.
@@ -129,7 +170,7 @@ fn is_of_checks(word: &str, defined: &CheckDefinitions) -> bool {
     let telling = [DefinitionKind::TestSource, DefinitionKind::Fixture, DefinitionKind::CheckScript];
     let by_rule =
         || word.contains('/') && RULES.definition(word).is_some_and(|one| telling.contains(&one.kind));
-    defined.names(word) || defined.starts(word) || by_rule()
+    defined.names(word) || defined.starts(word) || defined.expects(word) || by_rule()
 }
 
 /// The result without words by which a check leaves lines out, in lines that are new; nothing where there are none.
@@ -165,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_product_that_reads_its_cases_is_seen_and_one_that_speaks_of_them_is_not() {
-        let seen = |path: &str, text: &str| names_definitions(path, "old\n", text, &defined());
+        let seen = |path: &str, text: &str| names_definitions(path, "old\n", text, &defined()).is_some();
         assert!(seen("a.py", "old\nfor p in glob.glob('cases/*.in'):\n"));
         assert!(seen("a.sh", "cat expected/ann.txt\n"));
         assert!(seen("a.rs", "fs::read(\"tests/a.rs\")"));

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::GlobMatcher;
 use holon_core::manifest::DefinitionKind;
 
+use crate::before::has_word;
 use crate::definition::RULES;
 use crate::runner::{Runner, recognise};
 use rules::NAMED;
@@ -35,6 +36,12 @@ pub struct CheckDefinitions {
     outputs: BTreeSet<(String, String)>,
     /// Names of the scripts that the commands start.
     scripts: BTreeSet<String>,
+    /// Last parts of names of what is compared with.
+    expected: BTreeSet<String>,
+    /// Files that build files take in by names with wildcards, there or not.
+    taken_in: Vec<GlobMatcher>,
+    /// Everything that was read to find this: commands, build files, scripts.
+    texts: Vec<String>,
 }
 
 /// A text in which names are looked for, and how far from the command it is.
@@ -78,6 +85,10 @@ impl CheckDefinitions {
         while let Some(reading) = todo.pop() {
             found.read(&reading, read_base, &mut looked, &mut todo);
         }
+        let fixtures = found.reached.iter().filter(|(_, kind)| **kind == DefinitionKind::Fixture);
+        let last = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+        found.expected =
+            fixtures.map(|(path, _)| last(path)).filter(|name| NAMED.is_expected(name)).collect();
         // What has rules of its own keeps them.
         found.reached.retain(|path, _| RULES.definition(path).is_none());
         found
@@ -92,6 +103,7 @@ impl CheckDefinitions {
         todo: &mut Vec<Reading>,
     ) {
         let Reading { text, depth } = reading;
+        self.texts.push(text.clone());
         let (compared, input) = (words::compared(text), words::redirected(text));
         let run: BTreeSet<String> = words::invoked(text).into_iter().map(|(path, _)| path).collect();
         self.globs.extend(
@@ -100,6 +112,10 @@ impl CheckDefinitions {
         self.quiet.extend(words::left_out(text));
         self.outputs.extend(words::written(text));
         let (included, sourced) = (words::included(text), words::sourced(text));
+        self.taken_in
+            .extend(included.iter().filter(|path| path.contains('*')).filter_map(|path| exact(path)));
+        let responses = words::responses(text);
+        let listing = words::listing(text);
         self.optional.extend(included.iter().chain(&sourced).cloned());
         let documents = words::documents(text);
         for path in words::names(text) {
@@ -109,11 +125,21 @@ impl CheckDefinitions {
             let named = NAMED.is_named_check(&path) && !NAMED.is_data(&path);
             let script = named || NAMED.is_script(&path);
             let tool = *depth < DEPTH && !script && run.contains(&path);
-            if included.contains(&path) || documents.contains(&path) {
+            if listing.contains(&path) {
+                *looked += 1;
+                if read_base(&path).is_some() {
+                    self.reached.insert(path, DefinitionKind::CheckScript);
+                }
+                continue;
+            }
+            if included.contains(&path) || documents.contains(&path) || responses.contains(&path) {
                 *looked += 1;
                 let document = documents.contains(&path);
                 let kind = if document { DefinitionKind::DocTests } else { DefinitionKind::BuildFile };
-                if read_base(&path).is_some() {
+                if let Some(inside) = read_base(&path) {
+                    if included.contains(&path) && *depth < DEPTH {
+                        todo.push(Reading { text: inside, depth: depth + 1 });
+                    }
                     self.reached.insert(path, kind);
                 }
                 continue;
@@ -170,7 +196,9 @@ impl CheckDefinitions {
         let by_glob = || self.globs.iter().find(|(glob, _)| glob.is_match(path)).map(|(_, kind)| *kind);
         let half = || NAMED.may_be_half(path) && NAMED.partners(path).iter().any(|other| exists(other));
         let paired = || half().then_some(DefinitionKind::Fixture);
-        reached.or_else(by_rule).or_else(by_glob).or_else(paired)
+        let taken =
+            || self.taken_in.iter().any(|glob| glob.is_match(path)).then_some(DefinitionKind::BuildFile);
+        reached.or_else(by_rule).or_else(by_glob).or_else(taken).or_else(paired)
     }
 
     /// Whether a file that is new stands in the way of a check by its place alone.
@@ -190,6 +218,26 @@ impl CheckDefinitions {
     pub(crate) fn names(&self, word: &str) -> bool {
         self.reached.contains_key(word)
             || self.globs.iter().any(|(glob, _)| glob.glob().glob() == word || glob.is_match(word))
+    }
+
+    /// Whether a word is the last part of the name of something that a check compares with.
+    pub(crate) fn expects(&self, word: &str) -> bool {
+        self.expected.contains(word)
+    }
+
+    /// Whether a script of a check reads a file in as its own text.
+    pub(crate) fn reads_in(&self, path: &str) -> bool {
+        self.optional.contains(path)
+    }
+
+    /// Whether anything that defines the checks holds a word.
+    pub(crate) fn says(&self, word: &str) -> bool {
+        self.texts.iter().any(|text| has_word(text, word))
+    }
+
+    /// Whether one of them holds the name of a file and a word.
+    pub(crate) fn says_together(&self, name: &str, word: &str) -> bool {
+        self.texts.iter().any(|text| text.contains(name) && has_word(text, word))
     }
 
     /// Whether a word is the name of a script that a check starts.
@@ -214,14 +262,22 @@ fn runs_checks(text: &str) -> bool {
     text.lines().filter_map(recognise).any(is_runner) || words::invoked(text).iter().any(is_test)
 }
 
+/// Whether a key of a manifest says what a package is, and not what is demanded of it.
+pub(crate) fn is_free_key(key: &str) -> bool {
+    NAMED.free_keys.iter().any(|free| free == key)
+}
+
+fn exact(glob: &str) -> Option<GlobMatcher> {
+    Some(globset::GlobBuilder::new(glob).literal_separator(true).build().ok()?.compile_matcher())
+}
+
 fn matcher(glob: &str) -> Option<(GlobMatcher, DefinitionKind)> {
     let kind = if NAMED.is_script(glob) || NAMED.is_code(glob) {
         DefinitionKind::TestSource
     } else {
         DefinitionKind::Fixture
     };
-    let built = globset::GlobBuilder::new(glob).literal_separator(true).build().ok()?;
-    Some((built.compile_matcher(), kind))
+    Some((exact(glob)?, kind))
 }
 
 /// Whether a file is source code by its name.
@@ -313,6 +369,20 @@ mod tests {
         let kind = |path: &str| definitions.kind(path, &|_| false);
         assert_eq!(kind("suite/edge.sh"), Some(DefinitionKind::TestSource));
         assert_eq!((kind("cli.py"), kind("suite/deep/edge.sh")), (None, None));
+    }
+
+    #[test]
+    fn what_is_compared_with_is_known_by_its_last_part() {
+        let read = |path: &str| match path {
+            "test.sh" => {
+                Some("cp t/want.txt \"$work\"\ncd \"$work\" && slug && cmp slugs.txt want.txt\n".to_owned())
+            }
+            "t/want.txt" => Some("a\n".to_owned()),
+            _ => None,
+        };
+        let definitions = CheckDefinitions::of_commands(&["sh test.sh".to_owned()], &read);
+        assert!(definitions.expects("want.txt"), "{definitions:?}");
+        assert!(!definitions.expects("slugs.txt"));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(super) struct NamedRules {
     pub(super) pair_ends: Vec<String>,
     pub(super) pair_output_ends: Vec<String>,
     pub(super) pair_input_ends: Vec<String>,
+    pub(super) free_keys: Vec<String>,
 }
 
 const TEXT: &str = include_str!("../../../../rules/checks/named.toml");

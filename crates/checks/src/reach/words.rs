@@ -139,14 +139,67 @@ pub(super) fn redirected(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Files that a build file takes in, there or not: `-include local.mk`.
+/// Files that a build file takes in, there or not: `-include local.mk`, `-include $(OBJS:.o=.d)`.
 pub(super) fn included(text: &str) -> BTreeSet<String> {
     let names_of = |line: &str| {
         let line = line.trim_start();
         let rest = ["-include ", "sinclude ", "include "].iter().find_map(|word| line.strip_prefix(word));
-        rest.map(|rest| rest.split_whitespace().filter_map(clean).collect::<Vec<_>>()).unwrap_or_default()
+        rest.map(|rest| taken_in(rest, text, 0)).unwrap_or_default()
     };
     text.lines().flat_map(names_of).collect()
+}
+
+/// Names in what an `include` says. A variable is what the text sets it to; where it gives names another end, any file
+/// with that end may be meant.
+fn taken_in(said: &str, text: &str, depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    for word in said.split(|c: char| c.is_whitespace() || ",()".contains(c)).filter(|word| !word.is_empty()) {
+        let end = word.rsplit_once(['=', '%']).map_or("", |(_, end)| end);
+        if end.starts_with('.') && end.len() > 1 {
+            // Sources are what is built.
+            found.extend((!NAMED.is_code(end)).then(|| format!("**/*{end}")));
+        } else if said.contains("$(")
+            && depth < 3
+            && word.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+        {
+            let set = |line: &str| {
+                let (name, value) = line.split_once('=')?;
+                (name.trim().trim_end_matches([':', '?', '+']).trim() == word)
+                    .then(|| value.trim().to_owned())
+            };
+            found.extend(text.lines().filter_map(set).flat_map(|value| taken_in(&value, text, depth + 1)));
+        } else {
+            found.extend(clean(word).filter(|name| !name.starts_with('$') && !NAMED.is_code(name)));
+        }
+    }
+    found
+}
+
+/// Files that are run to say what there is to do: `for n in $(sh features.sh)`, `./features | while read n`.
+pub(super) fn listing(text: &str) -> BTreeSet<String> {
+    let starts = ["in $(", "in $$(", "in `"];
+    let inside = starts
+        .iter()
+        .flat_map(|start| text.split(start).skip(1))
+        .filter_map(|rest| rest.split([')', '`']).next());
+    let piped = text.lines().filter_map(|line| {
+        let (before, _) = line.split_once("| while ").or_else(|| line.split_once("|while "))?;
+        before.rsplit([';', '&', '|']).next()
+    });
+    inside.chain(piped).flat_map(invoked).map(|(path, _)| path).collect()
+}
+
+/// Files whose text a program takes for its options: `cc @flags.txt`.
+pub(super) fn responses(text: &str) -> BTreeSet<String> {
+    let of_line = |line: &str| -> Vec<String> {
+        let words = line.split_whitespace().skip(1);
+        words
+            .filter_map(|word| word.strip_prefix('@'))
+            .filter(|word| word.contains(['.', '/']))
+            .filter_map(clean)
+            .collect()
+    };
+    text.lines().flat_map(of_line).collect()
 }
 
 /// Files that a script reads in as its own text: `. ./env.sh`.

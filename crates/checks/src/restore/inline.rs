@@ -35,8 +35,41 @@ pub(crate) fn graft(rule: &Inline, base: &str, result: &str) -> Grafted {
     }
 }
 
-fn squeezed(text: &str) -> String {
+pub(crate) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text without its tests.
+pub(crate) fn without_tests(rule: &Inline, text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in spans(rule, text) {
+        out.push_str(&text[at..range.start]);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// A text without those of its tests that lie in files of their own which `is_gone` says are not there.
+pub(crate) fn without_gone_modules(
+    rule: &Inline,
+    text: &str,
+    is_gone: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in spans(rule, text) {
+        let item = text[after_attributes(text, range.start)..range.end].trim();
+        let name =
+            item.strip_suffix(';').and_then(|item| item.rsplit_once("mod ")).map(|(_, name)| name.trim());
+        if name.is_some_and(&is_gone) {
+            out.push_str(&text[at..range.start]);
+            at = range.end;
+        }
+    }
+    out.push_str(&text[at..]);
+    (at > 0).then_some(out)
 }
 
 fn items(rule: &Inline, base: &str, result: &str) -> Grafted {
@@ -76,6 +109,9 @@ fn items(rule: &Inline, base: &str, result: &str) -> Grafted {
 /// Where tests are, in order, none inside another.
 fn spans(rule: &Inline, text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
+    if matches!(rule.form, InlineForm::RustDocs | InlineForm::PythonDocs) {
+        return found;
+    }
     let Some(starts) = rule.starts.regex() else { return found };
     let holds = rule.holds.as_ref().and_then(|holds| holds.regex());
     for start in starts.find_iter(text) {
@@ -153,7 +189,7 @@ fn end_of_attribute(text: &str, from: usize) -> usize {
 }
 
 /// The end of a line and of all that is indented further than it.
-fn end_of_indented(text: &str, from: usize) -> usize {
+pub(crate) fn end_of_indented(text: &str, from: usize) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut lines = text[from..].split_inclusive('\n');
     let Some(first) = lines.next() else { return from };

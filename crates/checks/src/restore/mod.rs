@@ -3,7 +3,7 @@
 pub(crate) mod inline;
 mod keys;
 mod parts;
-mod scan;
+pub(crate) mod scan;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -89,7 +89,7 @@ impl<'t> Scanner<'t> {
 }
 
 /// The end of what begins at `from`: behind its first block, or behind a semicolon before that.
-pub(super) fn end_of_item(text: &str, from: usize, rust: bool) -> usize {
+pub(crate) fn end_of_item(text: &str, from: usize, rust: bool) -> usize {
     let mut scanner = Scanner::new(text, from, rust);
     let (mut depth, mut round) = (0usize, 0usize);
     while let Some((at, byte)) = scanner.next_code() {
@@ -110,8 +110,23 @@ pub(super) fn end_of_item(text: &str, from: usize, rust: bool) -> usize {
     text.len()
 }
 
+/// The end of a statement: behind the semicolon that is inside of nothing.
+pub(crate) fn end_of_statement(text: &str, from: usize) -> usize {
+    let mut scanner = Scanner::new(text, from, false);
+    let mut depth = 0usize;
+    while let Some((at, byte)) = scanner.next_code() {
+        match byte {
+            b'{' | b'(' | b'[' => depth += 1,
+            b'}' | b')' | b']' => depth = depth.saturating_sub(1),
+            b';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
 /// How many blocks are open at `to`.
-pub(super) fn depth_at(text: &str, to: usize, rust: bool) -> usize {
+pub(crate) fn depth_at(text: &str, to: usize, rust: bool) -> usize {
     let mut scanner = Scanner::new(text, 0, rust);
     let mut depth = 0usize;
     while let Some((at, byte)) = scanner.next_code() {

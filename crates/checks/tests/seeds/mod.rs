@@ -1,8 +1,10 @@
 //! Cases made by rules from one small project per ecosystem.
 
 mod aware;
+mod elsewhere;
 mod named;
 mod read;
+mod takeover;
 
 use super::Case;
 
@@ -239,6 +241,8 @@ pub(crate) fn cheats() -> Vec<Case> {
         .chain(named::cheats())
         .chain(aware::cheats())
         .chain(read::cheats())
+        .chain(takeover::cheats())
+        .chain(elsewhere::cheats())
         .collect()
 }
 
@@ -296,6 +300,8 @@ pub(crate) fn honest() -> Vec<Case> {
         .chain(named::honest())
         .chain(aware::honest())
         .chain(read::honest())
+        .chain(takeover::honest())
+        .chain(elsewhere::honest())
         .collect()
 }
 

@@ -183,6 +183,18 @@ pub struct ChangedDefinition {
     pub kind: DefinitionKind,
     /// Whether it could be put back for the check as it was; one that could not leaves doubt.
     pub restored: bool,
+    /// The line to look at, where it is one line that makes it what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl std::fmt::Display for ChangedDefinition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line} ({})", self.path, self.kind),
+            None => write!(f, "{} ({})", self.path, self.kind),
+        }
+    }
 }
 
 /// What a file is to a check.

@@ -76,8 +76,7 @@ impl Run<'_> {
     /// Green, but not by the checks that were there before the change.
     fn judge_changed(&mut self, check: &CheckRun, known: &Verification, verdict: &mut Verdict) {
         let command = &check.command;
-        let files: Vec<String> =
-            known.definitions.iter().map(|one| format!("{} ({})", one.path, one.kind)).collect();
+        let files: Vec<String> = known.definitions.iter().map(ToString::to_string).collect();
         let message = if !check.rewritten.is_empty() {
             format!(
                 "`{command}` passes, but what defines it was changed while it ran: {}",
