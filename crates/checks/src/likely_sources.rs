@@ -176,7 +176,7 @@ impl<'p> PathIndex<'p> {
             if let Some(path) = self.file(word) {
                 let (count, last, lines) = found.entry(path).or_default();
                 (*count, *last) = (*count + 1, begin);
-                lines.extend(line_after(&text[end..]).filter(|line| !lines.contains(line)).into_iter());
+                lines.extend(line_after(&text[end..]).filter(|line| !lines.contains(line)));
             }
             at = end;
         }
