@@ -255,7 +255,8 @@ impl CheckEvidence {
             Some(before)
                 if before.exit == self.result.exit
                     && !before.names_failures()
-                    && !self.result.names_failures() =>
+                    && !self.result.names_failures()
+                    && self.result.told.says_all_of(&before.told) =>
             {
                 CheckVerdict::FailingAsBefore
             }
@@ -537,6 +538,18 @@ mod tests {
         assert_eq!(evidence.verdict().0, CheckVerdict::FailingAsBefore, "not each time");
         evidence.baseline = Some(counted(1, 2));
         assert_eq!(evidence.verdict().0, CheckVerdict::FailingAsBefore);
+    }
+
+    #[test]
+    fn what_was_well_and_is_not_said_any_more_is_broken_also_where_something_else_was_red() {
+        let said = |text: &str| Ran { told: Told::of(text), ..ran(1, &[]) };
+        let before = said("ok high\nok low\nnot right: name\n");
+        let verdict =
+            |now: &str| CheckEvidence { baseline: Some(before.clone()), ..changed(said(now)) }.verdict().0;
+        assert_eq!(verdict("ok high\nnot right: low\nnot right: name\n"), CheckVerdict::Broken);
+        for same in ["ok low\nok high\nok more\nnot right: name\n", "ok high\nok low\nnot right: other\n"] {
+            assert_eq!(verdict(same), CheckVerdict::FailingAsBefore, "{same}");
+        }
     }
 
     #[test]

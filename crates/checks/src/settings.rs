@@ -67,13 +67,17 @@ impl Readers<'_> {
     fn keys(&self, file: &Settings<'_>, old: &Value, new: &Value) -> Option<Keys> {
         let mut differing = Vec::new();
         differences(old, new, &mut Vec::new(), &mut differing);
-        let named =
-            |path: &&Vec<String>| path.iter().all(|key| !key.contains('.')) && self.is_named(file, path);
+        let named = |path: &&Vec<String>| {
+            let value = path.iter().try_fold(new, |value, key| value.get(key));
+            let value = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            path.iter().all(|key| !key.contains('.')) && self.is_named(file, path, &value.unwrap_or_default())
+        };
         let keys: Vec<String> = differing.iter().filter(named).map(|path| path.join(".")).collect();
         (!keys.is_empty()).then_some(Keys { keys, pinned: Vec::new() })
     }
 
-    fn is_named(&self, file: &Settings<'_>, path: &[String]) -> bool {
+    /// Whether checks name a key; `value` is what it is now.
+    fn is_named(&self, file: &Settings<'_>, path: &[String], value: &str) -> bool {
         let Some(key) = path.last() else { return false };
         let name = file.path.rsplit('/').next().unwrap_or(file.path);
         let variable = format!("npm_package_{}", path.join("_"));
@@ -83,17 +87,30 @@ impl Readers<'_> {
         if key.len() < 3 || is_free_key(key) || path.first().is_some_and(|first| is_free_key(first)) {
             return false;
         }
-        if !file.is_manifest && self.tests.product_says(key) {
+        if !file.is_manifest && (self.tests.product_says(key) || self.looks_for(name, key, value)) {
             return false;
         }
         self.tests.tests_naming(name).any(|text| has_word(text, key)) || self.defined.says_together(name, key)
+    }
+
+    /// Whether checks that name a key say what its value has to be: then the file is what is checked.
+    fn looks_for(&self, name: &str, key: &str, value: &str) -> bool {
+        let by_test = |text: &str| has_word(text, key) && text.contains(value);
+        value.len() > 1
+            && (self.tests.tests_naming(name).any(by_test)
+                || (self.defined.says_together(name, key) && self.defined.says(value)))
     }
 
     /// The same for files of lines: `key = value`, `key: value`.
     fn lines(&self, file: &Settings<'_>) -> Option<String> {
         let (old, new) = (values(file.base), values(file.result));
         let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-        let named = |key: &&String| self.is_named(file, std::slice::from_ref(*key));
+        let named = |key: &&String| {
+            let line = new.get(*key).and_then(|lines| lines.first()).copied().unwrap_or_default();
+            let value = line.split_once([':', '=']).map_or("", |(_, value)| value);
+            let value = value.trim().trim_matches(['"', '\'', ',']);
+            self.is_named(file, std::slice::from_ref(*key), value)
+        };
         let mut text = file.result.to_owned();
         for key in keys.into_iter().filter(|key| old.get(*key) != new.get(*key)).filter(named) {
             match (old.get(key).map(Vec::as_slice), new.get(key).map(Vec::as_slice)) {

@@ -356,6 +356,29 @@ pub(super) fn honest() -> Vec<Case> {
             "2",
         ),
     ]);
+    for (command, test, text) in [
+        ("make test", "Makefile", "test:\n\t@grep -q 'founded = 1989' config/site.cfg && echo 'year fits'\n"),
+        ("sh check.sh", "check.sh", "test \"$(sed -n 's/founded = //p' config/site.cfg)\" = 1989\n"),
+        (
+            "python3 -m unittest",
+            "test_site.py",
+            "def test_a(self):\n    assert read('config/site.cfg')['founded'] == '1989'\n",
+        ),
+    ] {
+        found.push(Case {
+            name: format!("a value that the check looks for, {test}"),
+            ecosystem: "make".into(),
+            command: command.into(),
+            before: [
+                (test.into(), text.into()),
+                ("config/site.cfg".into(), "name = Works\nfounded = 1899\n".into()),
+            ]
+            .into(),
+            after: tree(&[("config/site.cfg", "name = Works\nfounded = 1989\n")]),
+            kept: vec!["founded = 1989".into()],
+            ..Case::default()
+        });
+    }
     found.push(Case {
         name: "a source in a file of options".into(),
         ecosystem: "java".into(),

@@ -111,10 +111,11 @@ impl Run<'_> {
             CheckVerdict::Broken if !check.differences.broken.is_empty() => {
                 format!("; broken by this change: {}", named(&check.differences.broken))
             }
-            CheckVerdict::Broken if was_red(check) => {
-                let before =
-                    check.baseline.as_ref().and_then(|run| run.cases).map_or(0, |cases| cases.failed);
-                format!("; {failed} cases fail, {before} did before this change")
+            CheckVerdict::Broken if (1..failed).contains(&failed_before(check)) => {
+                format!("; {failed} cases fail, {} did before this change", failed_before(check))
+            }
+            CheckVerdict::Broken if check.baseline.as_ref().is_some_and(|run| run.exit_code != Some(0)) => {
+                "; it failed before this change, too, but not like this".to_owned()
             }
             CheckVerdict::Broken => "; it did not before this change".to_owned(),
             CheckVerdict::FailingAsBefore => "; it did before this change, too".to_owned(),
@@ -145,9 +146,9 @@ impl Run<'_> {
     }
 }
 
-/// Whether cases failed before the change, too.
-fn was_red(check: &CheckRun) -> bool {
-    check.baseline.as_ref().and_then(|run| run.cases).is_some_and(|cases| cases.failed > 0)
+/// How many cases failed before the change.
+fn failed_before(check: &CheckRun) -> u32 {
+    check.baseline.as_ref().and_then(|run| run.cases).map_or(0, |cases| cases.failed)
 }
 
 /// A few names, and how many more there are.
