@@ -176,10 +176,12 @@ fn sources(text: &str, name: &str) -> bool {
     })
 }
 
+/// Words of a line that takes a module in.
+pub(crate) const TAKING: [&str; 8] =
+    ["import", "from", "require", "require_relative", "use", "include", "load", "source"];
+
 /// Whether a text takes in a module of a name.
 fn imports(text: &str, stem: &str) -> bool {
-    const TAKING: [&str; 8] =
-        ["import", "from", "require", "require_relative", "use", "include", "load", "source"];
     text.lines().any(|line| {
         let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
         words.any(|word| TAKING.contains(&word)) && words.any(|word| word == stem)

@@ -58,6 +58,12 @@ impl Ran {
         other.report.is_counted() && self.report.failed > other.report.failed
     }
 
+    /// Whether lines that said that something is well are missing, where nobody can count cases.
+    fn says_less_than(&self, other: &Self) -> bool {
+        let counted = self.report.is_counted() || other.report.is_counted();
+        !counted && !self.told.says_all_of(&other.told)
+    }
+
     fn failing(&self) -> BTreeSet<&str> {
         self.report.failing.iter().map(String::as_str).collect()
     }
@@ -117,7 +123,9 @@ impl CheckEvidence {
         }
         let Some(baseline) = &self.baseline else { return Some(NeededRun::Baseline) };
         let broken = result.failing().difference(&baseline.failing()).next().is_some();
-        let broken = (broken && result.names_failures()) || result.fails_more_than(baseline);
+        let broken = (broken && result.names_failures())
+            || result.fails_more_than(baseline)
+            || result.says_less_than(baseline);
         let luck = broken && baseline.exit.is_some();
         (luck && self.again.is_none()).then_some(NeededRun::Again)
     }
@@ -247,7 +255,8 @@ impl CheckEvidence {
             Some(before) if self.result.exit == Some(0) && before.exit != Some(0) => CheckVerdict::Failed,
             Some(before) if before.is_green() => CheckVerdict::Broken,
             Some(_) if !differences.broken.is_empty() => CheckVerdict::Broken,
-            Some(before) if self.fails_more_than(before) => CheckVerdict::Broken,
+            Some(before) if self.each(|ran| ran.fails_more_than(before)) => CheckVerdict::Broken,
+            Some(before) if self.each(|ran| ran.says_less_than(before)) => CheckVerdict::Broken,
             Some(before) if before.names_failures() && self.result.names_failures() => {
                 CheckVerdict::FailingAsBefore
             }
@@ -255,8 +264,7 @@ impl CheckEvidence {
             Some(before)
                 if before.exit == self.result.exit
                     && !before.names_failures()
-                    && !self.result.names_failures()
-                    && self.result.told.says_all_of(&before.told) =>
+                    && !self.result.names_failures() =>
             {
                 CheckVerdict::FailingAsBefore
             }
@@ -264,10 +272,9 @@ impl CheckEvidence {
         }
     }
 
-    /// Whether more cases fail than before, each time it was tried.
-    fn fails_more_than(&self, before: &Ran) -> bool {
-        let runs = [Some(&self.result), self.again.as_ref()];
-        runs.into_iter().flatten().all(|ran| ran.fails_more_than(before))
+    /// Whether something holds each time the check was tried on the result: else it is luck.
+    fn each(&self, holds: impl Fn(&Ran) -> bool) -> bool {
+        [Some(&self.result), self.again.as_ref()].into_iter().flatten().all(holds)
     }
 
     fn differences(&self) -> CaseDifferences {

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::before::TAKING;
 use crate::definition::RULES;
+use crate::reach::is_code;
 
 /// Most sources told.
 const MOST: usize = 6;
@@ -104,16 +106,16 @@ fn is_definition(path: &str) -> bool {
     RULES.definition(path).is_some()
 }
 
-fn is_code(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, ending)| SOURCES.endings.iter().any(|known| known == ending))
+fn is_text_of_code(path: &str) -> bool {
+    is_code(path) || SOURCES.endings.iter().any(|end| path.ends_with(end.as_str()))
 }
 
 fn is_source(path: &str) -> bool {
-    is_code(path) && !is_definition(path)
+    is_text_of_code(path) && !is_definition(path)
 }
 
 fn is_test(path: &str) -> bool {
-    is_code(path) && is_definition(path)
+    is_text_of_code(path) && is_definition(path)
 }
 
 /// The name of a file without folder and endings.
@@ -146,7 +148,7 @@ fn words(text: &str) -> BTreeSet<&str> {
 fn taken_in(text: &str) -> BTreeSet<String> {
     let takes = |line: &&str| {
         line.split(|c: char| c.is_whitespace() || c == '(')
-            .any(|word| SOURCES.imports.iter().any(|known| known == word))
+            .any(|word| TAKING.contains(&word) || SOURCES.imports.iter().any(|known| known == word))
     };
     let lines = text.lines().filter(takes);
     lines.flat_map(words).filter(|word| !word.is_empty()).map(str::to_owned).collect()

@@ -21,7 +21,9 @@ pub fn unstopped(command: &str) -> Cow<'_, str> {
             Some(Runner::Nextest) => ("nextest", &["run", "r"]),
             _ => continue,
         };
-        if words.iter().any(|word| [ON, "--fail-fast", "--no-run", "--max-fail"].contains(word)) {
+        // Whoever says how it is to stop, or that it is not to run, is taken at their word.
+        let says = [ON, "--fail-fast", "--ff", "--no-run", "--max-fail"];
+        if part.split(['=', ' ', '\t']).any(|word| says.contains(&word)) {
             continue;
         }
         let mut rest = words.iter().skip_while(|word| !word.ends_with(after)).skip(1);

@@ -189,9 +189,17 @@ fn a_check_goes_on_after_the_first_binary_that_fails() {
         assert_eq!(unstopped(command), expect);
         assert_eq!(unstopped(expect), expect, "once");
     }
-    for command in
-        ["pytest -x", "cargo build", "cargo test --no-run", "sh -c 'cargo test'", "echo cargo test", ""]
-    {
+    for command in [
+        "pytest -x",
+        "cargo build",
+        "cargo test --no-run",
+        "cargo nextest run --max-fail=1",
+        "cargo nextest run --ff",
+        "cargo test a b c d e f g h i j k l m --no-fail-fast",
+        "sh -c 'cargo test'",
+        "echo cargo test",
+        "",
+    ] {
         assert_eq!(unstopped(command), command);
     }
 }

@@ -32,7 +32,7 @@ impl Run<'_> {
     pub(super) fn first_evidence(&mut self, stage: &Stage, window: u64) -> Option<String> {
         let asked = self.plan.checking().into_iter().filter(|(origin, _)| *origin == CheckOrigin::Asked);
         let commands: Vec<String> = asked.map(|(_, command)| command).collect();
-        let until = Instant::now() + PATIENCE;
+        let until = stage.deadline.min(Instant::now() + PATIENCE);
         let mut told = String::new();
         let mut output = String::new();
         for command in &commands {
@@ -77,7 +77,7 @@ impl Run<'_> {
         }
     }
 
-    /// The files that git knows here; none where there is no repository.
+    /// The files that git knows here and the agent may see; none where there is no repository.
     fn project_files(&self, stage: &Stage) -> Vec<String> {
         let files = || {
             let git = stage.git.clone().or_else(|| Git::find().ok())?;
@@ -86,8 +86,12 @@ impl Run<'_> {
             let all: Vec<_> = known.chain(tracked::others(&git, &repository).ok()?).collect();
             Some(all)
         };
-        let mut paths: Vec<String> =
-            files().unwrap_or_default().iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
+        let hidden = |path: &Path| self.plan.hide.iter().any(|hidden| path.starts_with(hidden));
+        // A name is written by anyone: one that is more than a name is not told.
+        let plain = |path: &&str| !path.contains(|c: char| c.is_control() || c == '`');
+        let all = files().unwrap_or_default();
+        let seen = all.iter().filter(|path| !hidden(path)).filter_map(|path| path.to_str()).filter(plain);
+        let mut paths: Vec<String> = seen.map(str::to_owned).collect();
         paths.sort_unstable();
         paths.dedup();
         paths
@@ -111,7 +115,7 @@ fn tell_check(text: &mut String, command: &str, kept: &KeptBaseline) {
 
 /// A fence that nothing in the text ends.
 fn fence(text: &str) -> String {
-    let longest = text.lines().map(|line| line.len() - line.trim_start_matches('`').len()).max().unwrap_or(0);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
@@ -156,6 +160,6 @@ mod tests {
     #[test]
     fn no_text_ends_its_own_fence() {
         assert_eq!(fence("a"), "```");
-        assert_eq!(fence("```rust\n````\n"), "`````");
+        assert_eq!(fence("  ```rust\na ````\n"), "`````");
     }
 }
