@@ -49,6 +49,8 @@ struct Person {
     variables: Vec<(OsString, OsString)>,
     dice: Dice,
     saved: BTreeSet<String>,
+    /// The files that messages named so far.
+    told: BTreeSet<PathBuf>,
     next: u64,
 }
 
@@ -106,6 +108,12 @@ impl Person {
             self.took_away(&text);
             fs::remove_file(&gone).unwrap();
         }
+    }
+
+    /// Reads what a command printed: a file that it names is found again whatever is printed later.
+    fn read(&mut self, told: &str) {
+        let named = told.split_whitespace().filter(|word| word.starts_with('/'));
+        self.told.extend(named.map(PathBuf::from).filter(|path| path.is_file()));
     }
 
     /// Git as this person calls it; what it refuses does not matter here.
@@ -201,20 +209,20 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, String> {
     all
 }
 
-/// Everything that is somewhere a person would look: the tree, their stashes, and the files a message named.
-fn everywhere(person: &Person, told: &str) -> String {
-    let named = told.split_whitespace().filter(|word| word.starts_with('/'));
-    let named = named.map(|word| fs::read_to_string(word).unwrap_or_default());
+/// Everything that is somewhere a person would look: the tree, their stashes, and the files a message ever named.
+fn everywhere(person: &Person) -> String {
+    let named = person.told.iter().map(|path| fs::read_to_string(path).unwrap_or_default());
     let texts: Vec<String> =
         files(&person.dir).into_values().chain(named).chain([person.stashed()]).collect();
     texts.join("\n")
 }
 
-fn assert_kept(person: &Person, told: &str, doing: &str) {
-    let all = everywhere(person, told);
+fn assert_kept(person: &mut Person, told: &str, doing: &str) {
+    person.read(told);
+    let all = everywhere(person);
     let there: BTreeSet<&str> = all.lines().collect();
     let lost: Vec<&String> = person.saved.iter().filter(|line| !there.contains(line.as_str())).collect();
-    assert!(lost.is_empty(), "{doing}: lost {lost:?}\nlast words:\n{told}");
+    assert!(lost.is_empty(), "{doing}: lost {lost:?}\nlast words:\n{told}\nnamed so far: {:#?}", person.told);
 }
 
 /// Lets the person work in the background until the guard is dropped.
@@ -348,7 +356,10 @@ impl Place<'_> {
         match self.dice.roll(2) {
             // With everything it started.
             0 => drop(running),
-            _ => drop(running.kill()),
+            _ => {
+                let cut_short = running.kill();
+                self.person.lock().unwrap().read(&words(&cut_short));
+            }
         }
         drop(at_work);
         self.kills += 1;
@@ -358,7 +369,7 @@ impl Place<'_> {
             self.person.lock().unwrap().saved.extend(program.end());
         }
         assert_kept(
-            &self.person.lock().unwrap(),
+            &mut self.person.lock().unwrap(),
             &words(&next),
             &format!("{args:?} killed after {moment:?}"),
         );
@@ -367,6 +378,7 @@ impl Place<'_> {
         if alone.is_some_and(|before| before != now) {
             // Not as before, so it must be complete: doing it again changes nothing.
             let again = self.env.holon(args).cwd(&self.dir).run();
+            self.person.lock().unwrap().read(&words(&again));
             assert_eq!(
                 files(&self.dir),
                 now,
@@ -398,7 +410,7 @@ impl Place<'_> {
             }
             self.person.lock().unwrap().saved.extend(wrote);
         }
-        assert_kept(&self.person.lock().unwrap(), &words(&output), &format!("{args:?}"));
+        assert_kept(&mut self.person.lock().unwrap(), &words(&output), &format!("{args:?}"));
         output
     }
 
@@ -439,6 +451,7 @@ impl Place<'_> {
         // A second one says the truth: what is there is there.
         let before = files(&self.dir);
         let again = self.env.holon(["runs", "apply", "last"]).cwd(&self.dir).run();
+        assert_kept(&mut self.person.lock().unwrap(), &words(&again), "the second apply");
         if again.code == 0 && words(&again).contains("already") {
             assert_eq!(files(&self.dir), before, "{}", words(&again));
         }
@@ -479,6 +492,7 @@ fn people_at_work(strategy: &str, in_memory: bool) {
             variables: env.variables(),
             dice: dice.clone(),
             saved: BTreeSet::new(),
+            told: BTreeSet::new(),
             next: 0,
         };
         let person = Arc::new(Mutex::new(person));

@@ -44,10 +44,17 @@ impl Run<'_> {
         };
         // What it did not come to is unknown, and is only asked for where somebody changed a file meanwhile.
         stage.originals.borrow_mut().take();
-        let changes = stage.snapshot.changes(&Options { git, limits: Default::default() })?;
-        let patch = changes.patch(git, &self.folder.layers())?;
+        let delivers = self.plan.profile.access.delivers();
+        let options = Options { git, limits: Default::default() };
+        let (changes, patch) = stage.snapshot.settled_changes(&options, |changes| {
+            let patch = changes.patch(git, &self.folder.layers())?;
+            if delivers {
+                self.keep_contents(changes, &patch)?;
+            }
+            Ok::<_, HostError>(patch)
+        })?;
         // What a mode throws away is no change of its run.
-        if self.plan.profile.access.delivers() {
+        if delivers {
             self.manifest.metadata.changes.ignored = changes.ignored;
         }
         for skipped in &changes.skipped {
@@ -99,9 +106,6 @@ impl Run<'_> {
         }
         let touched = serde_json::to_vec_pretty(&patch.touched).unwrap_or_default();
         write_atomic(&list, &touched)?;
-        if let Some(changes) = &found.changes {
-            self.keep_contents(changes, patch)?;
-        }
         write_durable(&target, &patch.bytes)
     }
 

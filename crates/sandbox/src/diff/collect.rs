@@ -16,7 +16,7 @@ use super::origin::Prefix;
 use super::original::Bases;
 use super::{Change, Changes, Error, Limits, Options, Place, PlaceRoot, Roots, Side, copied, overlay};
 use crate::snapshot::tree::{Kind, Root, bytes, path_of};
-use crate::snapshot::{Index, Skipped, Snapshot, Why};
+use crate::snapshot::{Index, Seen, Skipped, Snapshot, Why};
 
 enum Scan<'a> {
     Overlay(overlay::Scan<'a>),
@@ -43,7 +43,8 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
         Some(_) => {
             let path = snapshot.index_path();
             let index = Index::load(&path).map_err(Error::io("read", path))?;
-            Scan::Copied(copied::Scan { ground: &ground, git: snapshot.git_view(), index })
+            let started = snapshot.started();
+            Scan::Copied(copied::Scan { ground: &ground, git: snapshot.git_view(), index, started })
         }
         None => Scan::Overlay(overlay::Scan {
             ground: &ground,
@@ -254,7 +255,8 @@ fn side(root: &Root, place: PlaceRoot, path: &[u8]) -> io::Result<Option<Side>> 
     let Some(meta) = root.look(path)? else { return Ok(None) };
     Ok(match meta.kind {
         Kind::File => {
-            let place = Place { root: place, path: path.to_vec() };
+            let seen = (place == PlaceRoot::Base).then(|| Seen::from(&meta));
+            let place = Place { root: place, path: path.to_vec(), seen };
             Some(Side::File { exec: meta.is_exec(), size: meta.size, place })
         }
         Kind::Symlink => Some(Side::Symlink { target: root.read_link(path)? }),

@@ -7,13 +7,15 @@ use super::ground::{Found, Ground, Placed, is_dot_git};
 use super::submodule;
 use crate::snapshot::tree::{Kind, is_nameable};
 use crate::snapshot::walk::{Entry, Step, Walk};
-use crate::snapshot::{GitView, Index, Pair, Seen, Why};
+use crate::snapshot::{GitView, Index, Pair, Seen, Stamp, Why};
 
 /// A scan of one copy.
 pub(crate) struct Scan<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) git: Option<&'a GitView>,
     pub(crate) index: Index,
+    /// The moment before the first file was copied.
+    pub(crate) started: Stamp,
 }
 
 impl Scan<'_> {
@@ -109,11 +111,13 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Whether the base at `path` is not what was copied.
+    /// Whether the base at `path` is not what was copied, or was saved while copies were made.
     pub(crate) fn base_moved(&self, path: &[u8]) -> Result<bool, Error> {
         let now = self.ground.base.look(path).map_err(self.ground.base_error(path))?;
         let now = now.filter(|meta| matches!(meta.kind, Kind::File | Kind::Symlink));
-        Ok(now.as_ref().map(Seen::from) != self.index.entries.get(path).map(|pair| pair.base))
+        let copied = self.index.entries.get(path).map(|pair| pair.base);
+        let since = copied.is_some_and(|base| base.ctime.is_since(self.started));
+        Ok(since || now.as_ref().map(Seen::from) != copied)
     }
 
     /// The result at one path.

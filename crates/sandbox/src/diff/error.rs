@@ -34,6 +34,11 @@ pub enum Error {
         /// In what way.
         why: &'static str,
     },
+    /// Somebody saved one file after the other while they were read.
+    #[error(
+        "files of the workspace changed whenever they were read; run again when other programs leave them alone"
+    )]
+    Unsettled,
     /// Git itself failed.
     #[error(transparent)]
     Git(#[from] holon_git::Error),

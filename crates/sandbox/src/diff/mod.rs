@@ -29,7 +29,7 @@ pub(crate) use collect::equal;
 pub(crate) use ignored::Rules;
 
 use crate::snapshot::tree::{Root, bytes};
-use crate::snapshot::{Skipped, Snapshot};
+use crate::snapshot::{Seen, Skipped, Snapshot};
 
 /// One content of a patch.
 pub struct Content<'a> {
@@ -57,6 +57,9 @@ impl Default for Limits {
         Self { entries: 200_000, bytes: 256 << 20 }
     }
 }
+
+/// How often changes are told anew because somebody saved a file while it was read.
+const TRIES: usize = 20;
 
 /// What to collect, and with what.
 #[derive(Debug, Clone, Copy)]
@@ -107,6 +110,8 @@ pub enum Side {
 pub struct Place {
     pub(crate) root: PlaceRoot,
     pub(crate) path: Vec<u8>,
+    /// What a file of the workspace looked like: people go on working there.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// The folders in which the bytes of files can be.
@@ -186,6 +191,19 @@ impl Changes {
         roots.open(place)
     }
 
+    /// Whether every file of the workspace that the changes are told from still is what it was when they were told.
+    fn is_settled(&self) -> bool {
+        let Some(roots) = &self.roots else { return true };
+        let sides =
+            self.entries.iter().chain(&self.unknown).flat_map(|change| [&change.base, &change.result]);
+        sides.flatten().all(|side| match side {
+            Side::File { place: Place { path, seen: Some(seen), .. }, .. } => {
+                roots.base.look(path).is_ok_and(|now| now.as_ref().map(Seen::from) == Some(*seen))
+            }
+            _ => true,
+        })
+    }
+
     /// Gives every content of the patch, before and after, to whoever keeps them: by digest, with its length.
     pub fn each_content(
         &self,
@@ -224,5 +242,28 @@ impl Snapshot {
     /// What the agent changed. Call it when nothing of the agent runs any more.
     pub fn changes(&self, options: &Options<'_>) -> Result<Changes, Error> {
         collect::changes(self, options)
+    }
+
+    /// What the agent changed, and what `tell` makes of it, from files that nobody saved while they were read: with what a
+    /// person saved in between as the original, the patch would take their lines away.
+    pub fn settled_changes<T, E: From<Error>>(
+        &self,
+        options: &Options<'_>,
+        mut tell: impl FnMut(&Changes) -> Result<T, E>,
+    ) -> Result<(Changes, T), E> {
+        // A file that was saved counts as moved the next time, so this ends as soon as people leave the others alone.
+        for _ in 1..TRIES {
+            let changes = match self.changes(options) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
+            let told = tell(&changes);
+            if changes.is_settled() {
+                return Ok((changes, told?));
+            }
+        }
+        let changes = self.changes(options)?;
+        let told = tell(&changes)?;
+        if changes.is_settled() { Ok((changes, told)) } else { Err(Error::Unsettled.into()) }
     }
 }

@@ -95,6 +95,6 @@ fn kept(root: &Root, name: Vec<u8>, mode: u32) -> io::Result<Side> {
         return Ok(Side::Symlink { target });
     }
     let size = file.metadata()?.len();
-    let place = Place { root: PlaceRoot::Kept, path: name };
+    let place = Place { root: PlaceRoot::Kept, path: name, seen: None };
     Ok(Side::File { exec: mode & 0o100 != 0, size, place })
 }

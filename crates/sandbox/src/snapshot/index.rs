@@ -28,8 +28,8 @@ impl From<&Meta> for Seen {
 
 /// One file or link: what the original was, and what the copy was.
 ///
-/// The snapshot's own moment is taken after the copy and is later than every time in here, while no later
-/// change can have an earlier one: so a file that looks as indexed is as indexed.
+/// The file system's clock moves on after the copy, so no later change has a time that is in here: a file that looks as
+/// indexed is as indexed, unless it changed while the copy was made, which its time tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) base: Seen,

@@ -76,6 +76,9 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
         snapshot.git = Some(gitview::prepare(repository, dir, strategy, writable, owner)?);
     }
     let dot_git = elsewhere.map(gitview::dot_git);
+    let marker = dir.join("started");
+    let moment = || Stamp::now(&marker).map_err(Error::io("write", &marker));
+    let before = matches!(strategy, Strategy::Reflink | Strategy::Copy).then(moment).transpose()?;
     match strategy {
         // Never the bare directory: through a merged view the host's sockets, FIFOs and locks cannot be reached.
         Strategy::ReadOnly => snapshot.layers.veil = Some(veil(dir, root, &[], None)?),
@@ -90,8 +93,10 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
         Strategy::Reflink | Strategy::Copy => copied(&mut snapshot, &hidden, dot_git.as_deref())?,
     }
     scope(&mut snapshot, root)?;
-    let marker = dir.join("started");
-    snapshot.started = Stamp::now(&marker).map_err(Error::io("write", &marker))?;
+    // What is saved while a copy is made may be in it or not, so a copy began before its first file. The later moment is
+    // waited for all the same: whatever changes from now on has another time than what was copied.
+    let ready = moment()?;
+    snapshot.started = before.unwrap_or(ready);
     Ok(snapshot)
 }
 

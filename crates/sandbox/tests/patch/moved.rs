@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holon_core::Access;
+use holon_sandbox::diff::{Error, Limits, Options};
+use holon_sandbox::snapshot::{OriginalsKeeper, Request, StrategyChoice, take};
+
 use crate::cases;
-use crate::world::{View, World, collect, write};
+use crate::world::{GIT, View, World, collect, write};
 
 struct Case {
     name: &'static str,
@@ -92,4 +96,48 @@ pub(crate) fn run_all(view: View) {
 #[test]
 fn a_moved_base_is_noticed() {
     run_all(View::Copy);
+}
+
+/// A person saves a file just when the host has seen that nobody did: what they saved is not taken for the original, which
+/// the patch would then take away from them.
+#[test]
+fn what_is_saved_while_changes_are_told_is_not_the_original() {
+    let world = World::new();
+    write(&world.ws, "a", "one\ntwo\n");
+    let access = Access::ReadWrite;
+    let snapshot = take(&Request { strategy: StrategyChoice::Copy, ..world.request(&access) }).unwrap();
+    OriginalsKeeper::start(&snapshot).unwrap().unwrap().wait();
+    write(snapshot.written().unwrap(), "a", "one\ntwo\nagent\n");
+    let options = Options { git: &GIT, limits: Limits::default() };
+    let mut times = 0;
+    let (changes, patch) = snapshot
+        .settled_changes(&options, |changes| {
+            times += 1;
+            if times == 1 {
+                write(&world.ws, "a", "person\none\ntwo\n");
+            }
+            changes.patch(&GIT, snapshot.dir())
+        })
+        .unwrap();
+    assert_eq!((times, changes.moved), (2, vec![PathBuf::from("a")]));
+    assert_eq!((patch.insertions, patch.deletions), (1, 0));
+}
+
+/// Nobody waits for ever for a program that never stops writing.
+#[test]
+fn a_file_that_never_settles_is_an_error() {
+    let world = World::new();
+    let access = Access::ReadWrite;
+    let names: Vec<String> = (0..40).map(|number| format!("f{number}")).collect();
+    names.iter().for_each(|name| write(&world.ws, name, "one\n"));
+    let snapshot = take(&Request { strategy: StrategyChoice::Copy, ..world.request(&access) }).unwrap();
+    OriginalsKeeper::start(&snapshot).unwrap().unwrap().wait();
+    names.iter().for_each(|name| write(snapshot.written().unwrap(), name, "one\nagent\n"));
+    let options = Options { git: &GIT, limits: Limits::default() };
+    let mut others = names.iter();
+    let told = snapshot.settled_changes(&options, |_| -> Result<(), Error> {
+        write(&world.ws, others.next().unwrap(), "person\n");
+        Ok(())
+    });
+    assert!(matches!(told, Err(Error::Unsettled)));
 }

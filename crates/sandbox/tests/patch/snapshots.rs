@@ -74,6 +74,21 @@ fn an_overlay_costs_directories_and_nothing_else() {
     assert_eq!(tree_digest(&world.ws, &[]).unwrap(), before);
 }
 
+/// Whoever saves a file while it is copied may find it in the copy or not: nothing that is newer than the first copied file
+/// can count as its original.
+#[test]
+fn a_copy_began_before_its_first_file() {
+    let world = World::new();
+    write(&world.ws, "a", "x");
+    let request = Request { strategy: StrategyChoice::Copy, ..world.request(&Access::ReadWrite) };
+    let snapshot = take(&request).unwrap();
+    let began = snapshot.started();
+    let copied = fs::metadata(snapshot.written().unwrap().join("a")).unwrap();
+    assert!((copied.ctime(), copied.ctime_nsec()) >= (began.sec, i64::from(began.nsec)));
+    let original = fs::metadata(world.ws.join("a")).unwrap();
+    assert!((original.ctime(), original.ctime_nsec()) < (began.sec, i64::from(began.nsec)));
+}
+
 #[test]
 fn a_copy_is_faithful() {
     let world = World::new();
