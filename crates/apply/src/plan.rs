@@ -10,7 +10,7 @@ use crate::change::{ChangeEntry, ChangeSet};
 use crate::merge::{Merged, Version, three_ways};
 use crate::outcome::{Conflict, ConflictReason};
 use crate::parts::in_parts;
-use crate::tree::{Folders, Standing, Tree, check_name};
+use crate::tree::{Folders, Seen, Standing, Tree, check_name};
 
 /// One path that shall be something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) struct Swap {
     pub(crate) permissions: Option<u32>,
     /// Whether the file that is there has attributes, which the new one shall have, too.
     pub(crate) attributes: bool,
+    /// What the entry that is there looked like when it was read.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// What to do.
@@ -73,10 +75,12 @@ impl Planner<'_> {
             };
             part.iter().map(look).collect()
         })?;
-        for (entry, (now, attributes)) in changes.entries.iter().zip(now) {
-            let known = plan.swaps.len();
+        for (entry, (now, known)) in changes.entries.iter().zip(now) {
+            let planned = plan.swaps.len();
             self.one(entry, now, changes, &mut plan)?;
-            plan.swaps[known..].iter_mut().for_each(|swap| swap.attributes = attributes);
+            for swap in &mut plan.swaps[planned..] {
+                (swap.attributes, swap.seen) = (known.attributes, known.seen);
+            }
         }
         Ok(plan)
     }
@@ -168,7 +172,15 @@ impl Planner<'_> {
                     let after = Some(after);
                     let path = entry.path.clone();
                     let merged = Some(content);
-                    let swap = Swap { path, before, after, merged, permissions: None, attributes: false };
+                    let swap = Swap {
+                        path,
+                        before,
+                        after,
+                        merged,
+                        permissions: None,
+                        attributes: false,
+                        seen: None,
+                    };
                     plan.swaps.push(swap);
                 }
             }
@@ -223,6 +235,7 @@ impl Swap {
             merged: None,
             permissions: entry.permissions,
             attributes: false,
+            seen: None,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::outcome::{Conflict, ConflictReason};
 use crate::parts::in_parts;
 use crate::plan::{Lookup, Plan, Swap};
 use crate::slot::{SlotPlace, Slots};
-use crate::tree::{Folders, Spot, Standing, Tree, size};
+use crate::tree::{Folders, Seen, Spot, Standing, Tree, size};
 
 /// More new files than this reach the disk by one call for the whole file system, while they are swapped in, instead of
 /// one for each before.
@@ -54,6 +54,8 @@ pub(crate) struct Transaction<'t> {
     /// Folders on each file system with new files that are not known to be on the disk yet. Never one of the files: who
     /// has it open for writing is taken for somebody else who does.
     unsettled: Vec<Arc<OwnedFd>>,
+    /// What each path looked like when all was planned.
+    seen: Vec<Option<Seen>>,
     /// Whether nobody could tell of some old file if another program still writes to it.
     unwatched: AtomicBool,
     /// Whether any two entries could not change places in one step, as far as is known.
@@ -88,6 +90,7 @@ impl<'t> Transaction<'t> {
             journal,
             slots,
             unsettled: Vec::new(),
+            seen: in_order(&plan.swaps).map(|swap| swap.seen).collect(),
             unwatched: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             _lock: lock,
@@ -109,6 +112,7 @@ impl<'t> Transaction<'t> {
             journal,
             slots,
             unsettled: Vec::new(),
+            seen: Vec::new(),
             unwatched: AtomicBool::new(false),
             apart: AtomicBool::new(true),
             _lock: lock,
@@ -306,6 +310,9 @@ impl<'t> Transaction<'t> {
             _ => Stopped::Unwritten(step.path.clone(), e),
         };
         let raced = || Stopped::Raced(step.path.clone());
+        if !self.is_as_planned(number, step).map_err(at)? {
+            return Err(raced());
+        }
         let old = self.swap(number, step).map_err(at)?.ok_or_else(raced)?;
         let Some(before) = &step.before else { return Ok(()) };
         match kept_as(&old, before, step.permissions, has_writer).map_err(at)? {
@@ -317,6 +324,14 @@ impl<'t> Transaction<'t> {
             Kept::Written => Err(Stopped::InUse(step.path.clone())),
             Kept::Changed => Err(raced()),
         }
+    }
+
+    /// Whether a path still looks as it did when all was planned. What came out is compared all the same; but whoever reads the
+    /// path between a swap and its way back, as `git stash` does, would find a version without what was saved since.
+    fn is_as_planned(&self, number: usize, step: &Step) -> io::Result<bool> {
+        let Some(seen) = self.seen.get(number).filter(|_| step.before.is_some()) else { return Ok(true) };
+        let Some(spot) = self.slots.tree.find(&step.path)? else { return Ok(false) };
+        Ok(spot.stat()?.as_ref().map(Seen::from) == *seen)
     }
 
     /// One swap, and where what came out is; `None` when the folder of the path is not there any more.

@@ -160,11 +160,11 @@ impl<'t> Folders<'t> {
         Self { tree, last: None }
     }
 
-    /// What stands at a path now, and whether a file there has attributes that its successor shall have.
-    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<(Standing, bool)> {
+    /// What stands at a path now, and what else is known of it.
+    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<(Standing, Known)> {
         match self.find(path)? {
             Some(spot) => spot.standing(),
-            None => Ok((Standing::Nothing, false)),
+            None => Ok((Standing::Nothing, Known::default())),
         }
     }
 
@@ -178,6 +178,33 @@ impl<'t> Folders<'t> {
         let found = self.tree.find(path)?;
         self.last = found.as_ref().and_then(|spot| Some((path.parent()?.to_owned(), Arc::clone(&spot.dir))));
         Ok(found)
+    }
+}
+
+/// What is known of an entry beside its content.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known {
+    /// Whether it is a file with attributes that its successor shall have.
+    pub(crate) attributes: bool,
+    /// What it looked like before it was read.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// What changes with every save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    inode: (u64, u64),
+    size: i64,
+    written: (i64, u64),
+}
+
+impl From<&Stat> for Seen {
+    fn from(stat: &Stat) -> Self {
+        Self {
+            inode: (stat.st_dev, stat.st_ino),
+            size: stat.st_size,
+            written: (stat.st_mtime, stat.st_mtime_nsec),
+        }
     }
 }
 
@@ -197,9 +224,9 @@ impl Spot {
         }
     }
 
-    /// What stands there, read, and whether it is a file with attributes.
-    pub(crate) fn standing(&self) -> io::Result<(Standing, bool)> {
-        let Some(stat) = self.stat()? else { return Ok((Standing::Nothing, false)) };
+    /// What stands there, read, and what else is known of it.
+    pub(crate) fn standing(&self) -> io::Result<(Standing, Known)> {
+        let Some(stat) = self.stat()? else { return Ok((Standing::Nothing, Known::default())) };
         let standing = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Standing::Folder,
             FileType::Symlink => Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?)),
@@ -207,7 +234,8 @@ impl Spot {
                 Ok((mut file, mode, stat)) => {
                     // What cannot be told is looked at later.
                     let attributes = !matches!(rustix::fs::flistxattr_query(&file), Ok(0));
-                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size(&stat))?), attributes));
+                    let known = Known { attributes, seen: Some(Seen::from(&stat)) };
+                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size(&stat))?), known));
                 }
                 // It became something else this moment: whoever expects a content will not find it.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Standing::Nothing,
@@ -215,7 +243,7 @@ impl Spot {
             },
             _ => Standing::Other,
         };
-        Ok((standing, false))
+        Ok((standing, Known { attributes: false, seen: Some(Seen::from(&stat)) }))
     }
 
     /// Opens the file there, which is never waited for.

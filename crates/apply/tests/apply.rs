@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -613,6 +613,41 @@ fn permissions_that_change_meanwhile_stay() {
     assert!(matches!(outcome.unwrap(), Outcome::Applied { .. }));
     assert_eq!(scene.read("f001").as_deref(), Some("new\n"));
     assert_eq!(fs::metadata(scene.at("f001")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Between a swap and its way back a path has a version without what was saved since, and somebody may read it: `git stash`
+/// would keep that one and throw the other away. So what was saved in time is not swapped at all.
+#[test]
+fn inv_16_what_was_saved_after_planning_is_not_taken_out_for_a_moment() {
+    let scene = Scene::new().change("a", Some("1\n2\n3\n"), Some("1\n2\n3\nagent\n"));
+    scene.write("a", "1\n2\n3\n");
+    let before = fs::metadata(scene.at("a")).unwrap().ino();
+    let (saved, taken_out) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let outcome = apply(&ApplyRequest {
+        changes: &scene.changes,
+        // All was planned by now, and nothing is swapped yet.
+        contents: &|sha256| {
+            if saved.fetch_add(1, Ordering::SeqCst) == 0 {
+                fs::write(scene.at("a"), "person\n1\n2\n3\n").unwrap();
+                assert_eq!(fs::metadata(scene.at("a")).unwrap().ino(), before);
+            }
+            Ok(scene.contents.get(sha256).cloned())
+        },
+        workspace: &scene.workspace(),
+        store: &scene.store(),
+        purpose: Purpose::Apply,
+        label: Some("run"),
+        git: &Git::find,
+        conflicts: None,
+        // Asked once for each file that came out.
+        has_writer: &|_| {
+            taken_out.fetch_add(1, Ordering::SeqCst);
+            Some(false)
+        },
+    });
+    assert!(matches!(outcome.unwrap(), Outcome::Merged { .. }));
+    assert_eq!(scene.read("a").as_deref(), Some("person\n1\n2\n3\nagent\n"));
+    assert_eq!(taken_out.load(Ordering::SeqCst), 1);
 }
 
 #[test]
