@@ -124,6 +124,17 @@ fn an_artifact_that_is_too_large_is_called_so() {
 }
 
 #[test]
+fn what_was_demanded_is_listed_so_where_no_patch_could_be_told() {
+    let env = TestEnv::new(BIN);
+    let script = format!("{SUMMARY}truncate -s 300M big\n");
+    let manifest = run(&env, "execute", &script, &[], 1);
+    assert_eq!(manifest["error"]["kind"], "patch", "{manifest:#}");
+    let artifacts = manifest["artifacts"].as_array().unwrap();
+    let summary = artifacts.iter().find(|artifact| artifact["path"] == "summary.md");
+    assert_eq!(summary.unwrap()["required"], true, "{manifest:#}");
+}
+
+#[test]
 fn what_is_not_kept_is_named_with_the_reason() {
     let env = TestEnv::new(BIN);
     let script = format!(

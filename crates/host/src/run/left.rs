@@ -94,11 +94,13 @@ impl Run<'_> {
         let (digest, bytes) =
             Digest::of_reader(FileMode::Regular, &mut written).map_err(HostError::io("read", &target))?;
         let problems = name.to_str().map(|name| misshapen(name, &target)).unwrap_or_default();
+        // A run that failed before it came to that has judged nothing, and demanded it all the same.
+        let required = name.to_str().is_some_and(|name| self.plan.profile.requires(name));
         Ok(Ok(Artifact {
             path: name.to_string_lossy().into_owned(),
             sha256: Some(digest.sha256),
             bytes,
-            required: false,
+            required,
             valid: problems.is_empty(),
             problems,
         }))
