@@ -9,6 +9,7 @@ use holon_model::{Cancel, Provider};
 
 use crate::artifacts::store_report;
 use crate::budget::Budget;
+use crate::check::Checker;
 use crate::conversation::Conversation;
 use crate::ended::{Ended, Reason};
 use crate::mcp::Servers;
@@ -31,6 +32,7 @@ pub struct Agent<'a> {
     pub(crate) steward: &'a dyn Steward,
     pub(crate) person: Option<&'a dyn Person>,
     pub(crate) servers: Option<&'a Servers>,
+    pub(crate) checker: Option<&'a dyn Checker>,
 }
 
 impl<'a> Agent<'a> {
@@ -50,6 +52,7 @@ impl<'a> Agent<'a> {
             steward: &Trusting,
             person: None,
             servers: None,
+            checker: None,
         }
     }
 
@@ -75,6 +78,12 @@ impl<'a> Agent<'a> {
     #[must_use]
     pub fn served_by(self, servers: &'a Servers) -> Self {
         Self { servers: Some(servers), ..self }
+    }
+
+    /// Runs checks that the model did not ask for with this; without one, the hands run those of the steward.
+    #[must_use]
+    pub fn checked_by(self, checker: &'a dyn Checker) -> Self {
+        Self { checker: Some(checker), ..self }
     }
 
     /// Takes a message and goes on until the turn ends. The first message of a conversation is its goal.

@@ -205,6 +205,7 @@ impl Turn<'_> {
             exit_code: outcome.exit,
             summary: Some(one_line(&outcome.text, 120)).filter(|line| !line.is_empty()),
         });
+        self.after_edit.hear(&outcome.evidence);
         for evidence in &outcome.evidence {
             conversation.facts.learn(evidence);
             if let Evidence::Ran { command, exit, .. } = evidence {

@@ -4,11 +4,13 @@
 //! mode's policy and carried out by the hands, the results go back, until something ends the turn. Runs, chats and
 //! container adapters use the same turns; what differs is in [`Settings`].
 
+mod after_edit;
 mod agent;
 mod artifacts;
 mod ask;
 mod budget;
 mod calls;
+mod check;
 mod compact;
 mod context;
 mod conversation;
@@ -21,7 +23,6 @@ mod join;
 mod judge;
 pub mod mcp;
 mod person;
-mod probe;
 pub mod prompt;
 pub mod reply;
 mod settings;
@@ -34,6 +35,7 @@ mod turn;
 mod watcher;
 
 pub use agent::{Agent, Going};
+pub use check::{CheckRun, Checker, Checking};
 pub use context::Gauge;
 pub use conversation::{Conversation, Pending};
 pub use edit::EditFormat;

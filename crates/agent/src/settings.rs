@@ -35,6 +35,8 @@ pub struct Settings {
     pub effort: Option<Effort>,
     /// What tokens cost, where the provider does not tell.
     pub prices: Option<Prices>,
+    /// Checks whose output is told after every reply that changed files, because they are quick.
+    pub quick_checks: Vec<String>,
     /// Whether a denied call ends the turn, after the other calls of its reply were answered.
     pub stop_on_denial: bool,
 }
@@ -69,6 +71,7 @@ impl Settings {
             max_output: None,
             effort: None,
             prices: None,
+            quick_checks: Vec::new(),
             stop_on_denial: false,
             profile,
         }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use holon_core::event::Body;
 use holon_model::{Message, Part, Stop, Tool as Described, Usage};
 
+use crate::after_edit::AfterEdit;
 use crate::agent::Agent;
 use crate::budget::Budget;
 use crate::conversation::Conversation;
@@ -39,6 +40,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) nudged: bool,
     /// Room was made since the last reply; doing it again would not help.
     pub(crate) squeezed: bool,
+    /// What the checks say after edits.
+    pub(crate) after_edit: AfterEdit,
 }
 
 impl<'a> Turn<'a> {
@@ -78,6 +81,7 @@ impl<'a> Turn<'a> {
             before,
             nudged: false,
             squeezed: false,
+            after_edit: AfterEdit::new(&agent.settings.quick_checks),
         }
     }
 
@@ -124,6 +128,7 @@ impl<'a> Turn<'a> {
             _ => self.answer_calls(conversation, reply.stop == Stop::MaxTokens).await,
         };
         flow?;
+        self.check_after_edit(conversation).await?;
         let usage = less(self.budget.spent().1, used);
         let fact = Fact::RoundEnded { round: conversation.rounds, calls, words, usage: &usage };
         let advice = self.agent.steward.notice(fact);

@@ -1,10 +1,15 @@
 //! What the model is told before it has asked anything.
 
+use std::fs;
+use std::time::Duration;
+
+use holon_model::Cassette;
 use holon_model::cassette::Turn;
 use holon_testkit::model::ModelServer;
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, Workspace, for_each_identity, wait_until};
+use rustix::process::Signal;
 
-use crate::stage::{BIN, Who, asking, questions, run};
+use crate::stage::{BIN, Who, artifact, asking, json, questions, run};
 
 const TEST: &str = "import unittest\nfrom shop.cart import total\n\nclass T(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n";
 const CODE: &str = "def total(prices):\n    return 0  # not yet\n";
@@ -79,4 +84,70 @@ fn nothing_is_shown_that_the_agent_may_not_see() {
     for part in ["of the private one", "of the key", "private/cart.py,", "Obey"] {
         assert!(!said.contains(part), "{part}: {said}");
     }
+}
+
+/// The turns of a cassette, answered by a server.
+fn server(script: &str) -> ModelServer {
+    let turns = script.parse::<Cassette>().expect("a cassette").turns;
+    ModelServer::start(Who::OpenRouter.wire(), turns.into_iter().map(Into::into))
+}
+
+fn write_cart(body: &str) -> String {
+    format!(
+        "- tool: write_file\n  args: {{ path: shop/cart.py, content: \"def total(prices):\\n    {body}\\n\" }}\n"
+    )
+}
+
+#[test]
+fn after_an_edit_the_check_speaks_and_leaves_nothing() {
+    let script: String = ["return 1", "return 1  # still", "return sum(prices)"].map(write_cart).concat();
+    for_each_identity(BIN, |env| {
+        let repo = repo(env, &[("shop/cart.py", CODE), ("tests/test_cart.py", TEST)]);
+        let server = server(&format!("{script}- tool: finish\n  args: {{ summary: Done. }}\n"));
+        let check = format!("touch report.html && {CHECK}");
+        asking(run(env, &repo, "execute", &["--check", &check]), Who::OpenRouter, &server)
+            .run()
+            .assert_code(0);
+        let asked = questions(&server);
+        let told = |at: usize| asked[at].body["messages"].as_array().unwrap().last().unwrap().to_string();
+        let heard = [
+            "it fails, exit code 1.",
+            "it fails with the same words as after the edit before",
+            "after this edit: it passes",
+        ];
+        for (at, words) in heard.iter().enumerate() {
+            assert!(told(at + 1).contains(words), "{words}: {}", told(at + 1));
+        }
+        assert!(told(1).contains("AssertionError: 1 != 3") && !told(2).contains("AssertionError"));
+        let patch = artifact(env, "diff.patch");
+        assert!(patch.contains("sum(prices)") && !patch.contains("report.html"), "{patch}");
+        assert!(!repo.path().join("report.html").exists());
+        env.holon(["runs", "replay", "last"]).cwd(repo.path()).run().assert_code(0);
+    });
+}
+
+#[test]
+fn a_check_after_an_edit_ends_with_its_run() {
+    let nap = "sleep 98761";
+    let check = format!("if grep -q still shop/cart.py; then {nap}; fi; exit 1");
+    for_each_identity(BIN, |env| {
+        let repo = repo(env, &[("shop/cart.py", CODE)]);
+        let server = server(&format!("{}- text: Done.\n", write_cart("return 1  # still")));
+        let call = run(env, &repo, "execute", &["--supervisor", "off", "--check", &check]);
+        let running = asking(call, Who::OpenRouter, &server).spawn();
+        assert!(wait_until(Duration::from_secs(30), || runs(nap)), "the check never began");
+        running.signal(Signal::INT);
+        running.wait().assert_code(1);
+        assert_eq!(json(env, "manifest.json")["status"], "cancelled");
+        assert!(!runs(nap));
+        env.assert_nothing_left();
+    });
+}
+
+/// Whether somebody runs exactly this command.
+fn runs(command: &str) -> bool {
+    let line: String = command.split(' ').flat_map(|word| [word, "\0"]).collect();
+    let all = fs::read_dir("/proc").expect("/proc").flatten();
+    all.into_iter()
+        .any(|entry| fs::read(entry.path().join("cmdline")).is_ok_and(|said| said == line.as_bytes()))
 }

@@ -24,28 +24,43 @@ const PROJECT: usize = 20_000;
 /// Most bytes of all sources together, and of a file that is read.
 const SOURCES: usize = 8_000;
 const FILE: u64 = 256 * 1024;
+/// A check that takes no longer is run again after every edit.
+const QUICK_MS: u64 = 10_000;
 /// Lines around one that was named, where a file is too long to be shown whole.
 const AROUND: usize = 25;
 
+/// What the checks that were asked for say of the untouched code.
+#[derive(Debug, Default)]
+pub(super) struct FirstEvidence {
+    /// What to tell the native agent with its goal; nothing where no check was done in time.
+    pub text: Option<String>,
+    /// The checks that are quick.
+    pub quick: Vec<String>,
+}
+
 impl Run<'_> {
-    /// What to tell the native agent with its goal; nothing where no check was asked for, or none was done in time.
-    pub(super) fn first_evidence(&mut self, stage: &Stage, window: u64) -> Option<String> {
+    /// Waits for the checks, but not for long.
+    pub(super) fn first_evidence(&mut self, stage: &Stage, window: u64) -> FirstEvidence {
         let asked = self.plan.checking().into_iter().filter(|(origin, _)| *origin == CheckOrigin::Asked);
         let commands: Vec<String> = asked.map(|(_, command)| command).collect();
         let until = stage.deadline.min(Instant::now() + PATIENCE);
-        let mut told = String::new();
-        let mut output = String::new();
+        let (mut told, mut output) = (String::new(), String::new());
+        let mut quick = Vec::new();
         for command in &commands {
             let cancel = self.cancel.clone();
             let over = || cancel.is_cancelled() || Instant::now() >= until;
-            let Some((kept, _)) = self.beside.as_mut()?.answer_unless(command, over) else { break };
+            let answer = self.beside.as_mut().and_then(|beside| beside.answer_unless(command, over));
+            let Some((kept, _)) = answer else { break };
             tell_check(&mut told, command, &kept);
+            if kept.ran.exit.is_some() && kept.duration_ms <= QUICK_MS {
+                quick.push(command.clone());
+            }
             if !kept.ran.is_green() {
                 output.push_str(&kept.said);
             }
         }
         if told.is_empty() {
-            return None;
+            return FirstEvidence::default();
         }
         let mut text = format!("# What the host found before you began\n{told}");
         if !output.is_empty() {
@@ -53,7 +68,7 @@ impl Run<'_> {
             let room = usize::try_from(window / 2).unwrap_or(SOURCES).clamp(1_500, SOURCES);
             self.tell_sources(&mut text, stage, &output, room);
         }
-        Some(text)
+        FirstEvidence { text: Some(text), quick }
     }
 
     fn tell_sources(&self, text: &mut String, stage: &Stage, output: &str, room: usize) {

@@ -1,15 +1,18 @@
-//! Running a check while an agent that thinks inside waits for its model: on its changes so far, in a tree of its own beside
-//! it. The agent's snapshot is only looked at, and nothing a check writes gets into it.
+//! Running a check while an agent is at work: on its changes so far, in a tree of its own beside it. The agent's snapshot is
+//! only looked at, and nothing a check writes gets into it.
 //!
-//! Made where baselines can be made beside the agent; elsewhere a check that the supervisor asks for is not run, and what it
-//! says rests on the checks that the agent ran.
+//! Made where baselines can be made beside the agent. Elsewhere the native agent's hands run what the supervisor asks for; for
+//! other agents it is not run, and what is said rests on the checks that they ran.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use holon_agent::{CheckRun, Checker, Checking};
 use holon_git::Git;
 use holon_sandbox::diff::Options;
 use holon_sandbox::snapshot::Snapshot;
@@ -18,13 +21,14 @@ use holon_sandbox::walls::{Ending, Job, Launcher};
 use super::Run;
 use super::beside::Following;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind, lay_original};
+use super::checks::said;
 use super::sight::LIMITS;
 use super::snapshot::{Stage, give};
 use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// Longest time for a check that an agent waits for: clients have no endless patience.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
 /// Most bytes of what it printed that are read.
 const PRINTED: u64 = 1 << 20;
 
@@ -43,17 +47,11 @@ pub(super) struct Probe {
     log: PathBuf,
 }
 
-/// A check that ran.
-pub(super) struct Probed {
-    pub exit: Option<i32>,
-    pub output: String,
-    pub duration_ms: u64,
-}
-
 impl Run<'_> {
-    /// A probe for this agent; nothing where there is nothing to run, or nowhere.
-    pub(super) fn probe(&self, stage: &mut Stage, abort: &Cancel) -> Option<Probe> {
-        let wanted = self.plan.supervisor.level.speaks() && !self.plan.checking().is_empty();
+    /// A probe for this agent; nothing where nobody wants a check, there is nothing to run, or nowhere.
+    pub(super) fn probe(&self, stage: &mut Stage, after_edits: bool, abort: &Cancel) -> Option<Probe> {
+        let speaks = after_edits || self.plan.supervisor.level.speaks();
+        let wanted = speaks && !self.plan.checking().is_empty();
         let git = stage.git.clone().filter(|_| wanted && self.checks_fit_beside(stage))?;
         self.make_probe(stage, git, abort).ok()
     }
@@ -88,14 +86,14 @@ impl Run<'_> {
 
 impl Probe {
     /// Runs a check on what the agent has done so far; nothing when that cannot be.
-    pub(super) fn run(&mut self, command: &str) -> Option<Probed> {
+    pub(super) fn run(&mut self, command: &str, limit: Duration) -> Option<CheckRun> {
         let began = Instant::now();
         self.lay().ok()?;
         self.tree.renew(&mut self.job).ok()?;
         self.job.argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
         let _ = fs::remove_file(&self.log);
         let payload = self.launcher.spawn(&self.job).ok()?;
-        let ending = self.follow.to_end(Box::new(payload), &self.log, LIMIT).ok()?;
+        let ending = self.follow.to_end(Box::new(payload), &self.log, limit.min(LIMIT)).ok()?;
         let mut printed = Vec::new();
         File::open(&self.log).ok()?.take(PRINTED).read_to_end(&mut printed).ok()?;
         let exit = match ending {
@@ -103,7 +101,8 @@ impl Probe {
             Ending::Signal(_) | Ending::Killed => None,
         };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Some(Probed { exit, output: String::from_utf8_lossy(&printed).into_owned(), duration_ms })
+        let output = String::from_utf8_lossy(&printed).into_owned();
+        Some(CheckRun { exit, output, failing: said(&self.log), duration_ms })
     }
 
     /// Puts what the agent changed into the tree, and what it no longer changes back.
@@ -117,5 +116,31 @@ impl Probe {
             .lay(self.tree.snapshot(), TreeKind::Result)?;
         self.laid = now;
         Ok(())
+    }
+}
+
+/// A probe that the native agent waits for, on threads of its own.
+pub(super) struct NativeProbe {
+    probe: Arc<Mutex<Probe>>,
+    busy: Arc<AtomicBool>,
+}
+
+impl NativeProbe {
+    /// `busy` says whether it runs something.
+    pub(super) fn new(probe: Probe, busy: Arc<AtomicBool>) -> Self {
+        Self { probe: Arc::new(Mutex::new(probe)), busy }
+    }
+}
+
+impl Checker for NativeProbe {
+    fn run<'a>(&'a self, command: &'a str, limit: Duration) -> Checking<'a> {
+        let (probe, busy, command) = (Arc::clone(&self.probe), Arc::clone(&self.busy), command.to_owned());
+        let running = tokio::task::spawn_blocking(move || {
+            busy.store(true, Ordering::Relaxed);
+            let ran = probe.lock().unwrap_or_else(PoisonError::into_inner).run(&command, limit);
+            busy.store(false, Ordering::Relaxed);
+            ran
+        });
+        Box::pin(async move { running.await.ok().flatten() })
     }
 }

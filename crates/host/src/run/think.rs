@@ -16,6 +16,8 @@ use holon_sandbox::backend::Payload;
 
 use super::Words;
 use super::carry::Carry;
+use super::probe::NativeProbe;
+use crate::cancel as run;
 use crate::error::HostError;
 
 /// The agent at work.
@@ -23,8 +25,18 @@ pub(super) struct Thinking {
     bodies: Receiver<Body>,
     stirred: Arc<AtomicBool>,
     cancel: Cancel,
+    checks: Checks,
     takeovers: Takeovers,
     thread: Option<JoinHandle<(Conversation, Ended, Supervision)>>,
+}
+
+/// The checks that are run for it.
+#[derive(Clone, Default)]
+pub(super) struct Checks {
+    /// Ends the one that is running; none is begun any more.
+    pub abort: run::Cancel,
+    /// Whether one is running.
+    pub busy: Arc<AtomicBool>,
 }
 
 /// What the thread needs; everything in it is the host's.
@@ -42,6 +54,9 @@ pub(super) struct Thought {
     pub supervision: Supervision,
     pub around: Surroundings,
     pub takeovers: Takeovers,
+    /// Where checks run that the model did not ask for, and how they are ended.
+    pub probe: Option<NativeProbe>,
+    pub checks: Checks,
 }
 
 impl Thinking {
@@ -60,7 +75,7 @@ impl Thinking {
             .map_err(|e| broken(format!("cannot prepare to think: {e}")))?;
         let stirred = Arc::new(AtomicBool::new(false));
         let (stop, stirs) = (cancel.clone(), Arc::clone(&stirred));
-        let takeovers = thought.takeovers.clone();
+        let (takeovers, checks) = (thought.takeovers.clone(), thought.checks.clone());
         let thread = std::thread::spawn(move || {
             let Thought { settings, provider, person, words, mut conversation, message, .. } = thought;
             let watcher = Telling::new(sender, words, stirs);
@@ -79,6 +94,9 @@ impl Thinking {
                     .watched_by(&watcher)
                     .under(&steward)
                     .served_by(&servers);
+                if let Some(probe) = &thought.probe {
+                    agent = agent.checked_by(probe);
+                }
                 if let Some(person) = &person {
                     agent = agent.asking(person.as_ref());
                 }
@@ -88,7 +106,7 @@ impl Thinking {
             });
             (conversation, ended, steward.finish())
         });
-        Ok(Self { bodies, stirred, cancel, takeovers, thread: Some(thread) })
+        Ok(Self { bodies, stirred, cancel, checks, takeovers, thread: Some(thread) })
     }
 
     /// What happened since the last look.
@@ -96,9 +114,9 @@ impl Thinking {
         self.bodies.try_iter().collect()
     }
 
-    /// Whether anything happened since the last look, told or not: a command that prints is at work.
+    /// Whether anything happened since the last look, told or not: a command that prints is at work, and so is a check.
     pub(super) fn stirred(&self) -> bool {
-        self.stirred.swap(false, Ordering::Relaxed)
+        self.stirred.swap(false, Ordering::Relaxed) || self.checks.busy.load(Ordering::Relaxed)
     }
 
     /// A person wants the supervisor to take over.
@@ -109,6 +127,7 @@ impl Thinking {
     /// Asks it to stop.
     pub(super) fn stop(&self) {
         self.cancel.cancel();
+        self.checks.abort.cancel();
     }
 
     /// Waits for its end after that of its hands, which it must not outlive: a model can take its time.

@@ -1,5 +1,7 @@
 //! The native agent's part of a run: what it is given, and what its end means.
 
+use std::sync::Arc;
+
 use holon_agent::supervise::Takeovers;
 use holon_agent::{Ended, Finish, Limit, Reason, Settings, Stop, StopKind};
 use holon_core::manifest::ErrorInfo;
@@ -8,8 +10,10 @@ use holon_sandbox::backend::Payload;
 
 use super::Run;
 use super::again::AskedFor;
+use super::first_evidence::FirstEvidence;
+use super::probe::NativeProbe;
 use super::snapshot::Stage;
-use super::think::{Thinking, Thought};
+use super::think::{Checks, Thinking, Thought};
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::model;
@@ -95,8 +99,13 @@ impl Run<'_> {
         repair: Option<String>,
     ) -> Result<Option<Thinking>, HostError> {
         let Some(window) = self.mind.as_ref().map(|mind| mind.window) else { return Ok(None) };
-        let first = repair.is_none() && self.resumed.is_none() && self.plan.profile.access.delivers();
-        let evidence = first.then(|| self.first_evidence(stage, window)).flatten();
+        let delivers = self.plan.profile.access.delivers();
+        let FirstEvidence { text, quick } =
+            if delivers { self.first_evidence(stage, window) } else { FirstEvidence::default() };
+        let evidence = text.filter(|_| repair.is_none() && self.resumed.is_none());
+        let checks = Checks::default();
+        let probe = self.probe(stage, !quick.is_empty(), &checks.abort);
+        let probe = probe.map(|probe| NativeProbe::new(probe, Arc::clone(&checks.busy)));
         let Some(mind) = &self.mind else { return Ok(None) };
         let read = |name: &str| {
             let path = self.folder.input().join("prompts").join(name);
@@ -108,6 +117,7 @@ impl Run<'_> {
         settings.max_output = mind.max_output;
         settings.prices = mind.prices;
         settings.output = self.output_as_seen(stage);
+        settings.quick_checks = quick;
         let before = stage.last.take().and_then(|last| last.thought);
         if let Some((_, ended)) = &before {
             settings.limits.rounds = settings.limits.rounds.saturating_sub(ended.rounds);
@@ -140,6 +150,8 @@ impl Run<'_> {
             words: self.host.words.clone().map(|hear| (hear, self.events.redactor().stream())),
             conversation,
             message,
+            probe,
+            checks,
         };
         Thinking::start(payload, thought).map(Some)
     }

@@ -23,7 +23,7 @@ use holon_model::{Reply, ToolCall, ToolResult, Usage};
 use tokio::sync::oneshot;
 
 use super::Run;
-use super::probe::Probe;
+use super::probe::{LIMIT, Probe};
 use super::snapshot::Stage;
 use crate::adapter::events::call_id;
 use crate::adapter::{Adapter, Calls, Ending};
@@ -110,7 +110,7 @@ impl Run<'_> {
         let takeovers = Takeovers::default();
         let around = Surroundings { keeper: None, ..self.surroundings(stage, takeovers.clone()) };
         let abort = Cancel::default();
-        let probe = self.probe(stage, &abort);
+        let probe = self.probe(stage, false, &abort);
         let adapter = self.plan.agent.adapter.clone();
         let watched = Watched::start(supervision, around, takeovers, probe, &adapter);
         self.foreign.watched = Some(Watched { abort, ..watched });
@@ -341,7 +341,7 @@ impl Watching<'_> {
     /// Runs a check that was asked for; nothing where none can be run.
     fn check(&mut self, command: &str) -> Option<Advice> {
         self.busy.store(true, Ordering::Relaxed);
-        let ran = self.probe.as_mut().and_then(|probe| probe.run(command));
+        let ran = self.probe.as_mut().and_then(|probe| probe.run(command, LIMIT));
         self.busy.store(false, Ordering::Relaxed);
         let ran = ran?;
         let fact =
