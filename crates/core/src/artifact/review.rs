@@ -30,6 +30,13 @@ pub struct Review {
     pub verdict: ReviewVerdict,
     /// What was found, most important first.
     pub findings: Vec<Finding>,
+    /// Set by the host: findings that were left out because there is no such file.
+    #[serde(default, skip_serializing_if = "none_dropped")]
+    pub dropped: usize,
+}
+
+fn none_dropped(count: &usize) -> bool {
+    *count == 0
 }
 
 fn one() -> u32 {
@@ -263,6 +270,30 @@ impl Review {
             }
         }
         problems
+    }
+
+    /// What to tell the reviewer of findings in files that are not there.
+    pub fn nowhere(&self) -> Vec<String> {
+        let nowhere =
+            self.findings.iter().enumerate().filter(|(_, finding)| finding.location == Location::None);
+        let told = nowhere.map(|(at, finding)| {
+            format!(
+                "findings[{at}].path: there is no file `{}`; name the file it is in, or leave the finding out",
+                finding.path
+            )
+        });
+        told.collect()
+    }
+
+    /// Leaves findings out whose file is not there, and gives their number; who blocks for nothing else only comments.
+    pub fn drop_nowhere(&mut self) -> usize {
+        let before = self.findings.len();
+        self.findings.retain(|finding| finding.location != Location::None);
+        self.dropped = before - self.findings.len();
+        if self.dropped > 0 && self.findings.is_empty() && self.verdict == ReviewVerdict::Block {
+            self.verdict = ReviewVerdict::Comment;
+        }
+        self.dropped
     }
 
     /// Checks every place against the files, moves or demotes lines, and sets location and fingerprint.

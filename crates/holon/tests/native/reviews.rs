@@ -72,13 +72,30 @@ fn lines_are_verified_moved_or_demoted() {
     assert_eq!(found(&env).1[0], prints[0]);
 }
 
+/// It goes back once; what is still nowhere is left out and counted, and blocks nothing.
 #[test]
-fn a_review_of_a_file_that_is_not_there_is_no_finding_about_it() {
-    let env = TestEnv::new(BIN);
-    let repo = env.repo().file("code.txt", "line 1\n").commit("first");
-    let script = review(&[finding(1, "line 1", "ghost").replace("code.txt", "ghost.txt")]);
-    ended(&env, &play(&env, &repo, "review", &script, &[]), 0);
-    assert_eq!(found(&env).0[0], ("ghost".to_owned(), 0, "none".to_owned()), "neither a line nor a file");
+fn a_finding_in_a_file_that_is_not_there_is_no_finding() {
+    let ghost = || finding(1, "line 1", "ghost").replace("code.txt", "ghost.txt");
+    let blocking = |findings: &[String]| review(findings).replace("verdict: comment", "verdict: block");
+    let cases = [
+        ("insists", blocking(&[ghost()]), (0, "comment", 1)),
+        ("insists beside a real one", blocking(&[ghost(), finding(1, "line 1", "real")]), (1, "block", 1)),
+        ("mends it", blocking(&[finding(1, "line 1", "real")]), (1, "block", 0)),
+    ];
+    for (name, second, (findings, verdict, dropped)) in cases {
+        let env = TestEnv::new(BIN);
+        let repo = env.repo().file("code.txt", "line 1\n").commit("first");
+        let script = format!("{}{second}", blocking(&[ghost()]));
+        let manifest = ended(&env, &play(&env, &repo, "review", &script, &[]), 0);
+        let told = json(&env, "review.json");
+        assert_eq!(told["findings"].as_array().map(Vec::len), Some(findings), "{name}: {told}");
+        assert_eq!(told["verdict"], verdict, "{name}");
+        assert_eq!(told["dropped"].as_u64().unwrap_or(0), dropped, "{name}");
+        let warned = manifest["metadata"]["warnings"].to_string().contains("name files that are not there");
+        assert_eq!(warned, dropped > 0, "{name}: {manifest:#}");
+        let heard = std::fs::read_to_string(crate::stage::stored(&env).join("evidence/model.yaml")).unwrap();
+        assert!(heard.contains("there is no file `ghost.txt`"), "{name}");
+    }
 }
 
 #[test]

@@ -18,8 +18,9 @@ use crate::error::HostError;
 use crate::store::write_atomic;
 
 impl Run<'_> {
-    /// Every file the mode and the spec ask for, and every other one that was left.
-    pub(super) fn judge_artifacts(&mut self, verdict: &mut Verdict) -> Result<(), HostError> {
+    /// Every file the mode and the spec ask for, and every other one that was left; `again` says whether the agent can still
+    /// mend them.
+    pub(super) fn judge_artifacts(&mut self, verdict: &mut Verdict, again: bool) -> Result<(), HostError> {
         let wanted = self.plan.profile.artifacts.clone();
         let mut names: Vec<(String, bool)> = wanted.required.iter().map(|n| (n.clone(), true)).collect();
         names.extend(
@@ -29,7 +30,7 @@ impl Run<'_> {
             if name == "diff.patch" || name == "manifest.json" {
                 continue;
             }
-            let row = self.judge_artifact(&name, required)?;
+            let row = self.judge_artifact(&name, required, again)?;
             if !row.valid && (required || row.sha256.is_some()) {
                 self.events
                     .emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
@@ -65,7 +66,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn judge_artifact(&mut self, name: &str, required: bool) -> Result<Artifact, HostError> {
+    fn judge_artifact(&mut self, name: &str, required: bool, again: bool) -> Result<Artifact, HostError> {
         let mut row = Artifact {
             path: name.to_owned(),
             sha256: None,
@@ -87,10 +88,10 @@ impl Run<'_> {
         let asked = self.wanted_schema(name).map(|schema| schema.problems(&clean)).unwrap_or_default();
         row.problems = own.iter().chain(&asked).map(ToString::to_string).collect();
         row.problems.dedup();
-        row.valid = row.problems.is_empty();
-        if row.valid && name == "review.json" {
-            clean = self.verify_review(&clean);
+        if row.problems.is_empty() && name == "review.json" {
+            (clean, row.problems) = self.verify_review(&clean, required && again);
         }
+        row.valid = row.problems.is_empty();
         let path = self.folder.output().join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
@@ -107,19 +108,30 @@ impl Run<'_> {
         wanted.filter(|artifact| artifact.path == name).find_map(|artifact| artifact.schema.as_ref())
     }
 
-    /// Checks every finding's place against the files the agent saw, and fills in what the review leaves out.
-    fn verify_review(&self, bytes: &[u8]) -> Vec<u8> {
-        let Ok(read) = ReadReview::parse(bytes) else { return bytes.to_vec() };
+    /// Checks every finding's place against the files the agent saw, and fills in what the review leaves out. Findings in files
+    /// that are not there go back to the agent once, and are left out after that.
+    fn verify_review(&mut self, bytes: &[u8], again: bool) -> (Vec<u8>, Vec<String>) {
+        let Ok(read) = ReadReview::parse(bytes) else { return (bytes.to_vec(), Vec::new()) };
         let workspace = self.plan.workspace.clone();
         let mut review = read.verified(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;
             let relative = String::from_utf8(normal).ok()?;
             read_below(&workspace, Path::new(&relative), 16 << 20)
         });
+        let nowhere = review.nowhere();
+        if again && !nowhere.is_empty() {
+            return (bytes.to_vec(), nowhere);
+        }
+        if review.drop_nowhere() > 0 {
+            self.warn_once(format!(
+                "{} of the review's findings name files that are not there, and are left out",
+                review.dropped
+            ));
+        }
         // What an agent says about commits is not what the host saw.
         review.base = None;
         review.head = self.manifest.metadata.snapshot.as_ref().and_then(|s| s.base_commit.clone());
-        serde_json::to_vec_pretty(&review).unwrap_or_else(|_| bytes.to_vec())
+        (serde_json::to_vec_pretty(&review).unwrap_or_else(|_| bytes.to_vec()), Vec::new())
     }
 }
 

@@ -40,7 +40,7 @@ fn finding(number: usize, path: &str, line: u64) -> Finding {
 }
 
 fn review(findings: Vec<Finding>) -> Review {
-    Review { version: 1, base: None, head: None, verdict: ReviewVerdict::Comment, findings }
+    Review { version: 1, base: None, head: None, verdict: ReviewVerdict::Comment, findings, dropped: 0 }
 }
 
 fn files() -> BTreeMap<String, Changed> {

@@ -18,7 +18,14 @@ fn review() -> Review {
     let old = Finding { side: Side::Old, ..finding(3, 2, "y") };
     let whole = Finding { line: None, severity: Severity::Nit, ..finding(4, 1, "") };
     let head = Some("0123456789012345678901234567890123456789".into());
-    Review { version: 1, base: None, head, verdict: ReviewVerdict::Block, findings: vec![old, whole, odd] }
+    Review {
+        version: 1,
+        base: None,
+        head,
+        verdict: ReviewVerdict::Block,
+        findings: vec![old, whole, odd],
+        dropped: 0,
+    }
 }
 
 fn clean() -> Cleaner {

@@ -159,7 +159,8 @@ impl Stage {
     /// An output with a review of the pull request's head.
     pub(crate) fn review_output(&self, findings: Vec<Finding>) -> PathBuf {
         let head = self.repo.tip("topic");
-        let review = Review { version: 1, base: None, head, verdict: ReviewVerdict::Comment, findings };
+        let review =
+            Review { version: 1, base: None, head, verdict: ReviewVerdict::Comment, findings, dropped: 0 };
         let text = serde_json::to_string(&review).unwrap();
         self.output("review").file("review.json", &text).file("summary.md", "Read it all.\n").finish()
     }
