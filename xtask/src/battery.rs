@@ -3,7 +3,7 @@
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, mutations, project, setup, space, test};
+use crate::{Failure, agents, breaks, mutations, page, project, setup, space, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -48,7 +48,10 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         }
         let wants = |name: &str| plan.binaries.iter().any(|binary| binary == name);
         if wants(PAGE) {
-            closing.extend(setup::for_page());
+            match setup::for_page() {
+                Some(missing) => closing.push(missing),
+                None => report.step("unit tests of the page", page::unit_tests),
+            }
         }
         let programs = wants(SERVER) || wants(STATEMENT);
         let (variables, missing) = if programs { setup::for_server()? } else { Default::default() };

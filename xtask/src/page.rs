@@ -1,4 +1,4 @@
-//! What the browser tests of the page need in `web/node_modules`: exactly what its lock file says.
+//! The page: what its tests need in `web/node_modules`, exactly as its lock file says, and its unit tests.
 
 use std::process::Command;
 
@@ -24,4 +24,11 @@ pub(crate) fn ensure() -> Result<(), Failure> {
     process::show(process::with_deadline(SECONDS, &npm).current_dir(&web))?;
     let note = web.join("node_modules/.holon-lock");
     std::fs::write(&note, wanted).map_err(|error| format!("cannot write {}: {error}", note.display()))
+}
+
+/// Runs the unit tests of the page's sources.
+pub(crate) fn unit_tests() -> Result<(), Failure> {
+    let mut npm = Command::new("npm");
+    npm.args(["run", "--silent", "test"]);
+    process::show(process::with_deadline(SECONDS, &npm).current_dir(project::root().join("web")))
 }

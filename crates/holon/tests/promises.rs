@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use holon_testkit::{
     Output, TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
@@ -322,7 +323,8 @@ fn inv_08_no_headless_run_waits_for_a_person() {
         let agent = env.agent("asks.sh", script);
         let call =
             env.holon(["run", "--goal", "x", "--agent"]).arg(&agent).arg("--out").arg(env.work().join("out"));
-        let output = call.cwd(repo.path()).run();
+        // Whoever waits for an answer waits for ever.
+        let output = call.cwd(repo.path()).timeout(Duration::from_secs(60)).run();
         output.assert_code(0);
         assert_eq!(fs::read_to_string(env.work().join("out/summary.md")).unwrap(), "got:\n");
     });

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use holon_core::config::{Config, Layer, Source, known, merge};
-use holon_core::mode;
+use holon_core::mode::{self, Catalog};
+use holon_core::suggest;
 use toml::{Table, Value};
 
 use crate::error::HostError;
@@ -50,6 +51,18 @@ pub fn name_of_mode(mode: &str) -> &str {
 /// What to tell about a mode that is asked for by the name it had in a former release; where those are errors, one.
 pub(crate) fn former_mode(config: &Config, mode: &str) -> Result<Option<String>, HostError> {
     config.former_mode(mode).map_err(wrong)
+}
+
+/// What to tell about sections for modes that nobody knows: they have no effect.
+pub fn unknown_modes(config: &Config, catalog: &Catalog) -> Vec<String> {
+    let mut unknown = config.modes();
+    unknown.retain(|mode| !MODES.contains(mode) && catalog.canonical(mode).is_none());
+    let known: Vec<String> = catalog.list().into_iter().map(|mode| mode.name).collect();
+    let told = unknown.into_iter().map(|mode| {
+        let near = suggest::hint(mode, MODES.into_iter().chain(known.iter().map(String::as_str)));
+        format!("[modes.{mode}] in the configuration has no effect: there is no mode `{mode}`{near}")
+    });
+    told.collect()
 }
 
 /// The variables that can say something: one for each key, and for the keys of modes one for each mode.

@@ -128,6 +128,12 @@ impl Config {
         self.values.get(name).cloned().or_else(default)
     }
 
+    /// The modes that something is said about.
+    pub fn modes(&self) -> BTreeSet<&str> {
+        let named = self.values.keys().filter_map(|name| name.strip_prefix("modes.")?.split_once('.'));
+        named.map(|(mode, _)| mode).collect()
+    }
+
     /// A text.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name)?.value.as_str().map(str::to_owned)

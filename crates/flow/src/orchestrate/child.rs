@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_core::digest::sha256;
 use holon_core::manifest::Manifest;
 use holon_core::mode::Catalog;
+use holon_core::outcome::{Outcome, Status};
 use holon_core::spec::WantedArtifact;
 use holon_host::store::write_atomic;
 use holon_host::{HostError, RunRequest};
@@ -13,13 +14,20 @@ use holon_host::{HostError, RunRequest};
 use super::artifacts;
 use super::checking::FAILED_CHECKS;
 use super::graph::CHECK;
+use super::planner::reason;
 use super::state::{Attempt, AttemptEnd, Node, Phase, Purpose, State};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 use crate::step::{Asked, ChildWork};
 
+/// Most characters of a reason that are told.
+const LONGEST_REASON: usize = 4_000;
+
 /// Files of one task that others can use.
 const HANDED: [&str; 5] = ["plan.md", "plan.json", "review.json", "debug.json", "summary.md"];
+
+/// What a task is told of its last try.
+const FAILED_BEFORE: &str = "failed-before.md";
 
 /// What a review is told of lines that no test ran.
 const NOT_RUN: &str = "lines-no-test-ran.md";
@@ -95,6 +103,9 @@ pub(super) fn child(
         Purpose::Fix => put("findings.json".into(), &own(now, Purpose::Task, "review.json", folder)?)?,
         Purpose::Conflict => put("theirs.patch".into(), &own(now, Purpose::Task, "diff.patch", folder)?)?,
     }
+    if let Some(text) = failed_before(now, purpose) {
+        put(FAILED_BEFORE.into(), text.as_bytes())?;
+    }
     if !state.messages.is_empty() {
         put(
             "message.md".into(),
@@ -105,6 +116,18 @@ pub(super) fn child(
     let hands_over = purpose == Purpose::Task && artifacts::handed_over_by(state) == Some(node);
     let wanted = if hands_over { artifacts::for_a_task(nursery.asked.artifacts()) } else { Vec::new() };
     nursery.made(mode, label, goal, base, Handed { files: &files, artifacts: &wanted })
+}
+
+/// Why the try before came to nothing, so that the next is not the same again.
+fn failed_before(node: &Node, purpose: Purpose) -> Option<String> {
+    let last = node.attempts.iter().rfind(|attempt| attempt.purpose == purpose)?;
+    let end =
+        last.end.as_ref().filter(|end| end.outcome == Outcome::Failure && end.status != Status::Cancelled)?;
+    let why: String = reason(end).chars().take(LONGEST_REASON).collect();
+    Some(format!(
+        "# What came of this before\n\nIt was tried and failed; nothing of it was kept. The reason:\n\n{why}\n\nDo what avoids \
+         this reason, not the same again.\n"
+    ))
 }
 
 /// `parser`, `parser-2`, `parser-conflict-1`, `review-fix-1` …

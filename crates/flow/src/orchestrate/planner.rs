@@ -216,6 +216,9 @@ pub fn apply(state: &mut State, event: Event) {
         }
         Event::Refused { node, kind, reason } => {
             if let Some(node) = state.nodes.get_mut(node) {
+                // What did not start used up nothing.
+                let child = node.attempts.last().is_some_and(|attempt| attempt.mode != CHECK);
+                state.children = state.children.saturating_sub(u32::from(child));
                 refused(node, kind, reason);
             }
         }
@@ -384,7 +387,8 @@ fn is_worth_trying_again(end: &AttemptEnd) -> bool {
     !matches!(end.status, Status::Timeout | Status::Cancelled) && !spent.contains(&kind)
 }
 
-fn reason(end: &AttemptEnd) -> String {
+/// Why a run ended as it did.
+pub(super) fn reason(end: &AttemptEnd) -> String {
     match (&end.error, end.decision.reason()) {
         (Some((_, message)), _) => message.clone(),
         (None, Some(reason)) => reason.to_owned(),

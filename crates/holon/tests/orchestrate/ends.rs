@@ -173,6 +173,17 @@ fn a_task_that_fails_is_tried_three_times_and_then_left_alone() {
     assert_eq!(last(&env).1["error"]["kind"], "breaker_open");
 }
 
+/// The next try is told why the one before came to nothing.
+#[test]
+fn a_task_that_is_tried_again_is_told_why() {
+    let env = TestEnv::new(BIN);
+    let once = "if grep -q 'exited with code 3' /holon/input/context/failed-before.md; then echo one > one.txt; else exit 3; fi";
+    let repo = repo(&env, &one_task(), &[("one", once)]);
+    goal(&env, &repo, &["--quiet"]).run().assert_code(0);
+    let (folder, _) = last(&env);
+    assert_eq!(attempts(&orchestration(&folder), "one").len(), 2);
+}
+
 #[test]
 fn a_task_that_hangs_ends_with_its_time() {
     let env = TestEnv::new(BIN);

@@ -157,6 +157,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let configured = config::read(&host.places, &workspace, &*host.env)?;
     warnings.extend(configured.warnings.iter().map(ToString::to_string));
     warnings.extend(config::former_mode(&configured, &mode)?);
+    warnings.extend(config::unknown_modes(&configured, &catalog));
     // Logs that the user wants in the workspace grow while agents look at it.
     let logs = configured.text("artifacts.logs_dir").map(PathBuf::from);
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holon_core::config::Found;
-use holon_host::config;
+use holon_host::{config, modes};
 use serde_json::json;
 
 use crate::Done;
@@ -32,9 +32,11 @@ pub(crate) struct Args {
 /// Prints the values; what is wrong with files goes to standard error.
 pub(super) fn run(args: &Args, session: &Session) -> Done {
     let workspace = session.workspace(args.workspace.as_deref())?;
-    let config = config::read(&session.places()?, &workspace, &variable)?;
-    for warning in &config.warnings {
-        session.terminal.say(&format!("warning: {}", visible(&warning.to_string())));
+    let places = session.places()?;
+    let config = config::read(&places, &workspace, &variable)?;
+    let modes = config::unknown_modes(&config, &modes::catalog(&places, Some(&workspace))?);
+    for warning in config.warnings.iter().map(ToString::to_string).chain(modes) {
+        session.terminal.say(&format!("warning: {}", visible(&warning)));
     }
     let rows = config.rows();
     if args.json {
