@@ -332,3 +332,34 @@ fn a_missing_image_is_said_before_anything_starts() {
     output.assert_code(1);
     assert!(output.stderr.contains("podman import"), "{}", output.stderr);
 }
+
+/// Programs that want a terminal get one that nobody else sees, and not endlessly many.
+#[test]
+fn terminals_inside_are_the_payloads_own() {
+    let agent = r##"#!/bin/sh
+{
+  echo '# Summary'
+  script -qec 'tty; echo to-the-terminal > /dev/tty' /dev/null
+  python3 -c '
+import os
+made = 0
+try:
+    while made < 1000:
+        os.openpty()
+        made += 1
+except OSError as error:
+    print("made", made, error.errno)
+'
+  (exec 3<> /dev/tty) 2> /dev/null || echo no terminal of the host
+} > "$HOLON_OUTPUT_DIR/summary.md"
+"##;
+    for_each_identity(BIN, |env| {
+        let repo = env.repo().file("a", "x\n").commit("first");
+        let agent = env.agent("terminals.sh", agent);
+        run(env, &repo, "native", &agent, &[]).assert_code(0);
+        let said = fs::read_to_string(out(env).join("summary.md")).unwrap();
+        for part in ["/dev/pts/0", "to-the-terminal", "made 64 28", "no terminal of the host"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    });
+}

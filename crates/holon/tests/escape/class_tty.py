@@ -48,7 +48,7 @@ def _(w):
     return _on_any(w, TIOCLINUX, lambda: ctypes.byref(ctypes.c_char(b"\x03")))
 
 
-@probe("tty-take", "take over a terminal", want="EPERM")
+@probe("tty-take", "take a terminal away from its session", want="ENOTTY EPERM")
 def _(w):
     if hasattr(w, "open"):
         return "took %d" % _terminals(w)[0]
@@ -83,9 +83,33 @@ def _(w):
     raise Blocked("own")
 
 
+@probe("tty-take-free", "make the terminal of the run the controlling one", want="ENOTTY EPERM")
+def _(w):
+    if hasattr(w, "open"):
+        return "took %d" % _terminals(w)[0]
+    return _on_any(w, TIOCSCTTY, lambda: 0)
+
+
 @probe("tty-make", "make a terminal of one's own", want="ENOENT", info=True)
 def _(w):
     return "fd %d" % pty.openpty()[0]
+
+
+@probe("tty-of-others", "open a terminal that somebody else made", want="ENOENT")
+def _(w):
+    kept = pty.openpty() if hasattr(w, "open") else ()
+    for number in range(4096):
+        try:
+            return "fd %d of %s" % (os.open("/dev/pts/%d" % number, os.O_RDWR | os.O_NOCTTY), kept)
+        except FileNotFoundError:
+            pass
+    raise FileNotFoundError(2, "none")
+
+
+@probe("tty-flood", "make more terminals than anybody needs", want="ENOSPC ENOENT")
+def _(w):
+    kept = [pty.openpty() for _ in range(100)]
+    return "%d of them" % len(kept)
 
 
 @probe("tty-console", "open a console", want="ENOENT", control="rootns",

@@ -97,6 +97,7 @@ fn build(
     root.write_sysctl("user/max_inotify_instances", 64);
     root.cover_proc()?;
     held.masked_proc = true;
+    root.mount_terminals();
 
     let mut maker = Views::new(ground.identity);
     let base = views_for(ground.mounts.clone(), &mut maker, ground, &launcher)?;

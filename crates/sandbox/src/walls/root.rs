@@ -37,6 +37,9 @@ pub(crate) const PROC_HIDDEN: &[&str] = &[
 /// /proc entries that may be read but never written.
 pub(crate) const PROC_READ_ONLY: &[&str] = &["sys", "bus", "fs", "irq"];
 
+/// Most terminals a payload can have at the same time.
+const TERMINALS: &str = "64";
+
 /// The root while it is being built, attached somewhere harmless in the new mount namespace.
 pub(super) struct Root {
     fd: OwnedFd,
@@ -244,6 +247,28 @@ impl Root {
         self.move_to(&proc, &target, at)?;
         self.attached.push(at.to_owned());
         Ok(())
+    }
+
+    /// Terminals that only this payload sees, and a bounded number of them. A kernel that refuses costs no more than them.
+    pub(super) fn mount_terminals(&mut self) {
+        let at = Path::new("/dev/pts");
+        let make = || -> Result<OwnedFd, rustix::io::Errno> {
+            let context = rustix::mount::fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            for (key, value) in
+                [("source", "devpts"), ("ptmxmode", "0666"), ("mode", "0600"), ("max", TERMINALS)]
+            {
+                rustix::mount::fsconfig_set_string(context.as_fd(), key, value)?;
+            }
+            rustix::mount::fsconfig_create(context.as_fd())?;
+            let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)
+        };
+        let Ok(terminals) = make() else { return };
+        let placed =
+            self.mount_point(at, &terminals).and_then(|target| self.move_to(&terminals, &target, at));
+        if placed.is_ok() {
+            self.attached.push(at.to_owned());
+        }
     }
 
     /// Writes a switch of the new namespaces; `false` where this kernel does not let us.
