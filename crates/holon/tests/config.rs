@@ -51,7 +51,7 @@ fn a_section_for_a_mode_that_is_not_there_is_named() {
     let repo = repo(&env).file(".holon/modes/own.toml", "name = \"own\"\nextends = \"plan\"\n");
     let sections =
         ["reveiw", "own", "code", "ethical"].map(|mode| format!("[modes.{mode}]\nmodel_policy = \"best\"\n"));
-    env.write("config/holon/config.toml", &sections.concat());
+    env.write("config/holon/config.toml", sections.concat());
     let tape = env.write("work/tape.yaml", SCRIPT);
     let run = env.holon(["run", "--goal", "x", "--replay"]).arg(&tape).cwd(repo.path()).run();
     let shown = env.holon(["config", "show"]).cwd(repo.path()).run();
