@@ -314,15 +314,15 @@ def _(w):
     return "made a whiteout"
 
 
-@probe("fs-dev-list", "find a device besides the harmless five", want="none")
+@probe("fs-dev-list", "find a device besides the harmless ones and terminals of one's own", want="none")
 def _(w):
-    harmless = {"null", "zero", "full", "random", "urandom"}
+    harmless = {"/dev/" + name for name in ("null", "zero", "full", "random", "urandom", "tty", "pts/ptmx")}
     found = []
     for folder, _, files in os.walk("/dev"):
         for name in files:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
-            if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and name not in harmless:
+            if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and path not in harmless:
                 found.append(path)
     if not found:
         raise Blocked("none")
