@@ -21,12 +21,14 @@ mod rspec;
 mod tap;
 mod tcltest;
 mod unittest;
+mod unstopped;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use recognise::{recognise, unstopped};
+pub use recognise::recognise;
+pub use unstopped::unstopped;
 
 /// Most cases remembered by name.
 const CASES: usize = 5_000;

@@ -483,6 +483,30 @@ fn what_the_change_breaks_is_said() {
     assert!(manifest["error"]["message"].as_str().unwrap().contains("broken by this change"), "{manifest:#}");
 }
 
+/// What the check would have come to after its stop is told all the same.
+#[test]
+fn what_the_change_breaks_is_said_though_the_check_stops_before_it() {
+    let case = |name: &str, body: &str| {
+        format!(
+            "import unittest\nimport calc\n\nclass {name}(unittest.TestCase):\n    def test_it(self):\n        {body}\n"
+        )
+    };
+    let (red, green) = (case("Red", "self.fail('red')"), case("Zero", "self.assertEqual(calc.add(0, 0), 0)"));
+    let breaks = "printf 'def add(a, b):\\n    return 7\\n' > calc.py";
+    for check in [
+        "python3 -m unittest a_red && python3 -m unittest b_zero",
+        "python3 -m pytest -q -x a_red.py b_zero.py",
+    ] {
+        let env = TestEnv::new(BIN);
+        let repo = repo(&env, &[CALC_PY, ("a_red.py", &red), ("b_zero.py", &green)]);
+        let (output, manifest) = run(&env, &repo, "x", breaks, &["--check", check]);
+        output.assert_code(1);
+        let told = &known(&manifest)["checks"][0];
+        assert_eq!(told["verdict"], "broken", "{check}: {manifest:#}");
+        assert!(told["differences"]["broken"].to_string().contains("Zero"), "{check}: {manifest:#}");
+    }
+}
+
 /// Two files have a case of the same name; one was red, and the change breaks the other.
 #[test]
 fn what_the_change_breaks_is_said_though_another_case_of_its_name_was_red() {

@@ -1,7 +1,5 @@
 //! Which check a command line is.
 
-use std::borrow::Cow;
-
 use super::Runner;
 
 /// Which check a command line is, if it is one: the last of several commands counts.
@@ -9,37 +7,8 @@ pub fn recognise(command: &str) -> Option<Runner> {
     command.split(['\n', ';', '|', '&']).rev().find_map(|part| of_words(&words(part)))
 }
 
-/// The same check without its stop at the first binary that fails: what comes after it could not be compared. It ends as
-/// the check itself does.
-pub fn unstopped(command: &str) -> Cow<'_, str> {
-    const ON: &str = "--no-fail-fast";
-    let mut places = Vec::new();
-    for part in command.split(['\n', ';', '|', '&']) {
-        let words = words(part);
-        let (after, names): (_, &[&str]) = match of_words(&words) {
-            Some(Runner::Cargo) => ("cargo", &["test", "t"]),
-            Some(Runner::Nextest) => ("nextest", &["run", "r"]),
-            _ => continue,
-        };
-        // Whoever says how it is to stop, or that it is not to run, is taken at their word.
-        let says = [ON, "--fail-fast", "--ff", "--no-run", "--max-fail"];
-        if part.split(['=', ' ', '\t']).any(|word| says.contains(&word)) {
-            continue;
-        }
-        let mut rest = words.iter().skip_while(|word| !word.ends_with(after)).skip(1);
-        let verb = rest.find(|word| names.contains(word));
-        // Words are parts of the command, so that their place in it is known.
-        places.extend(verb.map(|word| word.as_ptr().addr() + word.len() - command.as_ptr().addr()));
-    }
-    let mut whole = Cow::Borrowed(command);
-    for place in places.into_iter().rev() {
-        whole.to_mut().insert_str(place, &format!(" {ON}"));
-    }
-    whole
-}
-
 /// The words of a simple command, without assignments, wrappers and options of those.
-fn words(part: &str) -> Vec<&str> {
+pub(super) fn words(part: &str) -> Vec<&str> {
     const WRAPPERS: [&str; 10] =
         ["sudo", "env", "time", "nice", "timeout", "npx", "bunx", "exec", "command", "xvfb-run"];
     let assignment = |word: &&str| word.contains('=') && !word.starts_with('-');
@@ -57,7 +26,7 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn of_words(words: &[&str]) -> Option<Runner> {
+pub(super) fn of_words(words: &[&str]) -> Option<Runner> {
     let (first, rest) = words.split_first()?;
     let program = first.rsplit('/').next().unwrap_or(first);
     let second = rest.iter().find(|word| !word.starts_with(['-', '+'])).copied().unwrap_or("");

@@ -179,18 +179,19 @@ fn a_check_goes_on_after_the_first_binary_that_fails() {
             "cargo +nightly --offline test -- --nocapture",
             "cargo +nightly --offline test --no-fail-fast -- --nocapture",
         ),
-        ("RUST_LOG=x cargo t a::b && cargo fmt", "RUST_LOG=x cargo t --no-fail-fast a::b && cargo fmt"),
         (
             "cd ü && cargo test; cargo nextest run -p a",
             "cd ü && cargo test --no-fail-fast; cargo nextest run --no-fail-fast -p a",
         ),
         ("/opt/test/cargo test", "/opt/test/cargo test --no-fail-fast"),
+        ("pytest -x", "pytest -x --maxfail=0"),
+        ("python3 -m pytest -qx tests/ ; true", "python3 -m pytest -qx tests/ --maxfail=0 ; true"),
+        ("cd a && uv run pytest -k 'x or y'", "cd a && uv run pytest -k 'x or y' --maxfail=0"),
     ] {
         assert_eq!(unstopped(command), expect);
         assert_eq!(unstopped(expect), expect, "once");
     }
     for command in [
-        "pytest -x",
         "cargo build",
         "cargo test --no-run",
         "cargo nextest run --max-fail=1",
@@ -198,9 +199,39 @@ fn a_check_goes_on_after_the_first_binary_that_fails() {
         "cargo test a b c d e f g h i j k l m --no-fail-fast",
         "sh -c 'cargo test'",
         "echo cargo test",
+        "pytest -k 'a | b'",
+        "pytest -x -- tests",
+        "pytest > log",
+        "tox",
+        "cd a && make",
+        "make && echo done",
+        "make && ./deploy.sh && make test",
+        "make & make",
+        "make || make && make",
         "",
     ] {
         assert_eq!(unstopped(command), command);
+    }
+}
+
+/// What the shell makes of it: each is run, and it ends as `&&` would.
+#[test]
+fn checks_after_one_that_fails_are_run_too() {
+    let make = |name: &str, code: i32| format!("make -C {name} N={code}");
+    let both = |one: i32, two: i32, three: i32| {
+        format!("cd . && {} && {} && {}", make("a", one), make("b", two), make("c", three))
+    };
+    let run = |line: &str| {
+        let line = format!("make() {{ echo ran $2; return ${{3#N=}}; }}\n{line}");
+        let done = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    for (one, two, three) in [(0, 0, 0), (3, 0, 0), (0, 4, 0), (3, 4, 5), (0, 0, 5), (0, 4, 5)] {
+        let line = both(one, two, three);
+        let (as_it_is, _) = run(&line);
+        let (unstopped, said) = run(&unstopped(&line));
+        assert_eq!(unstopped, as_it_is, "{line}");
+        assert_eq!(said, "ran a\nran b\nran c\n", "{line}");
     }
 }
 
