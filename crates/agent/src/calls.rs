@@ -5,7 +5,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::time::Instant;
 
 use holon_core::event::{Ask, Body};
-use holon_core::policy::Verdict;
+use holon_core::policy::{ToolClass, Verdict};
 use holon_model::{Message, ToolCall, ToolResult};
 
 use crate::conversation::{Conversation, Pending};
@@ -218,10 +218,16 @@ impl Turn<'_> {
                 }
             }
         }
+        let class = class(self.tools[ready.tool].as_ref(), &ready.arguments);
+        let looks = matches!(
+            class,
+            ToolClass::Read | ToolClass::Search | ToolClass::Exec | ToolClass::Delegate | ToolClass::Unknown
+        );
+        conversation.facts.looked |= looks && !outcome.is_error;
         let fact = Fact::Finished {
             call: ready.id.as_str(),
             tool: ready.call.name.as_str(),
-            class: class(self.tools[ready.tool].as_ref(), &ready.arguments),
+            class,
             ok,
             exit: outcome.exit,
             duration_ms,

@@ -30,6 +30,8 @@ pub struct Facts {
     pub said: Vec<String>,
     /// Artifacts that were handed over.
     pub handed: BTreeSet<String>,
+    /// Whether anything was looked at: read, searched, run, or by a helper.
+    pub looked: bool,
 }
 
 /// A file before and after everything that was done to it.

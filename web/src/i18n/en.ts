@@ -440,6 +440,7 @@ export const en = {
   "cause.files": "The limit for the number of files was reached.",
   "cause.findings_open": "Findings are still open.",
   "cause.gate": "The run stopped at a gate.",
+  "cause.nothing_read": "The agent reviews without having read anything.",
   "cause.hands_gone": "What worked inside the sandbox was ended.",
   "cause.hidden_written": "The agent wrote where hidden files are.",
   "cause.idle_timeout": "The agent printed nothing for too long.",

@@ -13,6 +13,11 @@ fn finding(line: u32, snippet: &str, title: &str) -> String {
 }
 
 fn review(findings: &[String]) -> String {
+    format!("- tool: read_file\n  args: {{ path: code.txt }}\n{}", unread(findings))
+}
+
+/// A review by somebody who has read nothing.
+fn unread(findings: &[String]) -> String {
     format!(
         "- tool: report_findings\n  args:\n    verdict: comment\n    findings:{}\n\
          - tool: finish\n  args: {{ summary: Reviewed. }}\n",
@@ -95,6 +100,30 @@ fn a_finding_in_a_file_that_is_not_there_is_no_finding() {
         assert_eq!(warned, dropped > 0, "{name}: {manifest:#}");
         let heard = std::fs::read_to_string(crate::stage::stored(&env).join("evidence/model.yaml")).unwrap();
         assert!(heard.contains("there is no file `ghost.txt`"), "{name}");
+    }
+}
+
+/// It goes back once, and is no success without a look.
+#[test]
+fn a_review_without_a_look_is_no_success() {
+    let blind = || unread(&[finding(1, "line 1", "guessed")]);
+    for (name, second, code) in
+        [("insists", blind(), 1), ("looks", review(&[finding(1, "line 1", "seen")]), 0)]
+    {
+        let env = TestEnv::new(BIN);
+        let repo = env.repo().file("code.txt", "line 1\n").commit("first");
+        let manifest = ended(&env, &play(&env, &repo, "review", &format!("{}{second}", blind()), &[]), code);
+        let kind = manifest["error"]["kind"].as_str();
+        assert_eq!(kind, (code != 0).then_some("nothing_read"), "{name}: {manifest:#}");
+    }
+    // An answer is marked, and no more.
+    for (script, marked) in [("", true), ("- tool: read_file\n  args: { path: code.txt }\n", false)] {
+        let env = TestEnv::new(BIN);
+        let repo = env.repo().file("code.txt", "line 1\n").commit("first");
+        let script = format!("{script}- tool: finish\n  args: {{ summary: One line. }}\n");
+        let manifest = ended(&env, &play(&env, &repo, "ask", &script, &[]), 0);
+        let told = manifest["metadata"]["warnings"].to_string();
+        assert_eq!(told.contains("without having read anything"), marked, "{told}");
     }
 }
 

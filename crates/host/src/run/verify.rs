@@ -41,6 +41,9 @@ impl Run<'_> {
         self.folder.clear_output()?;
         let claim = self.take_adapter_files(found)?;
         let ended_well = self.judge_ending(stage, claim.as_ref(), &mut verdict);
+        if ended_well {
+            self.judge_looked(stage, &mut verdict);
+        }
         self.note_question(stage, claim.as_ref(), &mut verdict);
         self.judge_changes(found, &mut verdict);
         if let Some(heard) = stage.last.as_ref().and_then(|last| last.heard.clone()).filter(|_| ended_well) {
@@ -195,6 +198,26 @@ impl Run<'_> {
                 );
                 false
             }
+        }
+    }
+
+    /// Whoever reviews has looked at something; an answer that rests on nothing here is marked. Of agents that think inside
+    /// nobody knows what they read.
+    fn judge_looked(&mut self, stage: &Stage, verdict: &mut Verdict) {
+        let thought = stage.last.as_ref().and_then(|last| last.thought.as_ref());
+        if thought.is_none_or(|(conversation, _)| conversation.facts.looked) {
+            return;
+        }
+        if self.plan.profile.artifacts.required.iter().any(|name| name == "review.json") {
+            let error = ErrorInfo::new("nothing_read", "the agent reviews without having read anything");
+            verdict.worsen(
+                Outcome::Failure,
+                error.with_hint("say in the goal what is to be reviewed, or choose another --model"),
+            );
+            let told = "nothing was read before it was written; read what you review, then report again";
+            verdict.repairs.push(("review.json".to_owned(), vec![told.to_owned()]));
+        } else if self.plan.profile.name == "ask" {
+            self.warn_once("the agent answers without having read anything here".to_owned());
         }
     }
 
