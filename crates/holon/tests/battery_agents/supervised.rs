@@ -352,12 +352,12 @@ fn no_conversation_of_claude_code_breaks() {
 
 #[test]
 fn no_conversation_of_codex_breaks() {
-    converses("codex", 92);
+    converses("codex", 112);
 }
 
 #[test]
 fn no_conversation_of_opencode_breaks() {
-    converses("opencode", 40);
+    converses("opencode", 20);
 }
 
 #[test]
