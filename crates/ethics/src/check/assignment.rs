@@ -128,6 +128,23 @@ impl Names {
         }
     }
 
+    /// Whether a name is that of something secret.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        self.secret.is_match(name) && !self.harmless.is_match(name)
+    }
+
+    /// Whether a value was made up by somebody to be a password.
+    pub(super) fn is_chosen(&self, value: &str) -> bool {
+        let stands_for =
+            self.strong.is_match(value) || self.reference.is_match(value) || self.weak.is_match(value);
+        let prose = value.contains(char::is_whitespace) || value.contains(['{', '}', '<', '>', '/']);
+        !stands_for
+            && !prose
+            && value.len() >= 8
+            && entropy::distinct(value) > 4
+            && entropy::classes(value) >= 2
+    }
+
     /// Whether the value comes from somewhere else.
     pub(super) fn is_reference(&self, value: &str) -> bool {
         self.reference.is_match(value)
@@ -167,7 +184,7 @@ impl Names {
         let has_digit = value.chars().any(|c| c.is_ascii_digit());
         let random = length >= 16 && bits >= 3.1 && has_digit && classes >= 2;
         let strong = length >= 20 && bits >= 3.6 && has_digit && classes >= 2;
-        let chosen = password && length >= 8 && classes >= 3 && bits >= 2.5;
+        let chosen = password && length >= 8 && (classes >= 3 || (classes >= 2 && has_digit)) && bits >= 2.5;
         let short = !password && length >= 10 && classes >= 4 && bits >= 3.0;
         match (around.invented || around.comment, random || chosen || short, strong) {
             (false, true, _) => Some(RiskLevel::High),

@@ -1,0 +1,642 @@
+//! Where values come from and where they go, statement by statement, within one file.
+
+use super::expr::{Chain, Known, Link, Reading, Scope, Taint, is_keyword, is_start};
+use super::lang::Lang;
+use super::logical::{PUT_IN, PUT_OUT, Statement};
+use super::scope::{assigned, bound, parameters};
+use super::table::{LOCAL, Least, PARAMETER, REMOTE, Sink, Table};
+use holon_core::artifact::ethics::RiskLevel;
+
+/// How often a file is read, so that what functions give back is known where they are called.
+const PASSES: usize = 3;
+
+/// A hole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hole {
+    pub(super) id: String,
+    pub(super) what: String,
+    pub(super) severity: RiskLevel,
+    pub(super) line: u64,
+}
+
+/// The holes in the statements of a file; `partial` when the file has more lines than these.
+pub(super) fn holes(
+    table: &Table,
+    lang: Lang,
+    statements: &[Statement],
+    whole: &str,
+    partial: bool,
+) -> Vec<Hole> {
+    let mut known = Known::default();
+    let mut found = Vec::new();
+    for _ in 0..PASSES {
+        let mut walk = Walk {
+            table,
+            lang,
+            whole,
+            scopes: vec![Scope { partial, ..Scope::default() }],
+            known: known.clone(),
+            next: Known::default(),
+            found: Vec::new(),
+            inside: Vec::new(),
+        };
+        for at in 0..statements.len() {
+            walk.statement(statements, at);
+        }
+        found = walk.found;
+        if walk.next == known {
+            break;
+        }
+        known = walk.next;
+    }
+    found.sort_by_key(|hole: &Hole| (hole.line, hole.id.clone()));
+    found.dedup();
+    found
+}
+
+struct Walk<'a> {
+    table: &'a Table,
+    lang: Lang,
+    whole: &'a str,
+    scopes: Vec<Scope>,
+    known: Known,
+    next: Known,
+    found: Vec<Hole>,
+    /// What was checked for the block that begins at an indentation.
+    inside: Vec<(usize, Vec<(String, Taint)>)>,
+}
+
+impl<'a> Walk<'a> {
+    fn statement(&mut self, all: &[Statement], at: usize) {
+        let Some(statement) = all.get(at) else { return };
+        self.leave(statement);
+        self.enter(all, at);
+        let Some(scope) = self.scopes.last().cloned() else { return };
+        let known = std::mem::take(&mut self.known);
+        let reading = Reading::new(self.table, self.lang, statement, &scope, &known);
+        let changes = self.changes(&reading);
+        // What a statement is given first is known to the rest of it.
+        let mut later = scope.clone();
+        apply(&mut later, &changes);
+        let after = Reading {
+            scope: &later,
+            sources: reading.sources.clone(),
+            table: self.table,
+            lang: self.lang,
+            statement,
+            known: &known,
+        };
+        self.sinks(&after);
+        self.built(&after);
+        self.calls(&reading);
+        self.gives(&after);
+        let guard = self.guard(&after, all, at);
+        self.known = known;
+        if let Some(scope) = self.scopes.last_mut() {
+            apply(scope, &changes);
+        }
+        if let Some((names, checked, nested)) = guard {
+            self.clear(statement, names, checked, nested);
+        }
+    }
+
+    /// Ends the functions and blocks that a statement is no longer in.
+    fn leave(&mut self, statement: &Statement) {
+        let closes = statement.code.starts_with(['}', ')', ']']) || statement.code.trim() == "end";
+        while self.scopes.len() > 1
+            && self.scopes.last().is_some_and(|scope| statement.indent <= scope.indent)
+        {
+            let Some(old) = self.scopes.pop() else { break };
+            // What belongs to the object stays.
+            if let Some(outer) = self.scopes.last_mut() {
+                let own = old.vars.into_iter().filter(|(name, taint)| {
+                    let of_object =
+                        ["self.", "this.", "$this->", "@"].iter().any(|start| name.starts_with(start));
+                    of_object && taint.level >= LOCAL
+                });
+                outer.vars.extend(own);
+            }
+        }
+        while self
+            .inside
+            .last()
+            .is_some_and(|(indent, _)| statement.indent <= *indent && !closes || statement.indent < *indent)
+        {
+            if let (Some((_, back)), Some(scope)) = (self.inside.pop(), self.scopes.last_mut()) {
+                scope.vars.extend(back);
+            }
+        }
+    }
+
+    /// Begins the functions that a statement begins.
+    fn enter(&mut self, all: &[Statement], at: usize) {
+        let Some(statement) = all.get(at) else { return };
+        let Some((name, parameters)) = parameters(self.table, self.lang, statement) else { return };
+        let mut scope = self.scopes.last().cloned().unwrap_or_default();
+        scope.indent = statement.indent;
+        if !name.is_empty() {
+            scope.function.clone_from(&name);
+        }
+        // Attributes stand directly above.
+        let marks = all.get(at.saturating_sub(6)..at).unwrap_or_default().iter().rev();
+        let marks =
+            marks.take_while(|one| one.code.starts_with(['@', '[', '#']) || one.code.starts_with("test "));
+        let handles = marks.chain([statement]).any(|one| self.table.handler.is_match(&one.text))
+            || self.table.handler_name.is_match(&name);
+        for (number, (param, kind)) in parameters.into_iter().enumerate() {
+            let own = format!("{param} {kind}");
+            let level = if self.table.number.is_match(&kind) {
+                0
+            } else if self.table.handler_param.is_match(&own) || handles {
+                REMOTE
+            } else {
+                let offset =
+                    usize::from(matches!(self.lang, Lang::Py | Lang::Rs) && scope.vars.contains_key("self"));
+                let _ = offset;
+                self.known.given.get(&(name.clone(), number)).copied().unwrap_or(0).max(PARAMETER)
+            };
+            if matches!(
+                param.as_str(),
+                "self"
+                    | "this"
+                    | "cls"
+                    | "res"
+                    | "w"
+                    | "next"
+                    | "response"
+                    | "resp"
+                    | "db"
+                    | "conn"
+                    | "cursor"
+            ) {
+                scope.vars.remove(&param);
+                continue;
+            }
+            scope.from.remove(&param);
+            scope.vars.insert(param, Taint::of(level));
+        }
+        self.scopes.push(scope);
+    }
+
+    /// The variables a statement changes.
+    fn changes(&mut self, reading: &Reading<'_>) -> Vec<(String, Taint, Vec<String>)> {
+        let mut changes = Vec::new();
+        let code = reading.statement.code.as_str();
+        let origin = |from: usize, to: usize| -> Vec<String> {
+            let names = reading.names(from, to).into_iter().map(|(name, _)| name);
+            names
+                .filter(|name| {
+                    reading.scope.vars.contains_key(name)
+                        || reading.scope.vars.contains_key(name.split(['.', '-']).next().unwrap_or(""))
+                })
+                .take(8)
+                .collect()
+        };
+        for (targets, from, to, adds) in assigned(self.lang, code) {
+            let value = reading.text(from, to);
+            let mut taint = reading.taint(from, to);
+            if compares(code.get(from..to).unwrap_or_default()) && !value.contains('?') {
+                taint = Taint::default();
+            }
+            for target in &targets {
+                let mut taint = taint.clone();
+                if adds {
+                    if let Some(old) = reading.scope.vars.get(target) {
+                        let fixed = old.fixed;
+                        let mut both = old.clone();
+                        both.join(&taint);
+                        both.fixed = fixed;
+                        both.built = both.level > 0;
+                        taint = both;
+                    } else {
+                        taint.built = taint.level > 0;
+                    }
+                }
+                changes.push((target.clone(), taint, origin(from, to)));
+            }
+        }
+        for (targets, from, to) in bound(self.lang, code) {
+            let mut taint = reading.taint(from, to);
+            taint.built = false;
+            if taint.level > 0 {
+                changes.extend(targets.into_iter().map(|target| (target, taint.clone(), origin(from, to))));
+            }
+        }
+        for hit in self.table.appends.captures_iter(code) {
+            let target = hit.name("target").or_else(|| hit.name("target2"));
+            let (Some(target), Some(call)) = (target, hit.get(0)) else { continue };
+            let open = code.get(..call.end()).and_then(|ahead| ahead.rfind('(')).unwrap_or(0);
+            let taint = reading.taint(open + 1, reading.closing(open, code.len()));
+            let mut both = reading.scope.vars.get(target.as_str()).cloned().unwrap_or_default();
+            let fixed = both.fixed || (both.words.is_empty() && both.level == 0 && taint.fixed);
+            both.join(&taint);
+            both.built = both.level > 0;
+            both.fixed = fixed;
+            changes.push((target.as_str().to_owned(), both, Vec::new()));
+        }
+        // A source that fills what it is given.
+        if let Some((start, _, level)) = reading.sources.first() {
+            for (name, chain) in reading.names(0, code.len()) {
+                let before = chain.start.checked_sub(1).and_then(|at| code.as_bytes().get(at));
+                if before == Some(&b'&') && chain.start > *start {
+                    changes.push((name, Taint::of(*level), Vec::new()));
+                }
+            }
+        }
+        changes
+    }
+
+    fn sinks(&mut self, reading: &Reading<'_>) {
+        let code = reading.statement.code.as_str();
+        for number in self.table.sink_set.matches(code) {
+            let Some(sink) = self.table.sinks.get(number) else { continue };
+            let text = reading.statement.text.as_str();
+            if sink.also.as_ref().is_some_and(|also| !also.is_match(text))
+                || sink.unless.as_ref().is_some_and(|unless| unless.is_match(text))
+                || sink.file.as_ref().is_some_and(|file| !file.is_match(self.whole))
+            {
+                continue;
+            }
+            for hit in sink.calls.find_iter(code) {
+                let Some((at, _)) = self.reaches(reading, sink, hit.start(), hit.end()) else { continue };
+                self.tell(sink, reading.statement.line(at.max(hit.start())));
+            }
+        }
+    }
+
+    fn tell(&mut self, sink: &Sink, line: u64) {
+        self.found.push(Hole { id: sink.id.clone(), what: sink.what.clone(), severity: sink.severity, line });
+    }
+
+    /// The place of a value that makes a call a hole.
+    fn reaches(
+        &self,
+        reading: &Reading<'_>,
+        sink: &Sink,
+        start: usize,
+        end: usize,
+    ) -> Option<(usize, Taint)> {
+        let code = reading.statement.code.as_str();
+        let open = end.saturating_sub(1);
+        let parts = if matches!(code.as_bytes().get(open), Some(b'(' | b'[' | b'{')) {
+            reading.arguments(end, reading.closing(open, code.len()))
+        } else {
+            vec![(end, code.len())]
+        };
+        for (number, (from, to)) in parts.into_iter().enumerate() {
+            let text = reading.text(from, to);
+            let name = sink.named.as_ref().is_some_and(|named| named.is_match(text.trim_start()));
+            let wanted =
+                (sink.args.is_empty() && sink.named.is_none()) || sink.args.contains(&number) || name;
+            if !wanted {
+                continue;
+            }
+            // `name = value` as an argument.
+            let taint = reading.taint(from, to);
+            if sink.least == Least::Any && taint.level == 0 && taint.safe == 0 {
+                let code = code.get(from..to).unwrap_or_default();
+                let names = reading.names(from, to);
+                let open = names.iter().any(|(name, _)| {
+                    !is_keyword(name) && !is_constant(name) && !reading.scope.vars.contains_key(name.as_str())
+                });
+                if open && !code.trim_start().starts_with('"') {
+                    return Some((start, taint));
+                }
+            }
+            if taint.level == 0 || taint.safe & sink.class != 0 || (sink.fixed && taint.fixed) {
+                continue;
+            }
+            let enough = match sink.least {
+                Least::Any | Least::Parameter => true,
+                Least::Built => taint.built || taint.level >= LOCAL,
+                Least::Local => taint.level >= LOCAL,
+                Least::Remote => taint.level >= REMOTE,
+            };
+            let shaped = sink.shape.as_ref().is_none_or(|shape| shape.is_match(&taint.words));
+            if enough && shaped {
+                return Some((start, taint));
+            }
+        }
+        None
+    }
+
+    /// Texts that are holes in themselves, whoever uses them.
+    fn built(&mut self, reading: &Reading<'_>) {
+        let statement = reading.statement;
+        if self.table.says.is_match(&statement.text) {
+            return;
+        }
+        for (number, rule) in self.table.built.iter().enumerate() {
+            if !rule.shape.is_match(&statement.text) {
+                continue;
+            }
+            for (at, ahead, taint) in self.puts(reading) {
+                // A name in the place of a table is usual; a value in the place of data is not.
+                let enough = taint.level >= LOCAL || rule.ahead.is_match(&ahead);
+                if taint.level > 0 && taint.safe & rule.class == 0 && enough {
+                    let line = statement.line(at);
+                    let (id, what) = (rule.id.clone(), rule.what.clone());
+                    self.found.push(Hole { id, what, severity: RiskLevel::High, line });
+                    let _ = number;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Values that are put into texts: where, what stands ahead in the text, and what they may be.
+    fn puts(&self, reading: &Reading<'_>) -> Vec<(usize, String, Taint)> {
+        let code = reading.statement.code.as_bytes();
+        let mut all = Vec::new();
+        let mut at = 0;
+        while at < code.len() {
+            let byte = code.get(at).copied().unwrap_or(0);
+            if byte == PUT_IN {
+                let end = code
+                    .get(at + 1..)
+                    .unwrap_or_default()
+                    .iter()
+                    .position(|b| *b == PUT_OUT)
+                    .map_or(code.len(), |end| at + 1 + end);
+                let start = code
+                    .get(..at)
+                    .unwrap_or_default()
+                    .iter()
+                    .rposition(|b| matches!(*b, b'"' | PUT_OUT))
+                    .map_or(0, |start| start + 1);
+                all.push((at, reading.text(start, at).to_owned(), reading.taint(at + 1, end)));
+                at = end;
+            } else if byte == b'"' {
+                let end = code
+                    .get(at + 1..)
+                    .unwrap_or_default()
+                    .iter()
+                    .position(|b| matches!(*b, b'"' | PUT_IN))
+                    .map_or(code.len(), |end| at + 1 + end);
+                if code.get(end) != Some(&b'"') {
+                    at = end;
+                    continue;
+                }
+                let words = reading.text(at + 1, end);
+                self.after_text(reading, words, at, end + 1, &mut all);
+                at = end;
+            }
+            at += 1;
+        }
+        all
+    }
+
+    /// What is added behind a text, or put into its placeholders.
+    fn after_text(
+        &self,
+        reading: &Reading<'_>,
+        words: &str,
+        open: usize,
+        end: usize,
+        all: &mut Vec<(usize, String, Taint)>,
+    ) {
+        let code = reading.statement.code.as_str();
+        let rest = code.get(end..).unwrap_or_default();
+        let next = rest.trim_start().trim_start_matches("->").trim_start();
+        let from = code.len() - next.len();
+        let sign =
+            ["+", ". ", ".", "..", "||", "<>", "<<", "&", "%"].iter().find(|sign| next.starts_with(**sign));
+        let placed =
+            words.find(['%', '{']).map_or(words, |at| words.get(..at).unwrap_or_default()).to_owned();
+        let to_end = |from: usize| {
+            let mut depth = 0i32;
+            let mut to = code.len();
+            for (offset, byte) in code.get(from..).unwrap_or_default().bytes().enumerate() {
+                match byte {
+                    b'(' | b'[' | b'{' => depth += 1,
+                    b')' | b']' | b'}' if depth == 0 => {
+                        to = from + offset;
+                        break;
+                    }
+                    b')' | b']' | b'}' => depth -= 1,
+                    b',' | b';' if depth == 0 => {
+                        to = from + offset;
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+            to
+        };
+        if let Some(sign) = sign {
+            let after = from + sign.len();
+            if next.starts_with(".format(")
+                || next.starts_with(".formatted(")
+                || next.starts_with(".replace(")
+                || next.starts_with(".concat(")
+            {
+                let open = from + next.find('(').unwrap_or(0);
+                all.push((from, placed, reading.taint(open + 1, reading.closing(open, code.len()))));
+            } else if *sign == "." && !matches!(reading.lang, Lang::Php | Lang::Pl) {
+            } else if *sign == "%" {
+                let to = if next.get(1..).is_some_and(|n| n.trim_start().starts_with('(')) {
+                    let open = after + code.get(after..).and_then(|c| c.find('(')).unwrap_or(0);
+                    reading.closing(open, code.len())
+                } else {
+                    to_end(after)
+                };
+                all.push((from, placed, reading.taint(after, to)));
+            } else if let Some(start) = (after..code.len())
+                .find(|at| code.as_bytes().get(*at).is_some_and(|b| *b != b' ' && *b != b'('))
+            {
+                if code.as_bytes().get(start).is_some_and(|b| is_start(*b)) {
+                    let chain = reading.chain(start, code.len());
+                    all.push((start, words.to_owned(), reading.of_chain(&chain, 0)));
+                }
+            }
+            return;
+        }
+        // Placeholders of a function that formats.
+        if next.starts_with(',') && words.contains(['%', '{']) && !words.contains("%d") {
+            let before = code.get(..open).unwrap_or_default();
+            let Some(call) = before.rfind('(') else { return };
+            let name: String = before
+                .get(..call)
+                .unwrap_or_default()
+                .chars()
+                .rev()
+                .take_while(|c| c.is_alphanumeric() || "._:!".contains(*c))
+                .collect();
+            let name: String = name.chars().rev().collect();
+            if self.table.formats.is_match(name.trim_end_matches('!')) {
+                all.push((open, placed, reading.taint(from + 1, reading.closing(call, code.len()))));
+            }
+        }
+    }
+
+    /// Notes what functions of this file are given.
+    fn calls(&mut self, reading: &Reading<'_>) {
+        let code = reading.statement.code.len();
+        for (_, chain) in reading.names(0, code) {
+            let Chain { links, start, .. } = &chain;
+            let mut end = *start;
+            for link in links {
+                match link {
+                    Link::Name(at) => end = *at,
+                    Link::Call(from, to) => {
+                        let name = reading.statement.code.get(*start..end).unwrap_or_default();
+                        let name = name.rsplit(['.', ':', '>']).next().unwrap_or(name).to_owned();
+                        for (number, (from, to)) in reading.arguments(*from, *to).into_iter().enumerate() {
+                            let level = reading.taint(from, to).level;
+                            if level >= LOCAL && !name.is_empty() {
+                                let entry = self.next.given.entry((name.clone(), number)).or_default();
+                                *entry = (*entry).max(level);
+                            }
+                        }
+                    }
+                    Link::Index(..) => {}
+                }
+            }
+        }
+    }
+
+    /// Notes what a function gives back.
+    fn gives(&mut self, reading: &Reading<'_>) {
+        let code = reading.statement.code.as_str();
+        let Some(rest) = code.strip_prefix("return ") else { return };
+        let from = code.len() - rest.len();
+        let taint = reading.taint(from, code.len());
+        let function = reading.scope.function.clone();
+        if taint.level >= LOCAL && !function.is_empty() {
+            self.next.returns.entry(function).or_default().join(&Taint { words: String::new(), ..taint });
+        }
+    }
+
+    /// What a statement checks: names, expressions, and whether only its own block is meant.
+    #[allow(clippy::type_complexity)]
+    fn guard(
+        &self,
+        reading: &Reading<'_>,
+        all: &[Statement],
+        at: usize,
+    ) -> Option<(Vec<String>, Vec<String>, bool)> {
+        let statement = reading.statement;
+        let code = statement.code.trim_start_matches(['}', ' ']);
+        let asks = [
+            "if",
+            "elif",
+            "elsif",
+            "unless",
+            "guard",
+            "else if",
+            "elseif",
+            "while",
+            "switch",
+            "case",
+            "match",
+            "when",
+            "assert",
+            "[[",
+            "[ ",
+            "test ",
+            "return unless",
+            "raise",
+            "abort",
+            "return if",
+            "throw",
+            "cond",
+        ];
+        let asks = asks.iter().any(|word| code.starts_with(word))
+            || code.contains(" unless ")
+            || code.contains(" if ")
+            || code.contains("|| die")
+            || code.contains("|| exit")
+            || code.contains("or die")
+            || code.contains("|| return");
+        let asserts = self.table.asserts.is_match(&statement.code);
+        if !asserts && !(asks && self.table.checks.is_match(&statement.text)) {
+            return None;
+        }
+        let names = reading.names(0, statement.code.len());
+        let tainted: Vec<String> = names
+            .iter()
+            .map(|(name, _)| name.clone())
+            .flat_map(|name| {
+                let head = name.split(['.', '-']).next().unwrap_or_default().to_owned();
+                [name, head]
+            })
+            .filter(|name| reading.scope.vars.contains_key(name))
+            .collect();
+        let checked = reading.sources.iter().map(|(start, _, _)| {
+            let chain = reading.chain(*start, statement.code.len());
+            reading.text(*start, chain.end).trim().to_owned()
+        });
+        let checked: Vec<String> = checked.collect();
+        let block = all
+            .get(at + 1..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|one| one.indent > statement.indent)
+            .take(6);
+        let leaves = asserts
+            || self.table.leaves.is_match(&statement.code)
+            || block.clone().any(|one| self.table.leaves.is_match(&one.code));
+        let first_leaves = block.take(4).any(|one| self.table.leaves.is_match(&one.code));
+        let negative = [
+            "not ",
+            "!",
+            "unless",
+            "guard",
+            "-not",
+            "== -1",
+            "< 0",
+            "=== false",
+            "== false",
+            "|| ",
+            "or die",
+        ]
+        .iter()
+        .any(|word| statement.text.contains(word));
+        Some((
+            tainted,
+            checked,
+            !(leaves && (negative || asserts || first_leaves && statement.code.contains(".."))),
+        ))
+    }
+
+    fn clear(&mut self, statement: &Statement, names: Vec<String>, checked: Vec<String>, nested: bool) {
+        let Some(scope) = self.scopes.last_mut() else { return };
+        let mut queue = names;
+        let mut before = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(name) = queue.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            queue.extend(scope.from.get(&name).cloned().unwrap_or_default());
+            if let Some(old) = scope.vars.insert(name.clone(), Taint::default()) {
+                before.push((name, old));
+            }
+        }
+        scope.checked.extend(checked);
+        if nested {
+            self.inside.push((statement.indent, before));
+        }
+    }
+}
+
+fn apply(scope: &mut Scope, changes: &[(String, Taint, Vec<String>)]) {
+    for (name, taint, from) in changes {
+        scope.vars.insert(name.clone(), taint.clone());
+        scope.from.insert(name.clone(), from.iter().filter(|one| *one != name).cloned().collect());
+    }
+}
+
+/// Whether a piece of code only says yes or no.
+fn compares(code: &str) -> bool {
+    let marks = ["==", "!=", " > ", " < ", ">=", "<=", " is not ", " in "];
+    marks.iter().any(|mark| code.contains(mark))
+        && !code.contains(" for ")
+        && !code.contains(" if ")
+        && !code.contains(" || ")
+        && !code.contains(" ?? ")
+}
+
+fn is_constant(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == '.')
+}
