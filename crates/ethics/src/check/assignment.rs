@@ -65,7 +65,7 @@ impl Names {
             reference: Pattern::new(reference)?,
             quoted: Pattern::new(&format!("{NAME}{TYPE}{SIGN}(?:[A-Za-z_.:]{{0,30}}\\()?{LITERAL}"))?,
             bare: Pattern::new(
-                r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,]{6,300})\s*(?:[#;].*)?$"#,
+                r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,][^\s"',]{5,300})(?:\s+[#;].*|\s*)$"#,
             )?,
             element: Pattern::new(
                 r"<(?:\w+:)?(?P<name>[A-Za-z][\w.-]{1,60})(?:\s[^<>]{0,100})?>\s*(?P<a>[^<>\s]{6,300})\s*</",

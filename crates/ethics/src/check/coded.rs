@@ -61,7 +61,7 @@ impl Coded {
         if file.added.iter().any(|line| line.text.len() > 4000) {
             return Vec::new();
         }
-        let mut constants: BTreeMap<String, String> = BTreeMap::new();
+        let mut constants: BTreeMap<String, (String, u64)> = BTreeMap::new();
         let mut found = Vec::new();
         for statement in statements(file, lang) {
             if !statement.code.contains('"') && !statement.code.contains('+') {
@@ -94,24 +94,24 @@ impl Coded {
                     }
                 }
             }
-            let parts = self.parts(&statement, &constants);
+            let mut first = statement.line(0);
+            let parts = self.parts(&statement, &constants, &mut first);
             if parts.len() > 1 {
                 let value = parts.concat();
                 if value.len() <= LONGEST && value.len() >= 6 {
-                    found.push(Candidate {
-                        line: statement.line(0),
-                        name: name.clone(),
-                        value,
-                        how: How::Joined,
-                    });
+                    // Where it begins is as telling as where it is put together.
+                    for line in [statement.line(0), first] {
+                        let (name, value) = (name.clone(), value.clone());
+                        found.push(Candidate { line, name, value, how: How::Joined });
+                    }
                 }
             }
             if let ([(_, text)], false) = (texts.as_slice(), name.is_empty()) {
                 if constants.len() < 400 {
-                    constants.insert(name, text.clone());
+                    constants.insert(name, (text.clone(), statement.line(0)));
                 }
             } else if !name.is_empty() && parts.len() > 1 {
-                constants.insert(name, parts.concat());
+                constants.insert(name, (parts.concat(), first));
             }
         }
         found
@@ -130,7 +130,7 @@ impl Coded {
     }
 
     /// The texts and known names of a statement that are joined to one text.
-    fn parts(&self, statement: &Statement, constants: &BTreeMap<String, String>) -> Vec<String> {
+    fn parts(&self, statement: &Statement, constants: &BTreeMap<String, (String, u64)>, from_line: &mut u64) -> Vec<String> {
         let code = statement.code.as_bytes();
         let from = statement.code.find('=').map_or(0, |at| at + 1);
         let listed = self.joins.is_match(&statement.code);
@@ -163,7 +163,10 @@ impl Coded {
                         .unwrap_or(code.len());
                     let word = statement.code.get(at..end).unwrap_or_default();
                     match constants.get(word) {
-                        Some(text) => parts.push(text.clone()),
+                        Some((text, line)) => {
+                            *from_line = (*from_line).min(*line);
+                            parts.push(text.clone());
+                        }
                         None if word.len() <= 2
                             || ["join", "concat", "format", "String", "strings", "new", "implode", "b"]
                                 .contains(&word) => {}

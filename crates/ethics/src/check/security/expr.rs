@@ -444,7 +444,7 @@ impl<'a> Reading<'a> {
                     name_end = *end;
                     let path = self.code(chain.start, *end);
                     if let Some(one) = self.scope.vars.get(path.trim_start_matches('&')) {
-                        if *end > until {
+                        if *end > until || (*end == until && self.lang == Lang::Sql) {
                             current = one.clone();
                             looked = true;
                         }

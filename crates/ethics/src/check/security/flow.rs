@@ -254,6 +254,7 @@ impl<'a> Walk<'a> {
             if sink.also.as_ref().is_some_and(|also| !also.is_match(text))
                 || sink.unless.as_ref().is_some_and(|unless| unless.is_match(text))
                 || sink.file.as_ref().is_some_and(|file| !file.is_match(self.whole))
+                || sink.absent.as_ref().is_some_and(|absent| absent.is_match(self.whole))
             {
                 continue;
             }
@@ -309,6 +310,7 @@ impl<'a> Walk<'a> {
             let enough = match sink.least {
                 Least::Any | Least::Parameter => true,
                 Least::Built => taint.built || taint.level >= LOCAL,
+                Least::Joined => taint.built,
                 Least::Local => taint.level >= LOCAL,
                 Least::Remote => taint.level >= REMOTE,
             };

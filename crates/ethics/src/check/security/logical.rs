@@ -219,7 +219,10 @@ impl<'a> Reader<'a> {
         }
         match byte {
             b'{' | b'(' | b'[' => {
-                let block = byte == b'{' && self.is_block();
+                let group = byte == b'('
+                    && self.lang == Lang::Go
+                    && matches!(self.code.trim_ascii(), b"const" | b"var" | b"import" | b"type");
+                let block = group || (byte == b'{' && self.is_block());
                 self.take(1, None);
                 self.brackets.push((byte, block));
                 if block {
@@ -234,7 +237,7 @@ impl<'a> Reader<'a> {
                     self.stack.pop();
                     return self.take(1, Some(PUT_OUT));
                 }
-                if let Some((_, true)) = top.filter(|_| byte == b'}') {
+                if let Some((_, true)) = top {
                     self.cut();
                     self.opened = self.opened.saturating_sub(1);
                 }
@@ -372,6 +375,11 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let next = line.get(1).copied().unwrap_or(b' ');
+            let header = self.code.trim_ascii_end().ends_with(b")") || !self.code.contains(&b'=');
+            let opens = line.starts_with(b"{") && header && matches!(self.last(), b')' | b'>' | b']' | b'?' | b'a'..=b'z' | b'A'..=b'Z');
+            if opens || line.starts_with(b"throws ") || (line.starts_with(b"where ") && self.lang == Lang::Cs) {
+                return true;
+            }
             let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark.as_bytes()));
             return (line.starts_with(b".") && (next.is_ascii_alphabetic() || next == b'_'))
                 || starts(&[

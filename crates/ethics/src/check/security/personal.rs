@@ -10,7 +10,7 @@ use super::expr::{Known, Link, Reading, Scope, is_keyword};
 use super::lang::Lang;
 use super::logical::{PUT_IN, PUT_OUT, Statement};
 use super::plain::Hit;
-use super::scope::assigned;
+use super::scope::{assigned, bound};
 use super::table;
 use crate::pattern::Pattern;
 
@@ -33,6 +33,7 @@ struct File {
     public_files: String,
     writes: String,
     query: String,
+    vendors: String,
 }
 
 struct Table {
@@ -49,6 +50,7 @@ struct Table {
     public_files: Pattern,
     writes: Pattern,
     query: Pattern,
+    vendors: Pattern,
 }
 
 static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(load);
@@ -70,6 +72,7 @@ fn load() -> Result<Table, String> {
         public_files: Pattern::new(&file.public_files)?,
         writes: Pattern::new(&file.writes)?,
         query: Pattern::new(&file.query)?,
+        vendors: Pattern::new(&file.vendors)?,
     })
 }
 
@@ -94,6 +97,7 @@ pub(super) fn find(
     let mut hits = Vec::new();
     let mut carries: BTreeMap<String, Kind> = BTreeMap::new();
     let mut urls: BTreeMap<String, String> = BTreeMap::new();
+    let mut public_paths: BTreeMap<String, u64> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
         let reading =
             Reading { table: flow, lang, statement, sources: Vec::new(), scope: &scope, known: &known };
@@ -154,7 +158,8 @@ pub(super) fn find(
                 .filter_map(|(name, _)| urls.get(&name).cloned())
                 .collect::<Vec<_>>()
                 .join(" ");
-            let broker = table.brokers.is_match(text)
+            let broker = table.vendors.is_match(text)
+                || table.brokers.is_match(text)
                 || table.brokers.is_match(&named)
                 || table.brokers.is_match(&hit.as_str().replace(['.', '_'], "://."));
             let outside = text.contains("://") || named.contains("://");
@@ -166,7 +171,10 @@ pub(super) fn find(
         if let Some(place) = see.in_address() {
             told("personal-data-in-address", "puts people's data into an address", place);
         }
-        if table.writes.is_match(&statement.text) && table.public_files.is_match(&statement.text) {
+        let public = table.public_files.find_iter(&statement.text).next().map(|hit| hit.start());
+        let named =
+            reading.names(0, code.len()).into_iter().find_map(|(name, _)| public_paths.get(&name).copied());
+        if table.writes.is_match(&statement.text) && (public.is_some() || named.is_some()) {
             let from = at.saturating_sub(REACH);
             let around = statements.get(from..statements.len().min(at + REACH)).unwrap_or_default();
             let same = |offset: usize| functions.get(from + offset) == functions.get(at);
@@ -183,22 +191,38 @@ pub(super) fn find(
                 see.personal(0, one.code.len()).is_some_and(|(_, kind)| kind > Kind::Whole) || see.columns()
             });
             if personal {
-                told("personal-data-in-public-file", "writes people's data where everybody can read it", 0);
+                let what = "writes people's data where everybody can read it";
+                told("personal-data-in-public-file", what, public.unwrap_or(0));
+                if let Some(line) = named {
+                    hits.push(("personal-data-in-public-file", what, RiskLevel::High, line));
+                }
             }
         }
         let mut new = Vec::new();
         for (targets, from, to, _) in assigned(lang, code) {
-            if let Some((_, kind)) = see.personal(from, to).filter(|(_, kind)| *kind > Kind::Whole) {
+            let whole = table.bulk.is_match(bulky(code.get(from..to).unwrap_or_default()));
+            let kind = see.personal(from, to).map(|(_, kind)| kind).filter(|kind| *kind > Kind::Whole);
+            if let Some(kind) = kind.or(whole.then_some(Kind::Whole)) {
                 new.extend(targets.iter().map(|target| (target.clone(), Some(kind))));
             } else {
                 new.extend(targets.iter().map(|target| (target.clone(), None)));
             }
             let text = reading.text(from, to);
+            if table.public_files.is_match(text) && text.contains(['"', '\'']) && text.contains('/') {
+                public_paths.extend(targets.iter().map(|target| (target.clone(), statement.line(from))));
+            }
             if let Some(url) =
                 text.find("http").and_then(|at| text.get(at..)).filter(|url| url.starts_with("http"))
             {
                 let url: String = url.chars().take_while(|c| !matches!(c, '"' | '\'' | '`' | ' ')).collect();
                 urls.extend(targets.iter().map(|target| (target.clone(), url.clone())));
+            }
+        }
+        for (targets, from, to) in bound(lang, code) {
+            let owner = code.get(from..to).unwrap_or_default().trim().trim_end_matches(['.', ' ', ':', '{', '(', ')']);
+            let owner = owner.rsplit(['.', ' ', '>', '(']).next().unwrap_or_default();
+            if table.person.is_match(&spelled(owner)) {
+                new.extend(targets.into_iter().map(|target| (target, Some(Kind::Whole))));
             }
         }
         for (name, kind) in new {
@@ -490,6 +514,15 @@ impl Seeing<'_> {
             .count()
             >= 2
     }
+}
+
+/// A piece of code without what only copies it.
+fn bulky(code: &str) -> &str {
+    let code = code.trim().trim_start_matches("await ").trim_end_matches(';');
+    let code = code.trim_start_matches("dict(").trim_start_matches("{ ...").trim_start_matches("{...");
+    let end = [".to_dict", ".copy", ".dict", "()", ".to_unsafe_h", ".toJSON", " }", ")"];
+    let once = |code| end.iter().fold(code, |code: &str, end| code.strip_suffix(end).unwrap_or(code));
+    once(once(code))
 }
 
 /// `phoneNumber` and `phone-number` as `phone_number`.

@@ -40,6 +40,8 @@ pub(super) enum Least {
     Parameter,
     /// A text that is put together, or anything from outside.
     Built,
+    /// A text that is put together.
+    Joined,
     /// From outside of the program.
     Local,
     /// From somebody else.
@@ -61,6 +63,7 @@ pub(super) struct Sink {
     pub(super) also: Option<Pattern>,
     pub(super) unless: Option<Pattern>,
     pub(super) file: Option<Pattern>,
+    pub(super) absent: Option<Pattern>,
     /// A text with a fixed beginning is fine.
     pub(super) fixed: bool,
 }
@@ -141,6 +144,7 @@ struct SinkRow {
     also: Option<String>,
     unless: Option<String>,
     file: Option<String>,
+    absent: Option<String>,
     #[serde(default)]
     fixed: bool,
     severity: Option<RiskLevel>,
@@ -238,6 +242,7 @@ fn load(lang: Lang) -> Result<Table, String> {
             also: optional(&row.also).map_err(failed)?,
             unless: optional(&row.unless).map_err(failed)?,
             file: optional(&row.file).map_err(failed)?,
+            absent: optional(&row.absent).map_err(failed)?,
             fixed: row.fixed,
         });
     }
