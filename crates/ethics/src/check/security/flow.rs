@@ -282,7 +282,7 @@ impl<'a> Walk<'a> {
         let parts = if matches!(code.as_bytes().get(open), Some(b'(' | b'[' | b'{')) {
             reading.arguments(end, reading.closing(open, code.len()))
         } else {
-            vec![(end, code.len())]
+            reading.arguments(end, code.len())
         };
         for (number, (from, to)) in parts.into_iter().enumerate() {
             let text = reading.text(from, to);

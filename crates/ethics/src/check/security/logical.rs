@@ -306,7 +306,7 @@ impl<'a> Reader<'a> {
         if matches!(last, b'(' | b',' | b'=' | b':' | b'[' | b'?' | b'&' | b'|') {
             return body && matches!(last, b'=' | b'(' | b',' | b'|');
         }
-        if matches!(self.last_word().as_str(), "return" | "yield" | "default" | "await") {
+        if matches!(self.last_word().as_str(), "return" | "yield" | "default" | "await" | "const" | "let" | "var" | "import" | "export") {
             return false;
         }
         // An object that is made and filled at once.
