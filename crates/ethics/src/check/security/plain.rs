@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::lang::Lang;
 use super::logical::Statement;
 use super::settings::Entry;
-use super::table::holds_for;
+use super::table::{any, holds_for};
 use crate::finding::CheckId;
 use crate::pattern::{Pattern, Patterns};
 
@@ -105,7 +105,7 @@ fn load_statements(lang: Lang) -> Result<Statements, String> {
     for text in STATEMENTS {
         let file: StatementFile = toml::from_str(text).map_err(|error| error.to_string())?;
         for row in file.rule.into_iter().filter(|row| holds_for(row.langs.as_deref(), lang)) {
-            let whole = format!("(?:{})", row.regex.join("|"));
+            let whole = any(&row.regex);
             let optional = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
             let failed = |error: String| format!("{}: {error}", row.id);
             rules.push(Rule {

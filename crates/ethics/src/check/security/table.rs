@@ -210,8 +210,9 @@ pub(super) fn holds_for(langs: Option<&str>, lang: Lang) -> bool {
     langs.is_none_or(|langs| langs.split_whitespace().any(|one| one == name))
 }
 
-fn any(patterns: &[String]) -> String {
-    format!("(?:{})", patterns.join("|"))
+/// One expression for several; flags within one stay there.
+pub(super) fn any(patterns: &[String]) -> String {
+    format!("(?:(?:{}))", patterns.join(")|(?:"))
 }
 
 fn load(lang: Lang) -> Result<Table, String> {
