@@ -53,9 +53,9 @@ impl Names {
         // A name, perhaps a type, a sign, and a literal.
         const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?"#;
         const TYPE: &str = r"(?:\s*:\s*&?(?:'static\s+)?[A-Za-z][\w<>?.\[\]]{0,30})?";
-        const SIGN: &str = r"\s*(?::=|=>|==|=|:)\s*";
+        const SIGN: &str = r"\s*(?::=|=>|->|==|=|:|\bto\b)\s*";
         const LITERAL: &str =
-            r#"[bfru]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
+            r#"[bfruN]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
         Ok(Self {
             secret: Pattern::new(&row.secret)?,
             password: Pattern::new(&row.password)?,
@@ -84,7 +84,7 @@ impl Names {
             )?,
             called: Pattern::new(r"^[A-Za-z_][\w.:]*\(")?,
             argument: Pattern::new(
-                r#"(?i)(?:define|setenv|putenv|set|put|add|append|header|env|setdefault|property|item)\w*\(\s*["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*,\s*["'](?P<a>[^"'\n]{6,300})["']"#,
+                r#"\b[A-Za-z]\w*!?\(\s*(?:["']\w+["']\s*,\s*)?["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*(?:,|->|=>|\bto\b)\s*["'](?:\\["'])?(?P<a>[^"'\n\\]{6,300})(?:\\["'])?["']"#,
             )?,
             uuid: Pattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
         })

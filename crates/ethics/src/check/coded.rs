@@ -130,7 +130,12 @@ impl Coded {
     }
 
     /// The texts and known names of a statement that are joined to one text.
-    fn parts(&self, statement: &Statement, constants: &BTreeMap<String, (String, u64)>, from_line: &mut u64) -> Vec<String> {
+    fn parts(
+        &self,
+        statement: &Statement,
+        constants: &BTreeMap<String, (String, u64)>,
+        from_line: &mut u64,
+    ) -> Vec<String> {
         let code = statement.code.as_bytes();
         let from = statement.code.find('=').map_or(0, |at| at + 1);
         let listed = self.joins.is_match(&statement.code);

@@ -310,6 +310,10 @@ impl<'a> Reading<'a> {
                 b'/' if self.lang == Lang::Py && self.byte(at + 1) == b' ' => joined = true,
                 _ if is_start(byte) && !is_inner(self.byte(at.wrapping_sub(1))) => {
                     let chain = self.chain(at, to);
+                    if let Some(end) = self.bound_text(&chain, to) {
+                        at = end;
+                        continue;
+                    }
                     let one = self.of_chain(&chain, depth);
                     if one.level > 0 {
                         let mut one = one;
@@ -351,6 +355,31 @@ impl<'a> Reading<'a> {
         all
     }
 
+    /// The end of a text whose values are bound by what stands ahead of it: `sql"…"`.
+    pub(super) fn bound_text(&self, chain: &Chain, to: usize) -> Option<usize> {
+        let name = self.code(chain.start, chain.end);
+        let tag = matches!(self.lang, Lang::Js | Lang::Scala)
+            && (matches!(
+                name,
+                "sql" | "fr" | "fr0" | "SQL" | "Prisma.sql" | "sqlu" | "cql" | "html" | "gql"
+            ) || name.ends_with(".sql")
+                || name.ends_with("queryRaw")
+                || name.ends_with("executeRaw"));
+        if !tag || self.byte(chain.end) != b'"' {
+            return None;
+        }
+        let mut put = 0usize;
+        for at in chain.end + 1..to {
+            match self.byte(at) {
+                PUT_IN => put += 1,
+                PUT_OUT => put = put.saturating_sub(1),
+                b'"' if put == 0 => return Some(at + 1),
+                _ => {}
+            }
+        }
+        Some(to)
+    }
+
     /// Where a text ends, or a value is put into it.
     fn end_of_text(&self, open: usize, to: usize) -> usize {
         (open + 1..to).find(|at| matches!(self.byte(*at), b'"' | PUT_IN)).unwrap_or(to)
@@ -359,6 +388,8 @@ impl<'a> Reading<'a> {
     /// Whether a text's beginning says where it leads; nothing when that is up to what follows.
     fn begins_fixed(&self, words: &str, put: bool) -> Option<bool> {
         let words = words.trim_start();
+        let header = ["Location:", "location:", "Refresh:"].iter().find_map(|name| words.strip_prefix(name));
+        let words = header.unwrap_or(words).trim_start();
         if words.is_empty() || words.starts_with(['%', '{']) {
             return None;
         }

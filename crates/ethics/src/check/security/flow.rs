@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
             || self.table.handler_name.is_match(&name);
         for (number, (param, kind)) in parameters.into_iter().enumerate() {
             let own = format!("{param} {kind}");
-            let level = if self.table.number.is_match(&kind) {
+            let level = if self.table.number.is_match(&kind) || self.is_enum(&kind) {
                 0
             } else if self.table.handler_param.is_match(&own) || handles {
                 REMOTE
@@ -176,6 +176,21 @@ impl<'a> Walk<'a> {
             scope.vars.insert(param, Taint::of(level));
         }
         self.scopes.push(scope);
+    }
+
+    /// Whether a type has only a few values, by its name or because this file says so.
+    fn is_enum(&self, kind: &str) -> bool {
+        let named = kind
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .rfind(|word| word.starts_with(char::is_uppercase));
+        let Some(name) = named else { return false };
+        let ends = ["Enum", "Sort", "Order", "Status", "Kind", "Mode", "Level", "Direction"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        ends || ["enum ", "enum class ", "class "].iter().any(|word| {
+            let line = self.whole.lines().find(|line| line.contains(&format!("{word}{name}")));
+            line.is_some_and(|line| *word != "class " || line.contains("Enum"))
+        })
     }
 
     /// The variables a statement changes.
@@ -234,6 +249,14 @@ impl<'a> Walk<'a> {
             both.fixed = fixed;
             changes.push((target.as_str().to_owned(), both, Vec::new()));
         }
+        // A function of C that is given a source and a place for what it finds.
+        if self.lang == Lang::C && !reading.sources.is_empty() {
+            for (from, to) in filled(reading) {
+                let name = code.get(from..to).unwrap_or_default().trim();
+                let level = reading.sources.iter().map(|(_, _, level)| *level).max().unwrap_or(LOCAL);
+                changes.push((name.to_owned(), Taint::of(level), Vec::new()));
+            }
+        }
         // A source that fills what it is given.
         if let Some((start, _, level)) = reading.sources.first() {
             for (name, chain) in reading.names(0, code.len()) {
@@ -259,10 +282,29 @@ impl<'a> Walk<'a> {
                 continue;
             }
             for hit in sink.calls.find_iter(code) {
+                if self.is_own(code, hit.end()) {
+                    continue;
+                }
                 let Some((at, _)) = self.reaches(reading, sink, hit.start(), hit.end()) else { continue };
                 self.tell(sink, reading.statement.line(at.max(hit.start())));
             }
         }
+    }
+
+    /// Whether a call is to a function that this file itself defines.
+    fn is_own(&self, code: &str, end: usize) -> bool {
+        let Some(ahead) = code.get(..end).and_then(|ahead| ahead.strip_suffix('(')) else { return false };
+        let name: String = ahead.chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let name: String = name.chars().rev().collect();
+        let before = ahead.get(..ahead.len() - name.len()).unwrap_or_default();
+        if name.is_empty() || before.ends_with(['.', ':', '>']) || before.trim_end().ends_with("new") {
+            return false;
+        }
+        ["fn", "def", "func", "function", "sub", "fun"].iter().any(|word| {
+            self.whole.match_indices(&format!("{word} {name}")).any(|(at, found)| {
+                self.whole.get(at + found.len()..).is_some_and(|rest| rest.starts_with(['(', '<', ' ', '[']))
+            })
+        })
     }
 
     fn tell(&mut self, sink: &Sink, line: u64) {
@@ -353,6 +395,14 @@ impl<'a> Walk<'a> {
         let mut at = 0;
         while at < code.len() {
             let byte = code.get(at).copied().unwrap_or(0);
+            let begins = at == 0 || !code.get(at - 1).is_some_and(u8::is_ascii_alphanumeric);
+            if is_start(byte) && begins {
+                let chain = reading.chain(at, code.len());
+                if let Some(end) = reading.bound_text(&chain, code.len()) {
+                    at = end;
+                    continue;
+                }
+            }
             if byte == PUT_IN {
                 let end = code
                     .get(at + 1..)
@@ -620,6 +670,30 @@ impl<'a> Walk<'a> {
             self.inside.push((statement.indent, before));
         }
     }
+}
+
+/// The plain names among the arguments of a call that a source stands in, or is.
+fn filled(reading: &Reading<'_>) -> Vec<(usize, usize)> {
+    let code = reading.statement.code.as_str();
+    let mut all = Vec::new();
+    for (_, chain) in reading.names(0, code.len()) {
+        for link in &chain.links {
+            let Link::Call(from, to) = link else { continue };
+            let own = |(start, _, _): &(usize, usize, u8)| (chain.start..*to).contains(start);
+            if !reading.sources.iter().any(own) {
+                continue;
+            }
+            all.extend(reading.arguments(*from, *to).into_iter().filter(|(from, to)| {
+                let name = code.get(*from..*to).unwrap_or_default().trim();
+                let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                plain
+                    && name.starts_with(|c: char| c.is_ascii_lowercase())
+                    && !name.starts_with("std")
+                    && !is_keyword(name)
+            }));
+        }
+    }
+    all
 }
 
 fn apply(scope: &mut Scope, changes: &[(String, Taint, Vec<String>)]) {

@@ -306,7 +306,10 @@ impl<'a> Reader<'a> {
         if matches!(last, b'(' | b',' | b'=' | b':' | b'[' | b'?' | b'&' | b'|') {
             return body && matches!(last, b'=' | b'(' | b',' | b'|');
         }
-        if matches!(self.last_word().as_str(), "return" | "yield" | "default" | "await" | "const" | "let" | "var" | "import" | "export") {
+        if matches!(
+            self.last_word().as_str(),
+            "return" | "yield" | "default" | "await" | "const" | "let" | "var" | "import" | "export"
+        ) {
             return false;
         }
         // An object that is made and filled at once.
@@ -376,8 +379,11 @@ impl<'a> Reader<'a> {
             }
             let next = line.get(1).copied().unwrap_or(b' ');
             let header = self.code.trim_ascii_end().ends_with(b")") || !self.code.contains(&b'=');
-            let opens = line.starts_with(b"{") && header && matches!(self.last(), b')' | b'>' | b']' | b'?' | b'a'..=b'z' | b'A'..=b'Z');
-            if opens || line.starts_with(b"throws ") || (line.starts_with(b"where ") && self.lang == Lang::Cs) {
+            let opens = line.starts_with(b"{")
+                && header
+                && matches!(self.last(), b')' | b'>' | b']' | b'?' | b'a'..=b'z' | b'A'..=b'Z');
+            if opens || line.starts_with(b"throws ") || (line.starts_with(b"where ") && self.lang == Lang::Cs)
+            {
                 return true;
             }
             let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark.as_bytes()));

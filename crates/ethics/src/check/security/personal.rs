@@ -97,6 +97,7 @@ pub(super) fn find(
     let mut hits = Vec::new();
     let mut carries: BTreeMap<String, Kind> = BTreeMap::new();
     let mut urls: BTreeMap<String, String> = BTreeMap::new();
+    let mut block: Option<usize> = None;
     let mut public_paths: BTreeMap<String, u64> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
         let reading =
@@ -133,6 +134,16 @@ pub(super) fn find(
                 }
             }
         }
+        // What stands in the block of such a call is handed on as well.
+        block = block.filter(|indent| statement.indent > *indent);
+        if block.is_some() {
+            if let Some((place, _)) = see.personal(0, code.len()).filter(|(_, kind)| *kind > Kind::Whole) {
+                told("personal-data-in-telemetry", "sends people's data to telemetry", place);
+            }
+        }
+        if table.telemetry.is_match(code) && code.trim_end().ends_with('{') && !code.contains("=>") {
+            block = Some(statement.indent);
+        }
         if table.logs_bare.is_match(code) && !matches!(lang, Lang::Py | Lang::Go | Lang::Java) {
             let redirected = matches!(lang, Lang::Sh | Lang::Ps)
                 && code.contains(['|', '>'])
@@ -155,7 +166,10 @@ pub(super) fn find(
             let named = reading
                 .names(hit.start(), to)
                 .into_iter()
-                .filter_map(|(name, _)| urls.get(&name).cloned())
+                .filter_map(|(name, _)| {
+                    let head = name.split('.').next().unwrap_or_default();
+                    urls.get(&name).or_else(|| urls.get(head)).cloned()
+                })
                 .collect::<Vec<_>>()
                 .join(" ");
             let broker = table.vendors.is_match(text)
@@ -163,7 +177,8 @@ pub(super) fn find(
                 || table.brokers.is_match(&named)
                 || table.brokers.is_match(&hit.as_str().replace(['.', '_'], "://."));
             let outside = text.contains("://") || named.contains("://");
-            let Some((place, kind)) = see.personal(hit.end(), to) else { continue };
+            let listed = see.columns().then_some((hit.start(), Kind::Ordinary));
+            let Some((place, kind)) = see.personal(hit.end(), to).or(listed) else { continue };
             if (broker || (outside && kind == Kind::Special)) && !text.contains("mailto:") {
                 told("personal-data-to-third-party", "sends people's data to somebody else", place);
             }
@@ -219,7 +234,11 @@ pub(super) fn find(
             }
         }
         for (targets, from, to) in bound(lang, code) {
-            let owner = code.get(from..to).unwrap_or_default().trim().trim_end_matches(['.', ' ', ':', '{', '(', ')']);
+            let owner = code
+                .get(from..to)
+                .unwrap_or_default()
+                .trim()
+                .trim_end_matches(['.', ' ', ':', '{', '(', ')']);
             let owner = owner.rsplit(['.', ' ', '>', '(']).next().unwrap_or_default();
             if table.person.is_match(&spelled(owner)) {
                 new.extend(targets.into_iter().map(|target| (target, Some(Kind::Whole))));
@@ -260,7 +279,11 @@ impl Seeing<'_> {
             if key && !matches!(self.reading.lang, Lang::Rb) {
                 continue;
             }
-            if self.table.harmless.is_match(text) {
+            let rest = self.reading.text(chain.end, to);
+            let rest = rest.get(..rest.len().min(60)).unwrap_or_default();
+            let hidden = rest.trim_start().starts_with(", privacy: .private")
+                || rest.trim_start().starts_with(", privacy: .sensitive");
+            if hidden || self.table.harmless.is_match(text) {
                 until = chain.end;
                 continue;
             }

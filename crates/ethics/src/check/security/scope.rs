@@ -210,7 +210,8 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
         }
         Lang::Java | Lang::Cs | Lang::C | Lang::Dart => {
             let own = part.rfind(')').map_or(part, |at| part.get(at..).unwrap_or_default());
-            let own = own.find('=').map_or(part, |at| part.get(..part.len() - own.len() + at).unwrap_or(part));
+            let own =
+                own.find('=').map_or(part, |at| part.get(..part.len() - own.len() + at).unwrap_or(part));
             let plain = own.trim().trim_end_matches("[]");
             let name: String = plain.chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             let name: String = name.chars().rev().collect();
