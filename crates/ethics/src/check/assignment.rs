@@ -46,12 +46,13 @@ pub(super) struct Names {
     called: Pattern,
     argument: Pattern,
     uuid: Pattern,
+    define: Pattern,
 }
 
 impl Names {
     pub(super) fn load(row: &NamesRow, strong: &str, weak: &str, reference: &str) -> Result<Self, String> {
         // A name, perhaps a type, a sign, and a literal.
-        const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?"#;
+        const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?(?:\[\w*\])?"#;
         const TYPE: &str = r"(?:\s*:\s*&?(?:'static\s+)?[A-Za-z][\w<>?.\[\]]{0,30})?";
         const SIGN: &str = r"\s*(?::=|=>|->|==|=|:|\bto\b)\s*";
         const LITERAL: &str =
@@ -86,6 +87,7 @@ impl Names {
             argument: Pattern::new(
                 r#"\b[A-Za-z]\w*!?\(\s*(?:["']\w+["']\s*,\s*)?["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*(?:,|->|=>|\bto\b)\s*["'](?:\\["'])?(?P<a>[^"'\n\\]{6,300})(?:\\["'])?["']"#,
             )?,
+            define: Pattern::new(r#"^\s*#\s*define\s+(?P<name>[A-Za-z_]\w{1,60})\s+"(?P<a>[^"\n]{6,300})""#)?,
             uuid: Pattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
         })
     }
@@ -104,6 +106,7 @@ impl Names {
             Some(&self.pair),
             Some(&self.call),
             Some(&self.argument),
+            Some(&self.define),
         ];
         for form in forms.into_iter().flatten() {
             for hit in form.captures_iter(line) {

@@ -373,7 +373,8 @@ impl<'a> Reading<'a> {
             match self.byte(at) {
                 PUT_IN => put += 1,
                 PUT_OUT => put = put.saturating_sub(1),
-                b'"' if put == 0 => return Some(at + 1),
+                // `#$x` is put in as it is.
+                b'"' if put == 0 => return (!self.text(chain.end, at).contains("#$")).then_some(at + 1),
                 _ => {}
             }
         }

@@ -131,6 +131,22 @@ impl<'a> Walk<'a> {
     /// Begins the functions that a statement begins.
     fn enter(&mut self, all: &[Statement], at: usize) {
         let Some(statement) = all.get(at) else { return };
+        let marked = |one: &Statement| {
+            one.code.starts_with("[BindProperty")
+                || one.code.contains("FromQuery]")
+                || one.code.starts_with("[SupplyParameter")
+        };
+        if self.lang == Lang::Cs
+            && at > 0
+            && all.get(at - 1).is_some_and(marked)
+            && !statement.code.contains('(')
+        {
+            let name =
+                statement.code.trim_end_matches(['{', ' ']).rsplit(' ').next().unwrap_or_default().to_owned();
+            self.scopes.iter_mut().for_each(|scope| {
+                scope.vars.insert(name.clone(), Taint::of(REMOTE));
+            });
+        }
         let Some((name, parameters)) = parameters(self.table, self.lang, statement) else { return };
         let mut scope = self.scopes.last().cloned().unwrap_or_default();
         scope.indent = statement.indent;
@@ -229,6 +245,15 @@ impl<'a> Walk<'a> {
                 }
                 changes.push((target.clone(), taint, origin(from, to)));
             }
+        }
+        if self.lang == Lang::Sh {
+            for name in read_into(code) {
+                changes.push((format!("${name}"), Taint::of(LOCAL), Vec::new()));
+                changes.push((name, Taint::of(LOCAL), Vec::new()));
+            }
+        }
+        if let Some((name, from, to)) = (self.lang == Lang::C).then(|| made(code)).flatten() {
+            changes.push((name, reading.taint(from, to), origin(from, to)));
         }
         for (targets, from, to) in bound(self.lang, code) {
             let mut taint = reading.taint(from, to);
@@ -694,6 +719,32 @@ fn filled(reading: &Reading<'_>) -> Vec<(usize, usize)> {
         }
     }
     all
+}
+
+/// The variables that `read` of a shell fills.
+fn read_into(code: &str) -> Vec<String> {
+    let Some(at) = code.find("read ").filter(|at| *at == 0 || code.get(at - 1..*at) == Some(" ")) else {
+        return Vec::new();
+    };
+    let words = code.get(at + 5..).unwrap_or_default().split([';', '<', '|']).next().unwrap_or_default();
+    let mut names = words.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('"'));
+    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    names.by_ref().take_while(plain).map(str::to_owned).collect()
+}
+
+/// `std::string text(…);`: the name, and where what it is made from stands.
+fn made(code: &str) -> Option<(String, usize, usize)> {
+    let code = code.trim_end().strip_suffix(';')?;
+    let open = code.find(['(', '{'])?;
+    let ahead = code.get(..open)?;
+    let (kind, name) = ahead.trim_end().rsplit_once([' ', '&', '*'])?;
+    let plain = |text: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '<' | '>' | ' ' | ','))
+    };
+    let known = !kind.trim().is_empty() && plain(kind) && plain(name) && !name.is_empty();
+    let word = kind.split_whitespace().next().unwrap_or_default();
+    (known && !matches!(word, "return" | "else" | "new" | "delete" | "throw"))
+        .then(|| (name.to_owned(), open + 1, code.len()))
 }
 
 fn apply(scope: &mut Scope, changes: &[(String, Taint, Vec<String>)]) {

@@ -72,7 +72,7 @@ impl Lang {
         let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let lang = match ending {
-            "py" | "pyw" | "pyi" | "pyx" | "star" | "bzl" => Self::Py,
+            "py" | "r" | "pyw" | "pyi" | "pyx" | "star" | "bzl" => Self::Py,
             "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte" | "astro"
             | "coffee" => Self::Js,
             "java" => Self::Java,

@@ -34,6 +34,7 @@ struct File {
     writes: String,
     query: String,
     vendors: String,
+    query_calls: String,
 }
 
 struct Table {
@@ -51,6 +52,7 @@ struct Table {
     writes: Pattern,
     query: Pattern,
     vendors: Pattern,
+    query_calls: Pattern,
 }
 
 static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(load);
@@ -73,6 +75,7 @@ fn load() -> Result<Table, String> {
         writes: Pattern::new(&file.writes)?,
         query: Pattern::new(&file.query)?,
         vendors: Pattern::new(&file.vendors)?,
+        query_calls: Pattern::new(&file.query_calls)?,
     })
 }
 
@@ -217,6 +220,8 @@ pub(super) fn find(
         for (targets, from, to, _) in assigned(lang, code) {
             let whole = table.bulk.is_match(bulky(code.get(from..to).unwrap_or_default()));
             let kind = see.personal(from, to).map(|(_, kind)| kind).filter(|kind| *kind > Kind::Whole);
+            let selects = reading.text(from, to).to_ascii_lowercase().contains("select ") && see.columns();
+            let kind = kind.or(selects.then_some(Kind::Ordinary));
             if let Some(kind) = kind.or(whole.then_some(Kind::Whole)) {
                 new.extend(targets.iter().map(|target| (target.clone(), Some(kind))));
             } else {
@@ -304,6 +309,14 @@ impl Seeing<'_> {
             .collect();
         if let Some(kind) = self.carries.get(plain.trim_end_matches(['.', '-'])) {
             return Some(*kind);
+        }
+        if let Some((owner, method)) = plain.rsplit_once('.') {
+            let same =
+                ["to_string", "tostring", "toString", "to_s", "encode", "dumps", "toJSON", "to_json", "join"]
+                    .contains(&method);
+            if let Some(kind) = self.carries.get(owner).filter(|_| same) {
+                return Some(*kind);
+            }
         }
         // The last name, or the text of the last index.
         let mut last = String::new();
@@ -397,7 +410,10 @@ impl Seeing<'_> {
                                 "join",
                                 "f",
                             ];
-                            let known = makes.iter().any(|make| head.starts_with(make))
+                            let turns = ["json", "encode", "string", "dump", "serialize", "format", "render"];
+                            let named = head.split('(').next().unwrap_or_default().to_ascii_lowercase();
+                            let known = turns.iter().any(|word| named.contains(word))
+                                || makes.iter().any(|make| head.starts_with(make))
                                 || head.starts_with(|c: char| c.is_uppercase());
                             return known.then_some(kind);
                         }
@@ -484,6 +500,9 @@ impl Seeing<'_> {
     /// Where a person's data is put behind a question mark.
     fn in_address(&self) -> Option<usize> {
         let statement = self.reading.statement;
+        if let Some(hit) = self.table.query_calls.find_iter(&statement.text).next() {
+            return Some(hit.start());
+        }
         if !statement.text.contains(['?', '&']) || !statement.text.contains('=') {
             return None;
         }

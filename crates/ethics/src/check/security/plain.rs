@@ -168,8 +168,23 @@ impl Rule {
             return false;
         }
         if self.near.is_some() || self.far.is_some() {
-            let from = at.saturating_sub(REACH);
-            let around = all.get(from..all.len().min(at + REACH + 1)).unwrap_or_default();
+            // What stands outside of the block says nothing about it.
+            let inside = |one: &&Statement| one.indent >= statement.indent;
+            let ahead = all
+                .get(at.saturating_sub(REACH)..at)
+                .unwrap_or_default()
+                .iter()
+                .rev()
+                .take_while(inside)
+                .count();
+            let after = all
+                .get(at..all.len().min(at + REACH + 1))
+                .unwrap_or_default()
+                .iter()
+                .take_while(inside)
+                .count();
+            let from = at - ahead;
+            let around = all.get(from..at + after).unwrap_or_default();
             // Statements that are written directly after each other belong together.
             let number = statement.line(0);
             let texts = || {

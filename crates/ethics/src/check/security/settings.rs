@@ -84,7 +84,15 @@ pub(crate) fn format(path: &str) -> Option<Format> {
 
 /// The settings in the added lines.
 pub(crate) fn entries(file: &FileChange) -> Vec<Entry> {
-    let Some(format) = format(&file.path) else { return Vec::new() };
+    let Some(mut format) = format(&file.path) else { return Vec::new() };
+    let first = file.added.iter().map(|line| line.text.trim()).find(|text| !text.is_empty());
+    if format == Format::Lines
+        && first.is_some_and(|text| {
+            text.starts_with("<?xml") || text.starts_with("<!DOCTYPE") || text.starts_with("<busconfig")
+        })
+    {
+        format = Format::Xml;
+    }
     let lines: Vec<(u64, &str)> = file.added.iter().map(|line| (line.number, line.text.as_str())).collect();
     read(&lines, format)
 }
@@ -311,17 +319,20 @@ struct Braces {
     text: Vec<char>,
     starts: Vec<(usize, u64)>,
     at: usize,
+    /// Only a semicolon ends a directive.
+    semicolons: bool,
 }
 
 impl Braces {
     fn new(lines: Vec<(u64, String)>) -> Self {
+        let semicolons = lines.iter().any(|(_, line)| line.trim_end().ends_with(';'));
         let (mut text, mut starts) = (Vec::new(), Vec::new());
         for (number, line) in lines {
             starts.push((text.len(), number));
             text.extend(line.chars());
             text.push('\n');
         }
-        Self { text, starts, at: 0 }
+        Self { text, starts, at: 0, semicolons }
     }
 
     fn line(&self, at: usize) -> u64 {
@@ -439,6 +450,7 @@ impl Braces {
                     self.blanks(false);
                     self.value(&join(path, &key), within, out, depth + 1);
                 }
+                '\n' if self.semicolons => self.at += 1,
                 ';' | '\n' | ',' => {
                     self.at += 1;
                     if let Some((key, rest)) = words.split_first() {
