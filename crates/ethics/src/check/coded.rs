@@ -64,10 +64,11 @@ impl Coded {
         let mut constants: BTreeMap<String, (String, u64)> = BTreeMap::new();
         let mut found = Vec::new();
         for statement in statements(file, lang) {
-            if !statement.code.contains('"') && !statement.code.contains('+') {
+            if !statement.code.contains(['"', '+', '=', ':']) {
                 continue;
             }
             self.given(&statement, &mut found);
+            named(&statement, &constants, &mut found);
             let name = target(&statement.code);
             let texts = texts(&statement);
             if self.decodes.is_match(&statement.code) {
@@ -123,7 +124,14 @@ impl Coded {
                 if let Some(value) = hit.name("value") {
                     let line = statement.line(value.start());
                     let (name, value) = ("password".to_owned(), value.as_str().to_owned());
-                    found.push(Candidate { line, name, value, how: How::Given });
+                    let kinds = [
+                        "hmac", "aes", "sha", "hs2", "hs3", "hs5", "rs2", "es2", "md5", "utf", "des", "pbkdf",
+                    ];
+                    let lower = value.to_ascii_lowercase();
+                    // The name of a cipher or a hash is no key.
+                    if !kinds.iter().any(|kind| lower.starts_with(kind)) {
+                        found.push(Candidate { line, name, value, how: How::Given });
+                    }
                 }
             }
         }
@@ -198,6 +206,23 @@ impl Coded {
             out.retain(|part| !part.is_empty());
         }
         out
+    }
+}
+
+/// Names that are given a constant of this file: `password=K`.
+fn named(statement: &Statement, constants: &BTreeMap<String, (String, u64)>, found: &mut Vec<Candidate>) {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, sign) in statement.code.match_indices(['=', ':']) {
+        let left = statement.code.get(..at).unwrap_or_default().trim_end_matches(['"', ' ', ':']);
+        let right = statement.code.get(at + sign.len()..).unwrap_or_default().trim_start();
+        let value: String = right.chars().take_while(|c| is_name(*c)).collect();
+        let Some((text, line)) = constants.get(&value) else { continue };
+        let name: String = left.chars().rev().take_while(|c| is_name(*c)).collect();
+        let name: String = name.chars().rev().collect();
+        for line in [statement.line(at), *line] {
+            let (name, value) = (name.clone(), text.clone());
+            found.push(Candidate { line, name, value, how: How::Joined });
+        }
     }
 }
 

@@ -109,3 +109,41 @@ fn a_set_from_elsewhere() {
     let (recall, wrong) = measure(&planted, &clean, std::env::var("HOLON_BLIND_QUIET").is_err());
     println!("set {stem}: recall {:.1} %, false positives {:.1} %", recall * 100.0, wrong * 100.0);
 }
+
+/// How many files of a tree would be blocked as new files, `HOLON_BLIND_TREE=/usr/lib/python3`; those that are, are named.
+#[test]
+fn a_tree_from_elsewhere() {
+    let Ok(tree) = std::env::var("HOLON_BLIND_TREE") else { return };
+    let (mut folders, mut all, mut blocked) = (vec![PathBuf::from(&tree)], 0, 0);
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(|entry| entry.ok()).map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let known = path.extension().is_some_and(|ending| ending == "rs" || ending == "py");
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            if !known {
+                continue;
+            }
+            let name = path.strip_prefix(&tree).unwrap().to_str().unwrap().to_owned();
+            let assessment = assess(
+                &Case::of("tree", &name, &text.replace(['«', '»'], "")).input(),
+                &holon_ethics::NoLicences,
+            );
+            let new = ["code-security", "excessive-rights", "personal-data-flow", "secrets"];
+            let found: Vec<_> = assessment
+                .findings
+                .iter()
+                .filter(|f| f.severity.blocks() && new.contains(&f.check.name()))
+                .collect();
+            all += 1;
+            blocked += usize::from(!found.is_empty());
+            for one in found {
+                println!("{} {} {}", one.check.name(), one.rule, one.place());
+            }
+        }
+    }
+    println!("tree {tree}: {all} files, {blocked} blocked");
+}

@@ -246,6 +246,35 @@ impl<'a> Walk<'a> {
                 changes.push((target.clone(), taint, origin(from, to)));
             }
         }
+        if self.lang == Lang::Sql {
+            let words: Vec<&str> = code
+                .split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')'))
+                .filter(|word| !word.is_empty())
+                .collect();
+            let numbers = [
+                "INT",
+                "BIGINT",
+                "BIT",
+                "SMALLINT",
+                "TINYINT",
+                "DATE",
+                "DATETIME",
+                "DATETIME2",
+                "DECIMAL",
+                "MONEY",
+                "UNIQUEIDENTIFIER",
+                "FLOAT",
+            ];
+            for pair in words.windows(2) {
+                if let [name, kind] = pair {
+                    let number =
+                        name.starts_with('@') && numbers.iter().any(|one| kind.eq_ignore_ascii_case(one));
+                    if number {
+                        changes.push(((*name).to_owned(), Taint::default(), Vec::new()));
+                    }
+                }
+            }
+        }
         if self.lang == Lang::Sh {
             for name in read_into(code) {
                 changes.push((format!("${name}"), Taint::of(LOCAL), Vec::new()));
@@ -259,6 +288,11 @@ impl<'a> Walk<'a> {
             let mut taint = reading.taint(from, to);
             taint.built = false;
             if taint.level > 0 {
+                if self.lang == Lang::Sh {
+                    changes.extend(
+                        targets.iter().map(|target| (format!("${target}"), taint.clone(), Vec::new())),
+                    );
+                }
                 changes.extend(targets.into_iter().map(|target| (target, taint.clone(), origin(from, to))));
             }
         }

@@ -299,6 +299,14 @@ impl<'a> Reader<'a> {
             }
             _ => {}
         }
+        let nested = self.brackets.last().is_some_and(|(open, block)| *open == b'(' && !block);
+        let type_name = self.last_word().starts_with(|c: char| c.is_ascii_uppercase());
+        if nested && self.lang == Lang::Rs && type_name {
+            return false;
+        }
+        if nested && self.lang == Lang::Js && last == b'>' && !code.ends_with(b"=>") {
+            return false;
+        }
         if code.ends_with(b"=>") || code.ends_with(b"->") || code.is_empty() {
             return true;
         }

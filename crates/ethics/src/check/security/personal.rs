@@ -101,6 +101,7 @@ pub(super) fn find(
     let mut carries: BTreeMap<String, Kind> = BTreeMap::new();
     let mut urls: BTreeMap<String, String> = BTreeMap::new();
     let mut block: Option<usize> = None;
+    let mut filling: Option<(usize, Vec<String>)> = None;
     let mut public_paths: BTreeMap<String, u64> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
         let reading =
@@ -118,18 +119,10 @@ pub(super) fn find(
                 let open = hit.end().saturating_sub(1);
                 let to = reading.closing(open, code.len());
                 let whole = rule == "personal-data-in-logs"
-                    && matches!(
-                        lang,
-                        Lang::Js
-                            | Lang::Py
-                            | Lang::Go
-                            | Lang::Rb
-                            | Lang::Php
-                            | Lang::Cs
-                            | Lang::Rs
-                            | Lang::Java
-                            | Lang::Kt
-                    );
+                    && matches!(lang, Lang::Js | Lang::Py | Lang::Go | Lang::Rb | Lang::Php | Lang::Rs);
+                if rule == "personal-data-in-telemetry" && see.columns() {
+                    told(rule, what, hit.start());
+                }
                 if let Some((place, kind)) = see.personal(open + 1, to) {
                     if kind > Kind::Whole || whole || see.spread(open + 1, to) {
                         told(rule, what, place.max(hit.start()));
@@ -238,6 +231,23 @@ pub(super) fn find(
                 urls.extend(targets.iter().map(|target| (target.clone(), url.clone())));
             }
         }
+        for hit in flow.appends.captures_iter(code) {
+            let (Some(target), Some(call)) = (hit.name("target"), hit.get(0)) else { continue };
+            let to = reading.closing(call.end().saturating_sub(1), code.len());
+            let kind = see.personal(call.end(), to).map(|(_, kind)| kind).filter(|kind| *kind > Kind::Whole);
+            if let Some(kind) = kind {
+                new.push((target.as_str().to_owned(), Some(kind)));
+            }
+        }
+        filling = filling.filter(|(indent, _)| statement.indent > *indent);
+        if let (Some((_, targets)), Some((_, kind))) = (&filling, see.personal(0, code.len())) {
+            new.extend(targets.iter().map(|target| (target.clone(), Some(kind))));
+        }
+        let fills = ["apply {", "also {", "buildJsonObject {", "buildMap {", "tap do", "{"];
+        if code.contains('=') && fills.iter().take(5).any(|end| code.trim_end().ends_with(end)) {
+            let targets = assigned(lang, code).into_iter().flat_map(|(targets, ..)| targets).collect();
+            filling = Some((statement.indent, targets));
+        }
         for (targets, from, to) in bound(lang, code) {
             let owner = code
                 .get(from..to)
@@ -311,9 +321,19 @@ impl Seeing<'_> {
             return Some(*kind);
         }
         if let Some((owner, method)) = plain.rsplit_once('.') {
-            let same =
-                ["to_string", "tostring", "toString", "to_s", "encode", "dumps", "toJSON", "to_json", "join"]
-                    .contains(&method);
+            let same = [
+                "to_string",
+                "tostring",
+                "toString",
+                "to_s",
+                "encode",
+                "Encode",
+                "dumps",
+                "toJSON",
+                "to_json",
+                "join",
+            ]
+            .contains(&method);
             if let Some(kind) = self.carries.get(owner).filter(|_| same) {
                 return Some(*kind);
             }

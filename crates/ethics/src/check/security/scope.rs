@@ -257,7 +257,9 @@ pub(super) fn assigned(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize
                     at += 2;
                     continue;
                 }
-                let adds = matches!(before, b'+' | b'.' | b'|' | b'?' | b'*');
+                let part = code.get(..at).unwrap_or_default().trim_end();
+                let part = part.ends_with(']') && !part.trim_start().starts_with('[') && !part.contains(" [");
+                let adds = part || matches!(before, b'+' | b'.' | b'|' | b'?' | b'*');
                 let left = code
                     .get(..at)
                     .unwrap_or_default()
