@@ -124,7 +124,8 @@ pub(super) fn find(
                     told(rule, what, hit.start());
                 }
                 if let Some((place, kind)) = see.personal(open + 1, to) {
-                    if kind > Kind::Whole || whole || see.spread(open + 1, to) {
+                    let plain = lang == Lang::Py && hit.as_str().contains("print");
+                    if kind > Kind::Whole || (whole && !plain) || see.spread(open + 1, to) {
                         told(rule, what, place.max(hit.start()));
                     }
                 }
