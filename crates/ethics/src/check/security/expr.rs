@@ -490,10 +490,7 @@ impl<'a> Reading<'a> {
                         current = Taint::default();
                     }
                 }
-                Link::Index(from, to) => {
-                    looked = true;
-                    let _ = (from, to);
-                }
+                Link::Index(..) => looked = true,
                 Link::Call(from, to) => {
                     looked = true;
                     if *to < until && *from < until {

@@ -1,14 +1,20 @@
 //! Where values come from and where they go, statement by statement, within one file.
 
-use super::expr::{Chain, Known, Link, Reading, Scope, Taint, is_keyword, is_start};
+use std::collections::BTreeSet;
+
+use super::expr::{Chain, Known, Link, Reading, Scope, Taint, is_keyword};
 use super::lang::Lang;
-use super::logical::{PUT_IN, PUT_OUT, Statement};
+use super::logical::Statement;
 use super::scope::{assigned, bound, parameters};
 use super::table::{LOCAL, Least, PARAMETER, REMOTE, Sink, Table};
+use super::walk::{filled, made, read_into};
 use holon_core::artifact::ethics::RiskLevel;
 
 /// How often a file is read, so that what functions give back is known where they are called.
 const PASSES: usize = 3;
+
+/// The most variables without a value from outside that are remembered at once.
+const MOST_KNOWN: usize = 300;
 
 /// A hole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub(super) fn holes(
 ) -> Vec<Hole> {
     let mut known = Known::default();
     let mut found = Vec::new();
+    let own = declared(whole, &["fn ", "def ", "func ", "function ", "sub ", "fun "]);
+    let enums = declared(whole, &["enum ", "enum class ", "enum struct "]);
     for _ in 0..PASSES {
         let mut walk = Walk {
             table,
@@ -39,6 +47,8 @@ pub(super) fn holes(
             next: Known::default(),
             found: Vec::new(),
             inside: Vec::new(),
+            own: &own,
+            enums: &enums,
         };
         for at in 0..statements.len() {
             walk.statement(statements, at);
@@ -50,18 +60,21 @@ pub(super) fn holes(
         known = walk.next;
     }
     found.sort_by_key(|hole: &Hole| (hole.line, hole.id.clone()));
-    found.dedup();
+    found.dedup_by(|a, b| a.line == b.line && a.id == b.id);
     found
 }
 
-struct Walk<'a> {
-    table: &'a Table,
+pub(super) struct Walk<'a> {
+    pub(super) table: &'a Table,
     lang: Lang,
     whole: &'a str,
     scopes: Vec<Scope>,
     known: Known,
     next: Known,
     found: Vec<Hole>,
+    /// Functions and enumerations that this file itself defines.
+    own: &'a BTreeSet<String>,
+    enums: &'a BTreeSet<String>,
     /// What was checked for the block that begins at an indentation.
     inside: Vec<(usize, Vec<(String, Taint)>)>,
 }
@@ -203,10 +216,7 @@ impl<'a> Walk<'a> {
         let ends = ["Enum", "Sort", "Order", "Status", "Kind", "Mode", "Level", "Direction"]
             .iter()
             .any(|end| name.ends_with(end));
-        ends || ["enum ", "enum class ", "class "].iter().any(|word| {
-            let line = self.whole.lines().find(|line| line.contains(&format!("{word}{name}")));
-            line.is_some_and(|line| *word != "class " || line.contains("Enum"))
-        })
+        ends || self.enums.contains(name)
     }
 
     /// The variables a statement changes.
@@ -359,11 +369,7 @@ impl<'a> Walk<'a> {
         if name.is_empty() || before.ends_with(['.', ':', '>']) || before.trim_end().ends_with("new") {
             return false;
         }
-        ["fn", "def", "func", "function", "sub", "fun"].iter().any(|word| {
-            self.whole.match_indices(&format!("{word} {name}")).any(|(at, found)| {
-                self.whole.get(at + found.len()..).is_some_and(|rest| rest.starts_with(['(', '<', ' ', '[']))
-            })
-        })
+        self.own.contains(&name)
     }
 
     fn tell(&mut self, sink: &Sink, line: u64) {
@@ -429,7 +435,7 @@ impl<'a> Walk<'a> {
         if self.table.says.is_match(&statement.text) {
             return;
         }
-        for (number, rule) in self.table.built.iter().enumerate() {
+        for rule in &self.table.built {
             if !rule.shape.is_match(&statement.text) {
                 continue;
             }
@@ -440,142 +446,8 @@ impl<'a> Walk<'a> {
                     let line = statement.line(at);
                     let (id, what) = (rule.id.clone(), rule.what.clone());
                     self.found.push(Hole { id, what, severity: RiskLevel::High, line });
-                    let _ = number;
                     break;
                 }
-            }
-        }
-    }
-
-    /// Values that are put into texts: where, what stands ahead in the text, and what they may be.
-    fn puts(&self, reading: &Reading<'_>) -> Vec<(usize, String, Taint)> {
-        let code = reading.statement.code.as_bytes();
-        let mut all = Vec::new();
-        let mut at = 0;
-        while at < code.len() {
-            let byte = code.get(at).copied().unwrap_or(0);
-            let begins = at == 0 || !code.get(at - 1).is_some_and(u8::is_ascii_alphanumeric);
-            if is_start(byte) && begins {
-                let chain = reading.chain(at, code.len());
-                if let Some(end) = reading.bound_text(&chain, code.len()) {
-                    at = end;
-                    continue;
-                }
-            }
-            if byte == PUT_IN {
-                let end = code
-                    .get(at + 1..)
-                    .unwrap_or_default()
-                    .iter()
-                    .position(|b| *b == PUT_OUT)
-                    .map_or(code.len(), |end| at + 1 + end);
-                let start = code
-                    .get(..at)
-                    .unwrap_or_default()
-                    .iter()
-                    .rposition(|b| matches!(*b, b'"' | PUT_OUT))
-                    .map_or(0, |start| start + 1);
-                all.push((at, reading.text(start, at).to_owned(), reading.taint(at + 1, end)));
-                at = end;
-            } else if byte == b'"' {
-                let end = code
-                    .get(at + 1..)
-                    .unwrap_or_default()
-                    .iter()
-                    .position(|b| matches!(*b, b'"' | PUT_IN))
-                    .map_or(code.len(), |end| at + 1 + end);
-                if code.get(end) != Some(&b'"') {
-                    at = end;
-                    continue;
-                }
-                let words = reading.text(at + 1, end);
-                self.after_text(reading, words, at, end + 1, &mut all);
-                at = end;
-            }
-            at += 1;
-        }
-        all
-    }
-
-    /// What is added behind a text, or put into its placeholders.
-    fn after_text(
-        &self,
-        reading: &Reading<'_>,
-        words: &str,
-        open: usize,
-        end: usize,
-        all: &mut Vec<(usize, String, Taint)>,
-    ) {
-        let code = reading.statement.code.as_str();
-        let rest = code.get(end..).unwrap_or_default();
-        let next = rest.trim_start().trim_start_matches("->").trim_start();
-        let from = code.len() - next.len();
-        let sign =
-            ["+", ". ", ".", "..", "||", "<>", "<<", "&", "%"].iter().find(|sign| next.starts_with(**sign));
-        let placed =
-            words.find(['%', '{']).map_or(words, |at| words.get(..at).unwrap_or_default()).to_owned();
-        let to_end = |from: usize| {
-            let mut depth = 0i32;
-            let mut to = code.len();
-            for (offset, byte) in code.get(from..).unwrap_or_default().bytes().enumerate() {
-                match byte {
-                    b'(' | b'[' | b'{' => depth += 1,
-                    b')' | b']' | b'}' if depth == 0 => {
-                        to = from + offset;
-                        break;
-                    }
-                    b')' | b']' | b'}' => depth -= 1,
-                    b',' | b';' if depth == 0 => {
-                        to = from + offset;
-                        break;
-                    }
-                    _ => {}
-                }
-            }
-            to
-        };
-        if let Some(sign) = sign {
-            let after = from + sign.len();
-            if next.starts_with(".format(")
-                || next.starts_with(".formatted(")
-                || next.starts_with(".replace(")
-                || next.starts_with(".concat(")
-            {
-                let open = from + next.find('(').unwrap_or(0);
-                all.push((from, placed, reading.taint(open + 1, reading.closing(open, code.len()))));
-            } else if *sign == "." && !matches!(reading.lang, Lang::Php | Lang::Pl) {
-            } else if *sign == "%" {
-                let to = if next.get(1..).is_some_and(|n| n.trim_start().starts_with('(')) {
-                    let open = after + code.get(after..).and_then(|c| c.find('(')).unwrap_or(0);
-                    reading.closing(open, code.len())
-                } else {
-                    to_end(after)
-                };
-                all.push((from, placed, reading.taint(after, to)));
-            } else if let Some(start) = (after..code.len())
-                .find(|at| code.as_bytes().get(*at).is_some_and(|b| *b != b' ' && *b != b'('))
-            {
-                if code.as_bytes().get(start).is_some_and(|b| is_start(*b)) {
-                    let chain = reading.chain(start, code.len());
-                    all.push((start, words.to_owned(), reading.of_chain(&chain, 0)));
-                }
-            }
-            return;
-        }
-        // Placeholders of a function that formats.
-        if next.starts_with(',') && words.contains(['%', '{']) && !words.contains("%d") {
-            let before = code.get(..open).unwrap_or_default();
-            let Some(call) = before.rfind('(') else { return };
-            let name: String = before
-                .get(..call)
-                .unwrap_or_default()
-                .chars()
-                .rev()
-                .take_while(|c| c.is_alphanumeric() || "._:!".contains(*c))
-                .collect();
-            let name: String = name.chars().rev().collect();
-            if self.table.formats.is_match(name.trim_end_matches('!')) {
-                all.push((open, placed, reading.taint(from + 1, reading.closing(call, code.len()))));
             }
         }
     }
@@ -583,6 +455,10 @@ impl<'a> Walk<'a> {
     /// Notes what functions of this file are given.
     fn calls(&mut self, reading: &Reading<'_>) {
         let code = reading.statement.code.len();
+        let foreign = reading.scope.vars.values().any(|taint| taint.level >= LOCAL);
+        if reading.sources.is_empty() && !foreign && reading.known.returns.is_empty() {
+            return;
+        }
         for (_, chain) in reading.names(0, code) {
             let Chain { links, start, .. } = &chain;
             let mut end = *start;
@@ -618,103 +494,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a statement checks: names, expressions, and whether only its own block is meant.
-    #[allow(clippy::type_complexity)]
-    fn guard(
-        &self,
-        reading: &Reading<'_>,
-        all: &[Statement],
-        at: usize,
-    ) -> Option<(Vec<String>, Vec<String>, bool)> {
-        let statement = reading.statement;
-        let code = statement.code.trim_start_matches(['}', ' ']);
-        let asks = [
-            "if",
-            "elif",
-            "elsif",
-            "unless",
-            "guard",
-            "else if",
-            "elseif",
-            "while",
-            "switch",
-            "case",
-            "match",
-            "when",
-            "assert",
-            "[[",
-            "[ ",
-            "test ",
-            "return unless",
-            "raise",
-            "abort",
-            "return if",
-            "throw",
-            "cond",
-        ];
-        let asks = asks.iter().any(|word| code.starts_with(word))
-            || code.contains(" unless ")
-            || code.contains(" if ")
-            || code.contains("|| die")
-            || code.contains("|| exit")
-            || code.contains("or die")
-            || code.contains("|| return");
-        let asserts = self.table.asserts.is_match(&statement.code);
-        if !asserts && !(asks && self.table.checks.is_match(&statement.text)) {
-            return None;
-        }
-        let names = reading.names(0, statement.code.len());
-        let tainted: Vec<String> = names
-            .iter()
-            .map(|(name, _)| name.clone())
-            .flat_map(|name| {
-                let head = name.split(['.', '-']).next().unwrap_or_default().to_owned();
-                [name, head]
-            })
-            .filter(|name| reading.scope.vars.contains_key(name))
-            .collect();
-        let checked = reading.sources.iter().map(|(start, _, _)| {
-            let chain = reading.chain(*start, statement.code.len());
-            reading.text(*start, chain.end).trim().to_owned()
-        });
-        let checked: Vec<String> = checked.collect();
-        let block = all
-            .get(at + 1..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|one| one.indent > statement.indent)
-            .take(6);
-        let leaves = asserts
-            || self.table.leaves.is_match(&statement.code)
-            || block.clone().any(|one| self.table.leaves.is_match(&one.code));
-        let first_leaves = block.take(4).any(|one| self.table.leaves.is_match(&one.code));
-        let negative = [
-            "not ",
-            "!",
-            "unless",
-            "guard",
-            "-not",
-            "== -1",
-            "< 0",
-            "=== false",
-            "== false",
-            "|| ",
-            "or die",
-        ]
-        .iter()
-        .any(|word| statement.text.contains(word));
-        Some((
-            tainted,
-            checked,
-            !(leaves && (negative || asserts || first_leaves && statement.code.contains(".."))),
-        ))
-    }
-
     fn clear(&mut self, statement: &Statement, names: Vec<String>, checked: Vec<String>, nested: bool) {
         let Some(scope) = self.scopes.last_mut() else { return };
         let mut queue = names;
         let mut before = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         while let Some(name) = queue.pop() {
             if !seen.insert(name.clone()) {
                 continue;
@@ -731,58 +515,36 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The plain names among the arguments of a call that a source stands in, or is.
-fn filled(reading: &Reading<'_>) -> Vec<(usize, usize)> {
-    let code = reading.statement.code.as_str();
-    let mut all = Vec::new();
-    for (_, chain) in reading.names(0, code.len()) {
-        for link in &chain.links {
-            let Link::Call(from, to) = link else { continue };
-            let own = |(start, _, _): &(usize, usize, u8)| (chain.start..*to).contains(start);
-            if !reading.sources.iter().any(own) {
-                continue;
-            }
-            all.extend(reading.arguments(*from, *to).into_iter().filter(|(from, to)| {
-                let name = code.get(*from..*to).unwrap_or_default().trim();
-                let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-                plain
-                    && name.starts_with(|c: char| c.is_ascii_lowercase())
-                    && !name.starts_with("std")
-                    && !is_keyword(name)
+/// The names that stand behind these words.
+fn declared(whole: &str, words: &[&str]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in whole.lines() {
+        for word in words {
+            let after = line.match_indices(word).map(|(at, word)| at + word.len());
+            names.extend(after.filter_map(|at| {
+                let rest = line.get(at..)?;
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                (!name.is_empty()).then_some(name)
             }));
         }
+        // `class Sort(Enum):`
+        if let Some((name, _)) =
+            line.trim_start().strip_prefix("class ").and_then(|rest| rest.split_once('('))
+            && line.contains("Enum")
+        {
+            names.insert(name.to_owned());
+        }
     }
-    all
-}
-
-/// The variables that `read` of a shell fills.
-fn read_into(code: &str) -> Vec<String> {
-    let Some(at) = code.find("read ").filter(|at| *at == 0 || code.get(at - 1..*at) == Some(" ")) else {
-        return Vec::new();
-    };
-    let words = code.get(at + 5..).unwrap_or_default().split([';', '<', '|']).next().unwrap_or_default();
-    let mut names = words.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('"'));
-    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    names.by_ref().take_while(plain).map(str::to_owned).collect()
-}
-
-/// `std::string text(…);`: the name, and where what it is made from stands.
-fn made(code: &str) -> Option<(String, usize, usize)> {
-    let code = code.trim_end().strip_suffix(';')?;
-    let open = code.find(['(', '{'])?;
-    let ahead = code.get(..open)?;
-    let (kind, name) = ahead.trim_end().rsplit_once([' ', '&', '*'])?;
-    let plain = |text: &str| {
-        text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '<' | '>' | ' ' | ','))
-    };
-    let known = !kind.trim().is_empty() && plain(kind) && plain(name) && !name.is_empty();
-    let word = kind.split_whitespace().next().unwrap_or_default();
-    (known && !matches!(word, "return" | "else" | "new" | "delete" | "throw"))
-        .then(|| (name.to_owned(), open + 1, code.len()))
+    names
 }
 
 fn apply(scope: &mut Scope, changes: &[(String, Taint, Vec<String>)]) {
     for (name, taint, from) in changes {
+        // A long list of constants is no news.
+        if taint.level == 0 && scope.vars.len() > MOST_KNOWN {
+            scope.vars.remove(name);
+            continue;
+        }
         scope.vars.insert(name.clone(), taint.clone());
         scope.from.insert(name.clone(), from.iter().filter(|one| *one != name).cloned().collect());
     }
@@ -800,4 +562,45 @@ fn compares(code: &str) -> bool {
 
 fn is_constant(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::security::{logical, table};
+
+    fn of(text: &str, lang: Lang) -> Vec<(u64, String)> {
+        let statements = logical::split(text, 1, lang);
+        let Ok(table) = table::of(lang) else { return Vec::new() };
+        holes(table, lang, &statements, text, false).into_iter().map(|hole| (hole.line, hole.id)).collect()
+    }
+
+    fn check(text: &str, lang: Lang, expect: &[(u64, &str)]) {
+        let expect: Vec<(u64, String)> = expect.iter().map(|(line, id)| (*line, (*id).to_owned())).collect();
+        assert_eq!(of(text, lang), expect, "{text}");
+    }
+
+    #[test]
+    fn values_are_followed_to_where_they_do_harm() {
+        check(
+            "def f():\n    n = request.args['n']\n    q = 'ping ' + n\n    os.system(q)",
+            Lang::Py,
+            &[(4, "command-injection")],
+        );
+        check("const { a } = req.body;\neval(a);", Lang::Js, &[(2, "code-injection")]);
+        check(
+            "def run(c):\n    subprocess.run(c, shell=True)\ndef g():\n    run(request.form['c'])",
+            Lang::Py,
+            &[(2, "command-injection")],
+        );
+        check("fn f() {}", Lang::Rs, &[]);
+    }
+
+    #[test]
+    fn what_is_checked_or_made_harmless_is_let_through() {
+        check("n = int(request.args['n'])\nos.system('ping ' + n)", Lang::Py, &[]);
+        check("u = request.args['u']\nif u not in ALLOWED:\n    abort(400)\nrequests.get(u)", Lang::Py, &[]);
+        check("os.system('ping localhost')", Lang::Py, &[]);
+        check("db.query('SELECT * FROM t WHERE a = ?', [req.query.a]);", Lang::Js, &[]);
+    }
 }

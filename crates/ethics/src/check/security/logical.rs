@@ -4,7 +4,7 @@ use super::lang::{Interp, Lang};
 use crate::change::FileChange;
 
 /// The longest statement, in bytes; what is longer is cut.
-const LONGEST: usize = 6000;
+pub(super) const LONGEST: usize = 6000;
 
 /// Marks, in [`Statement::code`], where a value is put into a text.
 pub(crate) const PUT_IN: u8 = 1;
@@ -69,35 +69,35 @@ pub(crate) fn split(text: &str, first: u64, lang: Lang) -> Vec<Statement> {
 }
 
 /// A text that is being read.
-struct Quoted {
-    end: Vec<u8>,
-    escapes: bool,
-    spans: bool,
-    interp: Interp,
+pub(super) struct Quoted {
+    pub(super) end: Vec<u8>,
+    pub(super) escapes: bool,
+    pub(super) spans: bool,
+    pub(super) interp: Interp,
 }
 
-enum Mode {
+pub(super) enum Mode {
     Text(Quoted),
     /// Code inside of a text; its bracket is in `brackets`.
     Inside,
 }
 
-struct Reader<'a> {
-    lang: Lang,
-    bytes: &'a [u8],
-    at: usize,
-    number: u64,
-    stack: Vec<Mode>,
+pub(super) struct Reader<'a> {
+    pub(super) lang: Lang,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    pub(super) number: u64,
+    pub(super) stack: Vec<Mode>,
     /// Open brackets, and whether each begins a block.
-    brackets: Vec<(u8, bool)>,
-    text: Vec<u8>,
-    code: Vec<u8>,
-    lines: Vec<(usize, u64)>,
-    indent: usize,
+    pub(super) brackets: Vec<(u8, bool)>,
+    pub(super) text: Vec<u8>,
+    pub(super) code: Vec<u8>,
+    pub(super) lines: Vec<(usize, u64)>,
+    pub(super) indent: usize,
     /// Blocks opened on this physical line.
-    opened: usize,
-    out: Vec<Statement>,
-    heredocs: Vec<(Vec<u8>, Interp)>,
+    pub(super) opened: usize,
+    pub(super) out: Vec<Statement>,
+    pub(super) heredocs: Vec<(Vec<u8>, Interp)>,
 }
 
 impl<'a> Reader<'a> {
@@ -126,11 +126,11 @@ impl<'a> Reader<'a> {
         ahead.map(|b| if *b == b'\t' { 4 } else { 1 }).sum()
     }
 
-    fn rest(&self) -> &'a [u8] {
+    pub(super) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    fn push(&mut self, text: u8, code: u8) {
+    pub(super) fn push(&mut self, text: u8, code: u8) {
         if self.text.is_empty() {
             if text == b' ' || text == b'\t' {
                 return;
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         self.code.push(code);
     }
 
-    fn take(&mut self, count: usize, code: Option<u8>) {
+    pub(super) fn take(&mut self, count: usize, code: Option<u8>) {
         for _ in 0..count {
             let Some(&byte) = self.bytes.get(self.at) else { return };
             self.at += 1;
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Counts a line that begins now.
-    fn newline(&mut self) {
+    pub(super) fn newline(&mut self) {
         self.number += 1;
         self.opened = 0;
         if !self.text.is_empty() {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(word).unwrap_or_default()
     }
 
-    fn plain(&mut self, byte: u8) {
+    pub(super) fn plain(&mut self, byte: u8) {
         let rest = self.rest();
         if let Some((open, close)) =
             self.lang.block_comment().filter(|(open, _)| rest.starts_with(open.as_bytes()))
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         !(fresh && matches!(self.lang, Lang::Cs | Lang::Java))
     }
 
-    fn end_of_line(&mut self) {
+    pub(super) fn end_of_line(&mut self) {
         if !self.heredocs.is_empty() {
             self.at += 1;
             self.newline();
@@ -499,188 +499,6 @@ impl<'a> Reader<'a> {
     fn begin(&mut self, open: usize, end: Vec<u8>, escapes: bool, spans: bool, interp: Interp) {
         self.take(open, Some(b'"'));
         self.stack.push(Mode::Text(Quoted { end, escapes, spans, interp }));
-    }
-
-    fn begins_heredoc(&mut self) -> bool {
-        if !matches!(self.lang, Lang::Sh | Lang::Php | Lang::Rb | Lang::Pl) {
-            return false;
-        }
-        let line = self.rest().split(|b| *b == b'\n').next().unwrap_or_default();
-        let line = String::from_utf8_lossy(line).into_owned();
-        let mark = line.trim_start_matches('<').trim_start_matches(['-', '~']).trim_start();
-        let skipped = line.len() - mark.len();
-        let quoted = mark.starts_with('\'');
-        let mark = mark.trim_start_matches(['\'', '"']);
-        let word: String = mark.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        let named =
-            word.len() >= 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit());
-        if !named && !line.starts_with("<<<")
-            || word.is_empty()
-            || word.starts_with(|c: char| c.is_ascii_digit())
-        {
-            return false;
-        }
-        let interp = match self.lang {
-            _ if quoted => Interp::None,
-            Lang::Rb => Interp::Hash,
-            Lang::Php => Interp::Dollar,
-            _ => Interp::Shell,
-        };
-        let length =
-            skipped + word.len() + usize::from(quoted || line.get(skipped..skipped + 1) == Some("\"")) * 2;
-        self.take(length.min(line.len()), Some(b' '));
-        self.heredocs.push((word.into_bytes(), interp));
-        true
-    }
-
-    /// Reads the text of a heredoc, whose lines begin here.
-    fn heredoc(&mut self) {
-        let (word, interp) = self.heredocs.remove(0);
-        self.push(b'"', b'"');
-        let mut end = self.at;
-        let mut found = self.bytes.len();
-        for line in self.rest().split(|b| *b == b'\n') {
-            let bare = line.trim_ascii();
-            let bare = bare.strip_suffix(b";").unwrap_or(bare);
-            let bare = bare.strip_suffix(b")").unwrap_or(bare);
-            if bare == word.as_slice() {
-                found = end;
-                break;
-            }
-            end += line.len() + 1;
-        }
-        let inner = self.bytes.get(self.at..found).unwrap_or_default();
-        // The lines are read on their own, as one text that ends with them.
-        let mut part = Reader {
-            lang: self.lang,
-            bytes: inner,
-            at: 0,
-            number: self.number,
-            stack: vec![Mode::Text(Quoted { end: vec![0], escapes: true, spans: true, interp })],
-            brackets: Vec::new(),
-            text: vec![b' '],
-            code: vec![b' '],
-            lines: vec![(0, self.number)],
-            indent: 0,
-            opened: 0,
-            out: Vec::new(),
-            heredocs: Vec::new(),
-        };
-        while let Some(&byte) = part.bytes.get(part.at) {
-            if part.text.len() > LONGEST {
-                break;
-            }
-            if matches!(part.stack.last(), Some(Mode::Text(_))) {
-                part.quoted(byte);
-            } else {
-                part.plain(byte);
-            }
-        }
-        let offset = self.text.len();
-        self.text.extend(part.text);
-        self.code.extend(part.code);
-        self.lines.extend(part.lines.into_iter().map(|(at, number)| (at + offset, number)));
-        self.number += inner.iter().filter(|b| **b == b'\n').count() as u64;
-        self.at = found;
-        self.push(b'"', b'"');
-        // What follows the last word belongs to the statement.
-        let rest = self.rest();
-        let ahead = rest.iter().take_while(|b| b.is_ascii_whitespace() && **b != b'\n').count();
-        if rest.get(ahead..).is_some_and(|rest| rest.starts_with(&word)) {
-            self.at += ahead + word.len();
-        }
-    }
-
-    fn quoted(&mut self, byte: u8) {
-        let Some(Mode::Text(text)) = self.stack.last() else { return };
-        let (interp, escapes, spans) = (text.interp, text.escapes, text.spans);
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        if rest.starts_with(&text.end) {
-            let length = text.end.len();
-            self.stack.pop();
-            return self.take(length, Some(b'"'));
-        }
-        if byte == b'\n' && !spans {
-            self.stack.pop();
-            return self.end_of_line();
-        }
-        if byte == b'\\' && escapes && !(interp == Interp::Backslash && rest.get(1) == Some(&b'(')) {
-            return self.take(2, Some(b' '));
-        }
-        if escapes && byte == b'`' && self.lang == Lang::Ps {
-            return self.take(2, Some(b' '));
-        }
-        let next = rest.get(1).copied().unwrap_or(b' ');
-        let word = next.is_ascii_alphabetic() || next == b'_';
-        let opens: Option<usize> = match interp {
-            Interp::Brace if byte == b'{' && next == b'{' => return self.take(2, Some(b' ')),
-            Interp::Brace if byte == b'{' && (self.lang != Lang::Rs || word) => Some(1),
-            Interp::Dollar | Interp::DollarBrace | Interp::Shell if byte == b'$' && next == b'{' => Some(2),
-            Interp::Shell if byte == b'$' && next == b'(' => Some(2),
-            Interp::Dollar if byte == b'{' && next == b'$' && self.lang == Lang::Php => Some(1),
-            Interp::Hash if byte == b'#' && next == b'{' => Some(2),
-            Interp::Backslash if byte == b'\\' && next == b'(' => Some(2),
-            _ => None,
-        };
-        if let Some(length) = opens {
-            self.take(1, Some(PUT_IN));
-            self.take(length - 1, Some(b' '));
-            self.brackets.push((b'i', false));
-            self.stack.push(Mode::Inside);
-            return;
-        }
-        let named = matches!(interp, Interp::Dollar | Interp::Shell)
-            && byte == b'$'
-            && (word || (interp == Interp::Shell && (next.is_ascii_digit() || next == b'@' || next == b'*')));
-        if named {
-            let keeps = matches!(self.lang, Lang::Php | Lang::Pl | Lang::Ps | Lang::Sh);
-            if keeps && self.code.last() == Some(&b' ') {
-                // The sign belongs to the name; the mark goes ahead of it.
-                if let Some(last) = self.code.last_mut() {
-                    *last = PUT_IN;
-                }
-                self.take(1, None);
-            } else if keeps {
-                self.push(b' ', PUT_IN);
-                self.take(1, None);
-            } else {
-                self.take(1, Some(PUT_IN));
-            }
-            let length = self.name_length();
-            self.take(length, None);
-            return self.push(b' ', PUT_OUT);
-        }
-        let length = match byte {
-            _ if byte.is_ascii() => 1,
-            0xf0.. => 4,
-            0xe0.. => 3,
-            _ => 2,
-        };
-        self.take(length, Some(b' '));
-    }
-
-    /// How long the name is that stands here, with fields and indices as texts allow them.
-    fn name_length(&self) -> usize {
-        let rest = self.rest();
-        let word = |from: usize| {
-            rest.get(from..)
-                .unwrap_or_default()
-                .iter()
-                .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
-                .count()
-        };
-        let mut length = word(0).max(1);
-        loop {
-            let tail = rest.get(length..).unwrap_or_default();
-            if tail.starts_with(b"->") && tail.get(2).is_some_and(u8::is_ascii_alphabetic) {
-                length += 2 + word(length + 2);
-            } else if tail.starts_with(b"[") && matches!(self.lang, Lang::Php | Lang::Pl) {
-                let Some(end) = tail.iter().take(80).position(|b| *b == b']') else { return length };
-                length += end + 1;
-            } else {
-                return length;
-            }
-        }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Holes in code and settings: where foreign values go, what is switched off, who may do too much, where people's data ends up.
 
+mod braces;
 mod expr;
 mod flow;
 mod lang;
 mod logical;
 mod personal;
 mod plain;
+mod quoted;
 mod scope;
 mod settings;
 mod table;
+mod walk;
 
 use holon_core::artifact::ethics::RiskLevel;
 

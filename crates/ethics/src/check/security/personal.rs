@@ -1,5 +1,6 @@
 //! People's data, told by the names it goes under, on its way to where it does not belong.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -16,6 +17,9 @@ use crate::pattern::Pattern;
 
 /// How many statements around a file's opening may write people's data into it.
 const REACH: usize = 14;
+
+/// How deep calls are looked into.
+const DEEPEST: usize = 2;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,7 +110,7 @@ pub(super) fn find(
     for (at, statement) in statements.iter().enumerate() {
         let reading =
             Reading { table: flow, lang, statement, sources: Vec::new(), scope: &scope, known: &known };
-        let see = Seeing { table, reading: &reading, carries: &carries };
+        let see = Seeing { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
         let mut told = |rule: &'static str, what: &'static str, at: usize| {
             hits.push((rule, what, RiskLevel::High, statement.line(at)));
         };
@@ -133,10 +137,10 @@ pub(super) fn find(
         }
         // What stands in the block of such a call is handed on as well.
         block = block.filter(|indent| statement.indent > *indent);
-        if block.is_some() {
-            if let Some((place, _)) = see.personal(0, code.len()).filter(|(_, kind)| *kind > Kind::Whole) {
-                told("personal-data-in-telemetry", "sends people's data to telemetry", place);
-            }
+        if block.is_some()
+            && let Some((place, _)) = see.personal(0, code.len()).filter(|(_, kind)| *kind > Kind::Whole)
+        {
+            told("personal-data-in-telemetry", "sends people's data to telemetry", place);
         }
         if table.telemetry.is_match(code) && code.trim_end().ends_with('{') && !code.contains("=>") {
             block = Some(statement.indent);
@@ -146,10 +150,10 @@ pub(super) fn find(
                 && code.contains(['|', '>'])
                 && !code.contains("logger")
                 && !code.contains(".log");
-            if let Some((place, kind)) = see.personal(0, code.len()).filter(|_| !redirected) {
-                if kind > Kind::Whole {
-                    told("personal-data-in-logs", "writes people's data into logs", place);
-                }
+            if let Some((place, kind)) = see.personal(0, code.len()).filter(|_| !redirected)
+                && kind > Kind::Whole
+            {
+                told("personal-data-in-logs", "writes people's data into logs", place);
             }
         }
         for hit in table.sends.find_iter(code) {
@@ -199,7 +203,7 @@ pub(super) fn find(
                     scope: &scope,
                     known: &known,
                 };
-                let see = Seeing { table, reading: &reading, carries: &carries };
+                let see = Seeing { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
                 see.personal(0, one.code.len()).is_some_and(|(_, kind)| kind > Kind::Whole) || see.columns()
             });
             if personal {
@@ -274,11 +278,22 @@ struct Seeing<'a> {
     table: &'a Table,
     reading: &'a Reading<'a>,
     carries: &'a BTreeMap<String, Kind>,
+    depth: Cell<usize>,
 }
 
 impl Seeing<'_> {
     /// The most personal thing in a piece of code, and where it stands.
     fn personal(&self, from: usize, to: usize) -> Option<(usize, Kind)> {
+        if self.depth.get() > DEEPEST {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let found = self.within(from, to);
+        self.depth.set(self.depth.get() - 1);
+        found
+    }
+
+    fn within(&self, from: usize, to: usize) -> Option<(usize, Kind)> {
         let mut best: Option<(usize, Kind)> = None;
         let mut until = from;
         for (_, chain) in self.reading.names(from, to) {

@@ -12,10 +12,10 @@ pub(super) fn parameters(
     statement: &Statement,
 ) -> Option<(String, Vec<(String, String)>)> {
     let code = statement.code.as_str();
-    if matches!(lang, Lang::Js | Lang::Cs | Lang::Dart | Lang::Scala) {
-        if let Some(found) = arrow(lang, statement) {
-            return Some(found);
-        }
+    if matches!(lang, Lang::Js | Lang::Cs | Lang::Dart | Lang::Scala)
+        && let Some(found) = arrow(lang, statement)
+    {
+        return Some(found);
     }
     let hit = table.function.captures(code);
     if let Some(hit) = hit {
@@ -79,10 +79,11 @@ fn arrow(lang: Lang, statement: &Statement) -> Option<(String, Vec<(String, Stri
     let at = code.rfind("=>")?;
     let mut before = code.get(..at)?.trim_end();
     // A type may stand between the parentheses and the arrow.
-    if !before.ends_with(')') && lang == Lang::Js {
-        if let Some(close) = before.rfind("):") {
-            before = before.get(..=close)?;
-        }
+    if !before.ends_with(')')
+        && lang == Lang::Js
+        && let Some(close) = before.rfind("):")
+    {
+        before = before.get(..=close)?;
     }
     let (open, inner, words) = if before.ends_with(')') {
         let mut depth = 0usize;
@@ -447,12 +448,11 @@ pub(super) fn bound(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize)> 
             break;
         }
     }
-    if lang == Lang::Py {
-        if let Some(at) =
+    if lang == Lang::Py
+        && let Some(at) =
             code.find(" as ").filter(|_| code.starts_with("with") || code.starts_with("async with"))
-        {
-            all.push((words(code.get(at + 4..).unwrap_or_default()), 4, at));
-        }
+    {
+        all.push((words(code.get(at + 4..).unwrap_or_default()), 4, at));
     }
     // What is handed to a block or a small function: `xs.each do |x|`, `xs.map(x => …)`, `xs.forEach { x -> …`.
     let arrow = code.find("=>").or_else(|| code.find("->").filter(|_| matches!(lang, Lang::Kt | Lang::Java)));
