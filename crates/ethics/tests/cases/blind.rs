@@ -20,7 +20,14 @@ struct Set {
     kept: (f64, f64),
 }
 
-const SETS: [Set; 0] = [];
+const SETS: [Set; 5] = [
+    Set { name: "one", first_sight: (0.823, 0.031), kept: (0.97, 0.02) },
+    Set { name: "two", first_sight: (0.838, 0.046), kept: (0.96, 0.025) },
+    Set { name: "three", first_sight: (0.762, 0.023), kept: (0.96, 0.02) },
+    Set { name: "four", first_sight: (0.885, 0.031), kept: (0.96, 0.02) },
+    // Measured once, when the rules were finished, and never read: what it says is what to expect.
+    Set { name: "five", first_sight: (0.923, 0.023), kept: (0.923, 0.0231) },
+];
 
 fn load(path: &PathBuf) -> Vec<Case> {
     let text = std::fs::read_to_string(path).unwrap();
@@ -87,7 +94,8 @@ fn blind_sets_are_told_apart() {
     for set in &SETS {
         let file = |kind: &str| folder.join(format!("blind-{}-{kind}.toml", set.name));
         let (planted, clean) = (load(&file("planted")), load(&file("clean")));
-        let (recall, wrong) = measure(&planted, &clean, true);
+        // The last set tells no cases, so that nobody mends the rules by it.
+        let (recall, wrong) = measure(&planted, &clean, set.name != "five");
         println!(
             "blind set {}: recall {:.1} %, false positives {:.1} %; at first sight {:.1} % and {:.1} %",
             set.name,
