@@ -27,11 +27,17 @@ pub enum CheckId {
     CredentialLogging,
     /// Text that talks to whoever assesses the change.
     PromptInjection,
+    /// Holes in code: foreign values taken for commands, queries, paths or objects, and cryptography that does not hold.
+    CodeSecurity,
+    /// More rights than needed: containers, roles, grants, file modes.
+    ExcessiveRights,
+    /// People's data on its way to logs, telemetry, third parties, addresses or files for everybody.
+    PersonalDataFlow,
 }
 
 impl CheckId {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Goal,
         Self::Secrets,
         Self::PersonalData,
@@ -43,6 +49,9 @@ impl CheckId {
         Self::Tests,
         Self::CredentialLogging,
         Self::PromptInjection,
+        Self::CodeSecurity,
+        Self::ExcessiveRights,
+        Self::PersonalDataFlow,
     ];
 
     /// The id in reports.
@@ -59,6 +68,9 @@ impl CheckId {
             Self::Tests => "weakened-tests",
             Self::CredentialLogging => "credential-logging",
             Self::PromptInjection => "prompt-injection",
+            Self::CodeSecurity => "code-security",
+            Self::ExcessiveRights => "excessive-rights",
+            Self::PersonalDataFlow => "personal-data-flow",
         }
     }
 
@@ -66,10 +78,12 @@ impl CheckId {
     pub fn principle(self) -> &'static str {
         match self {
             Self::Goal | Self::Obfuscation => "misuse",
-            Self::PersonalData => "privacy",
+            Self::PersonalData | Self::PersonalDataFlow => "privacy",
             Self::Dependencies | Self::LicenceTexts => "intellectual property",
             Self::Endpoints | Self::CredentialLogging => "data handling",
-            Self::Secrets | Self::Commands | Self::Tests => "safety",
+            Self::Secrets | Self::Commands | Self::Tests | Self::CodeSecurity | Self::ExcessiveRights => {
+                "safety"
+            }
             Self::PromptInjection => "guidelines",
         }
     }
@@ -92,6 +106,13 @@ impl CheckId {
             Self::Tests => "Bring the tests back, or have a person agree that they go.",
             Self::CredentialLogging => "Do not log credentials; log that one is there, or its id.",
             Self::PromptInjection => "Take the text that addresses the assessor out.",
+            Self::CodeSecurity => {
+                "Bind, escape or check what comes from outside, and use current cryptography with checks on."
+            }
+            Self::ExcessiveRights => "Grant only what is needed, to whoever needs it.",
+            Self::PersonalDataFlow => {
+                "Leave people's data out, mask it, or keep it where only those who need it read it."
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ const CODE: [&str; 6] = [
 fn ordinary_code_is_read_a_bounded_number_of_times() {
     let code = adds("src/price.rs", (0..6000).map(|n| CODE[n % CODE.len()].to_owned()));
     let effort = effort(&code);
-    assert!(effort < 35.0, "each byte is searched {effort:.0} times");
+    assert!(effort < 50.0, "each byte is searched {effort:.0} times");
 }
 
 /// The work for twice as much is twice as much, whatever the lines and however they are cut.

@@ -154,7 +154,31 @@ fn hostile_lines_are_read_in_time() {
                 ..Input::default()
             };
             let assessment = assess(&input, &NoLicences);
-            assert_eq!(assessment.checks.len(), 11);
+            assert_eq!(assessment.checks.len(), holon_ethics::CheckId::ALL.len());
         }
+    }
+}
+
+/// Endings of files that are read in a way of their own.
+const ENDINGS: [&str; 26] = [
+    "py", "js", "tsx", "java", "kt", "scala", "go", "rs", "c", "cs", "php", "rb", "swift", "dart", "ex",
+    "pl", "lua", "sh", "ps1", "sql", "html", "yaml", "json", "tf", "xml", "conf",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn no_bytes_in_any_language_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        pieces in proptest::collection::vec(piece(), 0..40),
+        signs in "[\"'`{}()\\[\\]$#<>=:;,.+|&\\\\\n \ta-z\u{e9}]{0,160}",
+        ending in proptest::sample::select(ENDINGS.to_vec()),
+    ) {
+        let path = format!("src/a.{ending}");
+        let mut patch = added(&path, &(pieces.concat() + &signs));
+        patch.extend(bytes.split(|b| *b == b'\n').flat_map(|line| [b"+", line, b"\n"].concat()));
+        let input = Input { patch, ..Input::default() };
+        prop_assert_eq!(assess(&input, &NoLicences).checks.len(), holon_ethics::CheckId::ALL.len());
     }
 }

@@ -46,16 +46,17 @@ pub(super) struct Names {
     called: Pattern,
     argument: Pattern,
     uuid: Pattern,
+    define: Pattern,
 }
 
 impl Names {
     pub(super) fn load(row: &NamesRow, strong: &str, weak: &str, reference: &str) -> Result<Self, String> {
         // A name, perhaps a type, a sign, and a literal.
-        const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?"#;
+        const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?(?:\[\w*\])?"#;
         const TYPE: &str = r"(?:\s*:\s*&?(?:'static\s+)?[A-Za-z][\w<>?.\[\]]{0,30})?";
-        const SIGN: &str = r"\s*(?::=|=>|==|=|:)\s*";
+        const SIGN: &str = r"\s*(?::=|=>|->|==|=|:|\bto\b)\s*";
         const LITERAL: &str =
-            r#"[bfru]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
+            r#"[bfruN]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
         Ok(Self {
             secret: Pattern::new(&row.secret)?,
             password: Pattern::new(&row.password)?,
@@ -65,7 +66,7 @@ impl Names {
             reference: Pattern::new(reference)?,
             quoted: Pattern::new(&format!("{NAME}{TYPE}{SIGN}(?:[A-Za-z_.:]{{0,30}}\\()?{LITERAL}"))?,
             bare: Pattern::new(
-                r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,]{6,300})\s*(?:[#;].*)?$"#,
+                r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,][^\s"',]{5,300})(?:\s+[#;].*|\s*)$"#,
             )?,
             element: Pattern::new(
                 r"<(?:\w+:)?(?P<name>[A-Za-z][\w.-]{1,60})(?:\s[^<>]{0,100})?>\s*(?P<a>[^<>\s]{6,300})\s*</",
@@ -84,8 +85,9 @@ impl Names {
             )?,
             called: Pattern::new(r"^[A-Za-z_][\w.:]*\(")?,
             argument: Pattern::new(
-                r#"(?i)(?:define|setenv|putenv|set|put|add|append|header|env|setdefault|property|item)\w*\(\s*["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*,\s*["'](?P<a>[^"'\n]{6,300})["']"#,
+                r#"\b[A-Za-z]\w*!?\(\s*(?:["']\w+["']\s*,\s*)?["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*(?:,|->|=>|\bto\b)\s*["'](?:\\["'])?(?P<a>[^"'\n\\]{6,300})(?:\\["'])?["']"#,
             )?,
+            define: Pattern::new(r#"^\s*#\s*define\s+(?P<name>[A-Za-z_]\w{1,60})\s+"(?P<a>[^"\n]{6,300})""#)?,
             uuid: Pattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
         })
     }
@@ -104,6 +106,7 @@ impl Names {
             Some(&self.pair),
             Some(&self.call),
             Some(&self.argument),
+            Some(&self.define),
         ];
         for form in forms.into_iter().flatten() {
             for hit in form.captures_iter(line) {
@@ -126,6 +129,23 @@ impl Names {
         if !known && self.secret.is_match(name) && !self.harmless.is_match(name) {
             found.push(Assignment { name: name.to_owned(), value: value.to_owned() });
         }
+    }
+
+    /// Whether a name is that of something secret.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        self.secret.is_match(name) && !self.harmless.is_match(name)
+    }
+
+    /// Whether a value was made up by somebody to be a password.
+    pub(super) fn is_chosen(&self, value: &str) -> bool {
+        let stands_for =
+            self.strong.is_match(value) || self.reference.is_match(value) || self.weak.is_match(value);
+        let prose = value.contains(char::is_whitespace) || value.contains(['{', '}', '<', '>', '/']);
+        !stands_for
+            && !prose
+            && value.len() >= 8
+            && entropy::distinct(value) > 4
+            && entropy::classes(value) >= 2
     }
 
     /// Whether the value comes from somewhere else.
@@ -167,7 +187,7 @@ impl Names {
         let has_digit = value.chars().any(|c| c.is_ascii_digit());
         let random = length >= 16 && bits >= 3.1 && has_digit && classes >= 2;
         let strong = length >= 20 && bits >= 3.6 && has_digit && classes >= 2;
-        let chosen = password && length >= 8 && classes >= 3 && bits >= 2.5;
+        let chosen = password && length >= 8 && (classes >= 3 || (classes >= 2 && has_digit)) && bits >= 2.5;
         let short = !password && length >= 10 && classes >= 4 && bits >= 3.0;
         match (around.invented || around.comment, random || chosen || short, strong) {
             (false, true, _) => Some(RiskLevel::High),

@@ -1,6 +1,7 @@
 //! One file per check; each gives what it found, or why it could not look.
 
 mod assignment;
+mod coded;
 mod commands;
 mod endpoints;
 mod exfiltration;
@@ -11,6 +12,7 @@ mod logging;
 mod obfuscation;
 mod pii;
 mod secrets;
+mod security;
 mod telephone;
 mod weakening;
 
@@ -42,5 +44,8 @@ pub(crate) fn run(id: CheckId, input: &Input, files: &[FileChange], licences: &d
         CheckId::Tests => weakening::check(input, files),
         CheckId::CredentialLogging => logging::check(files),
         CheckId::PromptInjection => injection::check(&input.goal, files),
+        CheckId::CodeSecurity | CheckId::ExcessiveRights | CheckId::PersonalDataFlow => {
+            security::check(id, files)
+        }
     }
 }

@@ -10,6 +10,7 @@ use holon_core::redact::Redactor;
 use serde::Deserialize;
 
 use super::assignment::{self, Assignment};
+use super::coded::{self, Coded, How};
 use crate::change::FileChange;
 use crate::finding::{CheckId, Finding};
 use crate::pattern::{Pattern, Patterns};
@@ -29,6 +30,7 @@ struct Table {
     documented: Vec<String>,
     pub(super) names: assignment::Names,
     key_body: Pattern,
+    coded: Coded,
 }
 
 struct Shape {
@@ -43,6 +45,7 @@ struct File {
     shape: Vec<ShapeRow>,
     names: assignment::NamesRow,
     placeholders: Placeholders,
+    coded: coded::Row,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +84,7 @@ fn load(text: &str) -> Result<Table, String> {
         strong: Pattern::new(&strong)?,
         documented,
         key_body: Pattern::new(r"[A-Za-z0-9+/]{16,}|Proc-Type:|Comment:")?,
+        coded: Coded::load(&file.coded)?,
     })
 }
 
@@ -91,6 +95,9 @@ pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
     for file in files {
         for index in 0..file.added.len() {
             table.line(file, index, &mut found);
+        }
+        if !(file.place.lock || file.place.generated || file.place.docs) {
+            table.in_code(file, &mut found);
         }
     }
     Ok(found)
@@ -103,6 +110,41 @@ pub(crate) fn in_text(text: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 impl Table {
+    /// Credentials that no single line shows as they are.
+    fn in_code(&self, file: &FileChange, found: &mut Vec<Finding>) {
+        for one in self.coded.find(file) {
+            let known = found.iter().any(|finding| finding.path == file.path && finding.line == one.line);
+            if known || file.added.binary_search_by_key(&one.line, |line| line.number).is_err() {
+                continue;
+            }
+            let shaped = self.shaped(&one.value, &|| true);
+            let what = match one.how {
+                How::Joined => "a credential that is put together from parts",
+                How::Encoded => "a credential that is only encoded",
+                How::Given => "a credential that is handed to a call as it is",
+            };
+            if let Some((rule, value)) = shaped.into_iter().next() {
+                let finding = Finding::new(CheckId::Secrets, &rule, RiskLevel::Critical, what);
+                found.push(finding.at(&file.path, one.line).hiding(&value));
+                continue;
+            }
+            if self.documented.contains(&digest::sha256(one.value.as_bytes())) {
+                continue;
+            }
+            let assignment = Assignment { name: one.name, value: one.value };
+            if !self.names.is_secret(&assignment.name) {
+                continue;
+            }
+            let around = placed(file.place, false);
+            let given = one.how == How::Given && !around.invented && self.names.is_chosen(&assignment.value);
+            let severity = self.names.judge(&assignment, around).or(given.then_some(RiskLevel::High));
+            if let Some(severity) = severity {
+                let finding = Finding::new(CheckId::Secrets, "coded-credential", severity, what);
+                found.push(finding.at(&file.path, one.line).hiding(&assignment.value));
+            }
+        }
+    }
+
     fn line(&self, file: &FileChange, index: usize, found: &mut Vec<Finding>) {
         let Some(line) = file.added.get(index) else { return };
         let mut seen: Vec<(String, String)> =

@@ -17,6 +17,11 @@ pub(crate) struct Case {
     pub name: String,
     /// The check that has to find it; clean cases have none.
     pub check: Option<String>,
+    /// What kind of hole it is about, in sets that were written without knowing the rules.
+    pub class: Option<String>,
+    pub language: Option<String>,
+    /// A piece of the line that makes the hole.
+    pub decisive: Option<String>,
     #[serde(default)]
     pub goal: Option<String>,
     #[serde(default)]
@@ -48,6 +53,9 @@ impl Case {
         Self {
             name: name.into(),
             check: None,
+            class: None,
+            language: None,
+            decisive: None,
             goal: None,
             project: None,
             licences: BTreeMap::new(),
@@ -76,6 +84,16 @@ impl Case {
             }
         }
         input
+    }
+
+    /// The file and the number of the line that makes the hole.
+    pub(crate) fn place(&self) -> Option<(String, u64)> {
+        let decisive = self.decisive.as_deref()?;
+        self.file.iter().find_map(|file| {
+            let after = file.after.as_deref()?;
+            let at = after.lines().position(|line| line.contains(decisive))?;
+            Some((file.path.clone(), at as u64 + 1))
+        })
     }
 
     /// The values that were put together for this case.
