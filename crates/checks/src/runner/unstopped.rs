@@ -84,8 +84,8 @@ fn all_are_run(command: &str) -> Option<String> {
         return None;
     }
     let is_check = |part: &&str| of_words(&words(part)).is_some();
-    let first = parts.iter().position(|part| is_check(&part)).filter(|first| first + 1 < parts.len())?;
-    if !parts[first..].iter().all(|part| is_check(&part)) {
+    let first = parts.iter().position(&is_check).filter(|first| first + 1 < parts.len())?;
+    if !parts[first..].iter().all(is_check) {
         return None;
     }
     // What leads there, such as `cd`, must work as before.

@@ -6,11 +6,13 @@ mod flow;
 mod lang;
 mod logical;
 mod personal;
+mod personal_words;
 mod plain;
 mod quoted;
 mod scope;
 mod settings;
 mod table;
+mod taint;
 mod walk;
 
 use holon_core::artifact::ethics::RiskLevel;

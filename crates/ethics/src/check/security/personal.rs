@@ -2,86 +2,22 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use holon_core::artifact::ethics::RiskLevel;
-use serde::Deserialize;
 
 use super::expr::{Known, Link, Reading, Scope, is_keyword};
 use super::lang::Lang;
 use super::logical::{PUT_IN, PUT_OUT, Statement};
+use super::personal_words::{TABLE, Table};
 use super::plain::Hit;
 use super::scope::{assigned, bound};
 use super::table;
-use crate::pattern::Pattern;
 
 /// How many statements around a file's opening may write people's data into it.
 const REACH: usize = 14;
 
 /// How deep calls are looked into.
 const DEEPEST: usize = 2;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    ordinary: String,
-    special: String,
-    person: String,
-    bulk: String,
-    harmless: String,
-    logs: String,
-    logs_bare: String,
-    telemetry: String,
-    sends: String,
-    brokers: String,
-    public_files: String,
-    writes: String,
-    query: String,
-    vendors: String,
-    query_calls: String,
-}
-
-struct Table {
-    ordinary: Pattern,
-    special: Pattern,
-    person: Pattern,
-    bulk: Pattern,
-    harmless: Pattern,
-    logs: Pattern,
-    logs_bare: Pattern,
-    telemetry: Pattern,
-    sends: Pattern,
-    brokers: Pattern,
-    public_files: Pattern,
-    writes: Pattern,
-    query: Pattern,
-    vendors: Pattern,
-    query_calls: Pattern,
-}
-
-static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(load);
-
-fn load() -> Result<Table, String> {
-    let file: File = toml::from_str(include_str!("../../../../../rules/ethics/personal-flow.toml"))
-        .map_err(|e| e.to_string())?;
-    Ok(Table {
-        ordinary: Pattern::new(&file.ordinary)?,
-        special: Pattern::new(&file.special)?,
-        person: Pattern::new(&file.person)?,
-        bulk: Pattern::new(&file.bulk)?,
-        harmless: Pattern::new(&file.harmless)?,
-        logs: Pattern::new(&file.logs)?,
-        logs_bare: Pattern::new(&file.logs_bare)?,
-        telemetry: Pattern::new(&file.telemetry)?,
-        sends: Pattern::new(&file.sends)?,
-        brokers: Pattern::new(&file.brokers)?,
-        public_files: Pattern::new(&file.public_files)?,
-        writes: Pattern::new(&file.writes)?,
-        query: Pattern::new(&file.query)?,
-        vendors: Pattern::new(&file.vendors)?,
-        query_calls: Pattern::new(&file.query_calls)?,
-    })
-}
 
 /// How personal something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -628,7 +564,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        assert!(load().is_ok(), "{:?}", load().err());
+        assert!(TABLE.is_ok(), "{:?}", TABLE.as_ref().err());
         assert_eq!(spelled("phoneNumber"), "phone_number");
         assert_eq!(spelled("$emailRaw"), "email");
     }
