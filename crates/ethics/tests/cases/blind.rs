@@ -155,3 +155,16 @@ fn a_tree_from_elsewhere() {
     }
     println!("tree {tree}: {all} files, {blocked} blocked");
 }
+
+/// What people are told of first sight is what was seen.
+#[test]
+fn the_documentation_tells_the_figures_of_first_sight() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/ethics.md");
+    let text = std::fs::read_to_string(path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    for set in &SETS {
+        let (recall, wrong) = (set.first_sight.0 * 100.0, set.first_sight.1 * 100.0);
+        let told =
+            [format!("{recall:.0} % and {wrong:.0} %"), format!("{recall:.0} % found and {wrong:.0} %")];
+        assert!(told.iter().any(|words| text.contains(words)), "{}: {told:?}", set.name);
+    }
+}
