@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
+use crate::mode::ModelPolicy;
 use crate::outcome::{Outcome, Status};
 use crate::release::ReleaseOverride;
 use crate::sandbox::{Enforced, Level};
@@ -273,6 +274,52 @@ pub struct ModelInfo {
     /// Where it was asked, as `host:port`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What it was chosen from; absent when somebody named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<ModelSelection>,
+    /// Who answered in its place, because it was gone or declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<ModelReplacement>,
+}
+
+/// A model that answered in place of the one that was chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelReplacement {
+    /// Its name.
+    pub id: String,
+    /// What the one that was chosen said.
+    pub why: String,
+}
+
+/// How a model was chosen among others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelSelection {
+    /// What it is for.
+    pub intent: String,
+    /// How it was chosen.
+    pub policy: ModelPolicy,
+    /// Where the figures are from, and how old they are.
+    pub figures: String,
+    /// The best that could have been taken, best first.
+    pub candidates: Vec<ModelCandidate>,
+    /// How many could have been taken.
+    pub fitting: usize,
+    /// How many could not.
+    pub rejected: usize,
+}
+
+/// A model that could have been taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelCandidate {
+    /// Its id.
+    pub id: String,
+    /// Points of 1000.
+    pub score: u32,
+    /// What the points are for.
+    pub why: String,
 }
 
 /// The walls of a run.

@@ -13,7 +13,7 @@ use holon_core::redact::Redactor;
 use holon_core::spec::{self, Spec};
 use holon_hands::Local;
 use holon_model::choose::ThisMachine;
-use holon_model::{Cancel, Normaliser, Provider, Wish, resolve_endpoint};
+use holon_model::{Cancel, ModelSwitch, Normaliser, Provider, Wish, resolve_endpoint};
 
 use crate::error::HostError;
 use crate::model;
@@ -120,7 +120,7 @@ fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>
     let wish = Wish { model: spec.agent.model.as_deref(), intent, ..Wish::default() };
     let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable))?;
     let (info, window, _) = model::described(&chosen);
-    let provider = chosen.connect(chosen.timeouts(), model::patience(env)?)?;
+    let provider = chosen.connect(chosen.timeouts(), model::patience(env)?, ModelSwitch::default())?;
     Ok((Arc::from(provider), info.id, window, chosen.most_reply()))
 }
 

@@ -31,6 +31,7 @@ pub use cancel::Cancel;
 pub use error::HostError;
 pub use given_spec::GivenSpec;
 pub use model::remedy as model_hint;
+pub use model::{ModelRules, ModelWish, decide as decide_model};
 pub use places::Places;
 pub use request::RunRequest;
 pub use run::{Finished, Host, TreeBefore};

@@ -45,6 +45,25 @@ const NO_TOOLS: [&str; 9] = [
 const NO_SCHEMA: [&str; 5] =
     ["grammar", "response_format", "json_schema", "guided_json", "structured output"];
 
+/// Words in which they say that there is no such model, or none any more.
+const GONE: [&str; 9] = [
+    "model_not_found",
+    "model not found",
+    "not a valid model",
+    "no such model",
+    "unknown model",
+    "no endpoints found",
+    "model does not exist",
+    "has been deprecated",
+    "model is not available",
+];
+
+/// Whether a provider does not have the model that was asked for.
+pub(crate) fn model_is_gone(error: &ModelError) -> bool {
+    let words = error.message.to_lowercase();
+    error.kind == ErrorKind::BadRequest && (error.status == Some(404) || says(&words, &GONE))
+}
+
 /// Whether a server refused a request for the tools in it: without them it may be answered.
 pub(crate) fn refuses_tools(error: &ModelError) -> bool {
     let words = error.message.to_lowercase();

@@ -4,6 +4,7 @@
 //! a network, so a recorded conversation passes through everything but the socket.
 
 pub mod ability;
+pub mod alternates;
 mod cache_file;
 pub mod cancel;
 pub mod cassette;
@@ -29,6 +30,7 @@ pub mod usage;
 pub mod wire;
 
 pub use ability::{Abilities, AbilityCache, ServerKind, Tested, Told};
+pub use alternates::{ModelSwitch, Switched};
 pub use cancel::Cancel;
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
 pub use catalogue::{Catalogue, CatalogueCache, ModelRow};

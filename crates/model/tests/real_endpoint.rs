@@ -49,7 +49,10 @@ fn named(test: &str, tools: ToolMode) -> Option<Chosen> {
 }
 
 fn ask(chosen: &Chosen, request: &Request) -> (Vec<Delta>, Reply) {
-    let provider = Blocking::new(chosen.connect(timeouts(), Backoff::default()).unwrap()).unwrap();
+    let provider = Blocking::new(
+        chosen.connect(timeouts(), Backoff::default(), holon_model::ModelSwitch::default()).unwrap(),
+    )
+    .unwrap();
     let mut deltas = Vec::new();
     let mut sink = |delta| deltas.push(delta);
     let reply = provider.stream(request, &mut sink, &Cancel::default());

@@ -10,7 +10,7 @@ use holon_core::Profile;
 use holon_core::ids::ThreadId;
 use holon_core::redact::Redactor;
 use holon_host::record::now;
-use holon_host::thread::{ChatMind, Room, ThreadFolder, from_cassette, over_network};
+use holon_host::thread::{ChatMind, ChatWish, Room, ThreadFolder, from_cassette, over_network};
 use holon_host::{Host, HostError, Places, modes};
 use holon_store::{AuditNote, Store, Thread, Write};
 use holon_telemetry::{Both, Caller, Observer, Under};
@@ -143,12 +143,19 @@ impl App {
         Ok(profile)
     }
 
-    /// Who answers in a thread.
-    pub(crate) fn mind(&self, thread: &Thread, profile: &Profile) -> Result<ChatMind, HostError> {
+    /// Who answers in a thread; whoever answered before does again, unless another is clearly better.
+    pub(crate) fn mind(
+        &self,
+        thread: &Thread,
+        profile: &Profile,
+        current: Option<&str>,
+    ) -> Result<ChatMind, HostError> {
         let key = match &self.setup.minds {
             Minds::Cassette { .. } => thread.id.as_str().to_owned(),
             Minds::Network { .. } => {
-                format!("{} {}", profile.model.intent, thread.model.as_deref().unwrap_or_default())
+                let named =
+                    thread.model.as_deref().map_or_else(String::new, |model| format!("named {model}"));
+                format!("{} {named} {}", profile.name, current.unwrap_or_default())
             }
         };
         let mut minds = self.minds.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +167,8 @@ impl App {
             Minds::Network { provider, model, .. } => {
                 let wished = thread.model.as_deref().or(model.as_deref());
                 let (env, places) = (&*self.setup.around.env, &self.setup.places);
-                over_network(env, places, provider.as_deref(), wished, profile)?
+                let wish = ChatWish { provider: provider.as_deref(), model: wished, current };
+                over_network(env, places, wish, profile)?
             }
         };
         // Anyone may wish for any model; what is dropped here is simply made again.

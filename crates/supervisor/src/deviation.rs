@@ -193,7 +193,8 @@ impl Watch {
         } else if changed && round.grew && !round.news {
             self.padded = self.padded.saturating_add(1);
         }
-        if round.malformed == 0 && (round.succeeded || round.wrote) {
+        // A call that is read and brings what was known before is no way out of calls that cannot be read.
+        if round.malformed == 0 && (round.news || round.wrote || round.greener || round.verified) {
             self.malformed = 0;
         }
         self.empty = if around.empty { self.empty.saturating_add(1) } else { 0 };
@@ -342,6 +343,20 @@ mod tests {
         check(Watch::malformed, 3, Deviation::Malformed, (&ok, FREE));
         let empty = Around { empty: true, ..FREE };
         check(|w| w.end_round(&NEWS, empty), 2, Deviation::EmptyReplies, (&NEWS, FREE));
+    }
+
+    #[test]
+    fn calls_that_cannot_be_read_are_not_forgotten_for_one_that_brings_nothing() {
+        let old = RoundEvidence { succeeded: true, ..NOTHING };
+        let unread = |watch: &Watch| up(watch).iter().any(|(signal, _)| *signal == Deviation::Malformed);
+        let mut watch = Watch::default();
+        for _ in 0..3 {
+            assert!(!unread(&watch));
+            watch.malformed();
+            watch.end_round(&RoundEvidence { malformed: 1, ..NOTHING }, FREE);
+            watch.end_round(&old, FREE);
+        }
+        assert!(unread(&watch));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub enum Kind {
     Text,
     /// A whole number that is not negative.
     Number,
+    /// An amount that is not negative, such as a price.
+    Amount,
     /// A list of SPDX licence identifiers.
     Spdx,
     /// A folder below the workspace, without a way out of it.
@@ -116,6 +118,7 @@ impl Key {
             Kind::Bool => value.is_bool(),
             Kind::Text => value.is_str(),
             Kind::Number => number.is_some_and(|n| n >= self.least),
+            Kind::Amount => amount(value).is_some_and(|n| n.is_finite() && n >= 0.0),
             Kind::Spdx => value.as_array().is_some_and(|list| list.iter().all(is_licence)),
             Kind::Folder => value.as_str().is_some_and(is_below),
         };
@@ -125,6 +128,7 @@ impl Key {
                 Kind::Text => "a text".to_owned(),
                 Kind::Number if self.least > 0 => format!("a whole number from {} on", self.least),
                 Kind::Number => "a whole number".to_owned(),
+                Kind::Amount => "an amount, such as 2.5".to_owned(),
                 Kind::Spdx => "a list of SPDX identifiers, such as [\"MPL-2.0\"]".to_owned(),
                 Kind::Folder => "a folder below the workspace, such as \"logs\"".to_owned(),
             };
@@ -141,18 +145,26 @@ impl Key {
         if let Some(only) = &self.project_only {
             return (only != value).then(|| format!(" (only `{only}` is)"));
         }
-        let numbers = now.and_then(Value::as_integer).zip(value.as_integer());
+        // Where nothing holds yet, any limit is a tighter one.
+        let loosens = |looser: fn(f64, f64) -> bool| match (now.and_then(amount), amount(value)) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(now), Some(new)) => looser(new, now),
+        };
         match self.project {
             Project::Yes => None,
             Project::No => Some(String::new()),
-            Project::Lower => {
-                numbers.is_none_or(|(now, new)| new > now).then(|| " (only a lower one is)".into())
-            }
-            Project::Higher => {
-                numbers.is_none_or(|(now, new)| new < now).then(|| " (only a higher one is)".into())
-            }
+            Project::Lower => loosens(|new, now| new > now).then(|| " (only a lower one is)".into()),
+            Project::Higher => loosens(|new, now| new < now).then(|| " (only a higher one is)".into()),
         }
     }
+}
+
+/// A whole number or a fraction.
+pub(super) fn amount(value: &Value) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "limits are small")]
+    let whole = value.as_integer().map(|n| n as f64);
+    whole.or_else(|| value.as_float())
 }
 
 /// One identifier, perhaps with an exception: no expression, because each entry stands for itself.

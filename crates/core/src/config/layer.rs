@@ -79,6 +79,7 @@ fn from_variable(name: &str, text: &str) -> Option<Layer> {
         super::Kind::Number => {
             text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Integer)
         }
+        super::Kind::Amount => text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Float),
         super::Kind::Text | super::Kind::Folder => Value::String(text.trim().to_owned()),
         super::Kind::Spdx => {
             Value::Array(text.split(',').map(|word| Value::String(word.trim().into())).collect())
@@ -147,6 +148,11 @@ impl Config {
     /// A number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.value.as_integer().and_then(|n| n.try_into().ok())
+    }
+
+    /// An amount, whole or not.
+    pub fn amount(&self, name: &str) -> Option<f64> {
+        key::amount(&self.get(name)?.value)
     }
 
     /// A list of texts; empty when nobody says anything.

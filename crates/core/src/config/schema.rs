@@ -49,6 +49,7 @@ fn described(key: &Key) -> Value {
         Kind::Text if !key.one_of.is_empty() => json!({ "enum": key.one_of }),
         Kind::Text | Kind::Folder => json!({ "type": "string" }),
         Kind::Number => json!({ "type": "integer", "minimum": key.least }),
+        Kind::Amount => json!({ "type": "number", "minimum": 0 }),
         Kind::Spdx => json!({ "type": "array", "items": { "type": "string" } }),
     };
     value["description"] = json!(key.help);

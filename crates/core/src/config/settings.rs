@@ -5,7 +5,7 @@ use super::{Config, ConfigError, Source};
 use crate::mode::ModelPolicy;
 
 /// What the configuration says about one mode.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModeSettings {
     /// Whether it may be used.
     pub enabled: bool,

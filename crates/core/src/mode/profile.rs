@@ -196,10 +196,11 @@ pub struct ModelChoice {
 }
 
 /// How a model is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelPolicy {
     /// Scored by intent.
+    #[default]
     Auto,
     /// Exactly the one named in the configuration.
     Pinned,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use holon_core::event::{Body, Event};
-use holon_core::manifest::{Breach, Phase, Usage};
+use holon_core::manifest::{Breach, ModelInfo, Phase, Usage};
 use holon_core::outcome::Status;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind, in_words};
@@ -246,7 +246,9 @@ fn model(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
         }
     }
     if let Some(asked) = &run.asked {
-        found.expect(asked.model == metadata.model, Kind::Model, "metadata.model", || {
+        // Who was asked is settled before the first word; that somebody else answered is found out after it.
+        let chosen = metadata.model.clone().map(|model| ModelInfo { replaced_by: None, ..model });
+        found.expect(asked.model == chosen, Kind::Model, "metadata.model", || {
             "it is not the model that asked.json names, or was chosen for another reason".to_owned()
         });
     }

@@ -1,7 +1,7 @@
 //! Budgets end a run cleanly: it says which one, and what was made is kept.
 
-use holon_model::Usage;
 use holon_model::cassette::{Call, Step, Turn};
+use holon_model::{Usage, Wire};
 use holon_testkit::TestEnv;
 use holon_testkit::model::{ModelServer, Scripted};
 use serde_json::Value;
@@ -76,6 +76,21 @@ fn money_ends_a_run_by_the_price_list() {
     assert!(manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap() > 0.5, "{manifest:#}");
     assert_eq!(manifest["error"]["kind"], "cost_usd", "{manifest:#}");
     assert_eq!(manifest["status"], "timeout");
+}
+
+#[test]
+fn a_limit_of_money_that_cannot_hold_is_named() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let word = "warning: a limit of 0.5 dollars cannot hold this run: nobody says what scripted-model";
+    let ask = |args: &[&str]| {
+        let server = ModelServer::play(Wire::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
+        let call = run(&env, &repo, "execute", args).env("HOLON_BASE_URL", server.base());
+        call.env("HOLON_MODEL", "scripted-model").run()
+    };
+    ask(&["--max-cost", "0.5"]).assert_code(0).assert_stderr(word);
+    let unlimited = ask(&[]);
+    assert!(!unlimited.assert_code(0).stderr.contains("cannot hold"), "{unlimited}");
 }
 
 #[test]

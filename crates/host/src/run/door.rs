@@ -12,7 +12,7 @@ use holon_core::event::Body;
 use holon_core::manifest::{ModelInfo, Usage};
 use holon_gateway::{Budget, Event, Gateway, Limit, Recording, Settings, Token, Upstream};
 use holon_model::choose::ToolCalls;
-use holon_model::{ErrorKind, ModelError, Prices, Provider, Replay};
+use holon_model::{ErrorKind, ModelError, ModelSwitch, Prices, Provider, Replay};
 use holon_sandbox::backend::Payload;
 use holon_sandbox::walls::{self, GATEWAY_PORT};
 
@@ -85,6 +85,7 @@ impl Run<'_> {
         let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
         let (model, outside, open) = (info.id.clone(), None, None);
         let told = self.told_model(&upstream, &model);
+        self.warn_unpriced(request, &info, prices);
         self.manifest.metadata.model = Some(info);
         let (used, last_error, begun) = (Used::default(), None, HashMap::new());
         self.foreign.door = Some(Door {
@@ -116,7 +117,12 @@ impl Run<'_> {
         let wished = self.plan.model.clone();
         if let Some(script) = &self.host.script {
             let id = wished.unwrap_or_else(|| SCRIPTED.to_owned());
-            let info = ModelInfo { provider: "script".into(), id, why: "a rehearsal".into(), server: None };
+            let info = ModelInfo {
+                provider: "script".into(),
+                id,
+                why: "a rehearsal".into(),
+                ..ModelInfo::default()
+            };
             return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
         }
         if let Some((file, cassette)) = &self.plan.replay {
@@ -138,7 +144,7 @@ impl Run<'_> {
             ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts },
             ToolCalls::Text { .. } => {
                 let patience = model::patience(env)?;
-                Upstream::Any(Arc::new(chosen.connect(timeouts, patience)?))
+                Upstream::Any(Arc::new(chosen.connect(timeouts, patience, ModelSwitch::default())?))
             }
         };
         Ok((upstream, info, window, prices, None))

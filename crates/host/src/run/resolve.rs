@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use holon_agent::mcp::ServerConfig;
-use holon_core::config::{Config as Configured, ModeSettings};
+use holon_core::config::Config as Configured;
 use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::{Network, Origin, Overrides, Profile};
 use holon_core::outcome::Status;
@@ -26,7 +26,7 @@ use crate::config;
 use crate::effect;
 use crate::error::HostError;
 use crate::given_spec::{GivenSpec, NamedPath};
-use crate::model;
+use crate::model::{self, ModelRules};
 use crate::modes;
 use crate::request::RunRequest;
 use crate::servers;
@@ -62,12 +62,8 @@ pub struct Plan {
     pub auto_checks: bool,
     /// How closely the native agent is watched.
     pub supervisor: Config,
-    /// What the configuration says about the mode.
-    pub settings: ModeSettings,
-    /// Whether a model may be chosen; else one must be named.
-    pub selection: bool,
-    /// The server of models that the configuration names.
-    pub server: holon_model::Configured,
+    /// What the configuration says about the mode's models.
+    pub models: ModelRules,
     /// Tool servers of the native agent.
     pub servers: Vec<ServerConfig>,
     /// Wanted walls.
@@ -196,13 +192,11 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         shadow: request.shadow,
     })?;
     warnings.extend(supervised.warnings);
-    let settings = settings(&configured, &profile)?;
+    let models = models(&configured, &profile)?;
     let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
     warnings.extend(wanted.warnings);
     let mut plan = Plan {
-        settings,
-        selection: configured.text("models.selection").as_deref() != Some("off"),
-        server: model::configured(&configured),
+        models,
         servers: wanted.servers,
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
@@ -250,18 +244,18 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     Ok(plan)
 }
 
-/// What the configuration says about the mode; one that is switched off cannot be used.
-fn settings(configured: &Configured, profile: &Profile) -> Result<ModeSettings, HostError> {
+/// What the configuration says about the mode's models; a mode that is switched off cannot be used.
+fn models(configured: &Configured, profile: &Profile) -> Result<ModelRules, HostError> {
     let name = config::name_of_mode(&profile.name);
-    let settings = configured.mode(name);
-    if !settings.enabled {
+    let rules = ModelRules::of(configured, name);
+    if !rules.mode.enabled {
         let from = configured.get(&format!("modes.{name}.enabled")).map(|found| found.source.to_string());
         return Err(HostError::usage(
             format!("the mode {} is switched off by {}", profile.name, from.unwrap_or_default()),
             format!("remove `enabled = false` from [modes.{name}], or choose another mode"),
         ));
     }
-    Ok(settings)
+    Ok(rules)
 }
 
 /// The spec, or one for the goal alone; a goal on the command line beats that of the spec.

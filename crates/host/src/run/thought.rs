@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use holon_agent::supervise::Takeovers;
 use holon_agent::{Ended, Finish, Limit, Reason, Settings, Stop, StopKind};
-use holon_core::manifest::ErrorInfo;
+use holon_core::manifest::{ErrorInfo, ModelInfo, ModelReplacement};
 use holon_core::outcome::{Outcome, Status};
+use holon_model::Prices;
+use holon_model::catalogue::OPENROUTER;
 use holon_sandbox::backend::Payload;
 
 use super::Run;
@@ -62,15 +64,35 @@ impl Run<'_> {
         };
         asked.save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
-        if let Some(warning) = mind.warning.take() {
+        for warning in std::mem::take(&mut mind.warnings) {
             self.warn(warning);
         }
+        self.warn_unpriced(request, &mind.info, mind.prices);
         self.mind = Some(mind);
         Ok(())
     }
 
+    /// Says that a limit of money holds nothing, where somebody set one and nobody says what the model costs.
+    pub(super) fn warn_unpriced(&mut self, request: &RunRequest, model: &ModelInfo, prices: Option<Prices>) {
+        let limit = request.max_cost_usd.or(self.plan.spec.constraints.max_cost_usd);
+        // OpenRouter says with each answer what it cost, and a recording what it had cost.
+        let told = prices.is_some() || matches!(model.provider.as_str(), OPENROUTER | "replay" | "script");
+        let Some(limit) = limit.filter(|_| !told && !request.part) else { return };
+        self.warn(format!(
+            "a limit of {limit} dollars cannot hold this run: nobody says what {} at {} costs; --max-rounds limits how often it is asked",
+            model.id, model.provider
+        ));
+    }
+
     /// The recording goes where it was asked for; a cassette that was not played to its end is told.
     pub(super) fn settle_tape(&mut self) {
+        if let Some(switched) = self.mind.as_ref().and_then(|mind| mind.switch.now()) {
+            let was = self.manifest.metadata.model.as_ref().map(|model| model.id.clone()).unwrap_or_default();
+            self.warn(format!("{} answered in place of {was}: {}", switched.model, switched.why));
+            if let Some(model) = &mut self.manifest.metadata.model {
+                model.replaced_by = Some(ModelReplacement { id: switched.model, why: switched.why });
+            }
+        }
         if let Some(left) =
             self.mind.as_ref().and_then(|m| m.replay.as_ref()).map(|r| r.left()).filter(|n| *n > 0)
         {

@@ -16,6 +16,9 @@ use crate::error::HostError;
 use crate::places::Places;
 use crate::store::write_durable;
 
+/// The file with the model that answered last.
+const MODEL: &str = "model";
+
 /// A thread's files. Whoever holds it sees to it that only one thing at a time is done with it.
 #[derive(Debug, Clone)]
 pub struct ThreadFolder {
@@ -48,6 +51,22 @@ impl ThreadFolder {
     /// The original.
     pub fn workspace(&self) -> &Path {
         &self.workspace
+    }
+
+    /// The model that answered last, as it was kept.
+    pub fn model(&self) -> Option<String> {
+        let text = fs::read_to_string(self.path.join(MODEL)).ok()?;
+        let text = text.trim();
+        (!text.is_empty() && text.len() < 400).then(|| text.to_owned())
+    }
+
+    /// Keeps the model that answers from now on.
+    pub fn keep_model(&self, id: &str) -> Result<(), HostError> {
+        if self.model().as_deref() == Some(id) {
+            return Ok(());
+        }
+        let path = self.path.join(MODEL);
+        write_durable(&path, id.as_bytes())
     }
 
     pub(super) fn identity(&self) -> Identity {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use holon_core::Profile;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
-use holon_model::choose::ThisMachine;
-use holon_model::{Chosen, Intent, Normaliser, Prices, Provider, Replay, Wish, resolve_endpoint};
+use holon_model::catalogue::Freshness;
+use holon_model::{Chosen, ModelError, ModelSwitch, Normaliser, Prices, Provider, Replay};
 
 use crate::config;
 use crate::error::HostError;
-use crate::model::{cassette, configured, described, patience};
+use crate::model::{ModelRules, ModelWish, cassette, decide, described, patience};
 use crate::places::Places;
 use crate::run::Environment;
 
@@ -33,34 +33,56 @@ pub struct ChatMind {
     pub prices: Option<Prices>,
 }
 
-/// The model that would be asked, by what is wished, and what the user's configuration and the environment have.
-pub fn chosen(
+/// What is wished of whoever answers in a chat.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChatWish<'a> {
+    /// The provider that is named.
+    pub provider: Option<&'a str>,
+    /// The model that is named.
+    pub model: Option<&'a str>,
+    /// The model that answered before; it is kept unless another is clearly better.
+    pub current: Option<&'a str>,
+}
+
+/// The model that would be asked in a mode, by what is wished, and what the user's configuration and the environment
+/// have; no list is fetched for it.
+pub fn would_ask(
     env: &Environment,
     places: &Places,
-    provider: Option<&str>,
-    model: Option<&str>,
-    intent: Intent,
+    wish: ChatWish<'_>,
+    profile: &Profile,
 ) -> Result<Chosen, HostError> {
-    let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
-    // A chat answers in many workspaces, and none of them may say where its words go.
-    let configured = configured(&config::of_user(places, env)?);
-    let wish = Wish { provider, model, intent, configured: Some(&configured), ..Wish::default() };
-    let kept = places.cache.join("models");
-    Ok(resolve_endpoint(&wish, &ThisMachine::new(&variable).with_cache(&kept))?)
+    let rules = ModelRules { freshness: Freshness::Offline, ..rules(env, places, profile)? };
+    decided(env, places, wish, profile, &rules)
+}
+
+/// A chat answers in many workspaces, and none of them may say where its words go.
+fn rules(env: &Environment, places: &Places, profile: &Profile) -> Result<ModelRules, HostError> {
+    Ok(ModelRules::of(&config::of_user(places, env)?, config::name_of_mode(&profile.name)))
+}
+
+fn decided(
+    env: &Environment,
+    places: &Places,
+    wish: ChatWish<'_>,
+    profile: &Profile,
+    rules: &ModelRules,
+) -> Result<Chosen, HostError> {
+    let mut asked = ModelWish::of(profile, rules).named(wish.provider, wish.model);
+    asked.constraints.current = wish.current.map(str::to_owned);
+    Ok(decide(&asked, rules, places, env).map_err(ModelError::from)?)
 }
 
 /// A model over the network, ready to be asked.
 pub fn over_network(
     env: &Environment,
     places: &Places,
-    provider: Option<&str>,
-    model: Option<&str>,
+    wish: ChatWish<'_>,
     profile: &Profile,
 ) -> Result<ChatMind, HostError> {
-    let intent = profile.model.intent.parse().unwrap_or_default();
-    let chosen = chosen(env, places, provider, model, intent)?;
+    let chosen = decided(env, places, wish, profile, &rules(env, places, profile)?)?;
     let (info, window, prices) = described(&chosen);
-    let provider = Arc::new(chosen.connect(chosen.timeouts(), patience(env)?)?);
+    let provider = Arc::new(chosen.connect(chosen.timeouts(), patience(env)?, ModelSwitch::default())?);
     Ok(ChatMind { provider, info, window, max_output: chosen.most_reply(), prices })
 }
 
@@ -74,7 +96,12 @@ pub fn from_cassette(file: &Path, times: usize) -> Result<ChatMind, HostError> {
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(ChatMind {
         provider: Arc::new(replay),
-        info: ModelInfo { provider: "replay".into(), id, why: format!("cassette {name}"), server: None },
+        info: ModelInfo {
+            provider: "replay".into(),
+            id,
+            why: format!("cassette {name}"),
+            ..ModelInfo::default()
+        },
         window: UNKNOWN_WINDOW,
         max_output: None,
         prices: None,

@@ -24,7 +24,7 @@ pub use changes::{Delivered, Delta, FileChange};
 pub use folder::ThreadFolder;
 pub use hands::{LateHands, Room, Surroundings, Turn, Variables};
 pub use hide::hidden;
-pub use mind::{ChatMind, chosen, from_cassette, over_network};
+pub use mind::{ChatMind, ChatWish, from_cassette, over_network, would_ask};
 pub use supervised::supervision;
 
 /// What the project says to agents, cut to what a prompt takes; none when it says nothing that can be read.

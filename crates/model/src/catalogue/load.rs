@@ -89,7 +89,6 @@ pub fn load(
     let source = fetch.source();
     let kept = || cache.and_then(|cache| cache.read(&source));
     let mut catalogue = match plan {
-        Plan::None => Catalogue { rows: Vec::new(), ..Catalogue::of_table(provider) },
         Plan::Table => Catalogue::of_table(provider),
         Plan::Cache => kept().map_or_else(|| Catalogue::of_table(provider), Catalogue::of_kept),
         Plan::Fetch => {
@@ -257,7 +256,6 @@ mod tests {
     fn nothing_is_asked_unless_planned() {
         let server = Scripted::default();
         let get = |plan, provider| load(plan, provider, &server, None, Timestamp::UNIX_EPOCH);
-        assert_eq!(get(Plan::None, OPENROUTER).rows, []);
         assert!(!get(Plan::Table, "openai").rows.is_empty());
         assert!(!get(Plan::Cache, OPENROUTER).rows.is_empty());
         assert!(server.asked.borrow().is_empty());

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 pub use cache::{CatalogueCache, Kept};
 pub use entry::{StaticEntry, add_entries};
 pub use load::{Catalogue, Fetch, Fetched, Origin, load};
-pub use openrouter::{OPENROUTER, OPENROUTER_LIST, parse as parse_openrouter};
-pub use plan::{Asked, Plan, TTL, plan};
+pub use openrouter::{OPENROUTER, parse as parse_openrouter};
+pub use plan::{Asked, Freshness, Plan, TTL, plan};
 pub use row::{DataPolicy, Latency, ModelRow, Tier};
 pub use table::{LocalNames, Table, maker_of};
 

@@ -10,9 +10,6 @@ use crate::usage::Prices;
 /// The name rows of this catalogue carry as their provider.
 pub const OPENROUTER: &str = "openrouter";
 
-/// Where its list is.
-pub const OPENROUTER_LIST: &str = "https://openrouter.ai/api/v1/models";
-
 /// No price per token is higher than this in US dollars; what is, is a mistake or a price per million.
 const HIGHEST_PRICE: f64 = 0.01;
 

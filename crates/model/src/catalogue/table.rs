@@ -243,6 +243,11 @@ impl LocalNames {
 
     /// The best of these to work with.
     pub fn pick<'a>(&self, names: &'a [String]) -> Option<&'a str> {
+        self.ranked(names).first().copied()
+    }
+
+    /// Those of these that one can talk to, the best to work with first.
+    pub fn ranked<'a>(&self, names: &'a [String]) -> Vec<&'a str> {
         let mut names: Vec<&str> =
             names.iter().map(String::as_str).filter(|name| self.for_chat(name)).collect();
         names.sort_unstable();
@@ -250,7 +255,8 @@ impl LocalNames {
             let short = short(name);
             self.preferred.iter().position(|pattern| matches(pattern, &short)).unwrap_or(usize::MAX)
         };
-        names.into_iter().min_by_key(rank)
+        names.sort_by_key(rank);
+        names
     }
 }
 

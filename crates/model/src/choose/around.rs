@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::spelling;
 use crate::ability::{Abilities, AbilityCache, Told};
-use crate::catalogue::{Catalogue, CatalogueCache, ModelRow, OPENROUTER, OPENROUTER_LIST};
+use crate::catalogue::{Catalogue, CatalogueCache, Freshness, ModelRow, OPENROUTER};
 use crate::detect::{self, DEFAULT_PORTS, Local, Patience, Unlisted, detect};
 use crate::endpoint::Endpoint;
 
@@ -24,32 +24,29 @@ pub trait Surroundings {
     fn abilities(&self, endpoint: &Endpoint, model: &str) -> Abilities;
 
     /// What an earlier look at a provider's list says about a model; no network is asked.
-    fn row(&self, provider: &str, model: &str) -> Option<ModelRow>;
+    fn row(&self, endpoint: &Endpoint, model: &str) -> Option<ModelRow>;
 
-    /// The models of a provider to choose from.
-    fn rows(&self, provider: &str) -> Vec<ModelRow>;
+    /// The models of a provider to choose from; asked only when one must be chosen.
+    fn catalogue(&self, endpoint: &Endpoint) -> Catalogue;
 }
 
 /// The real ones.
 pub struct ThisMachine<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
-    rows: Rows<'a>,
     cache: Option<&'a Path>,
+    freshness: Freshness,
 }
-
-/// The models of a provider.
-type Rows<'a> = Box<dyn Fn(&str) -> Vec<ModelRow> + 'a>;
 
 impl<'a> ThisMachine<'a> {
     /// With this way to read a variable, and the models of the built-in table.
     pub fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { variable, rows: Box::new(|provider| Catalogue::of_table(provider).rows), cache: None }
+        Self { variable, cache: None, freshness: Freshness::Offline }
     }
 
-    /// The same with models from elsewhere; asked only when one must be chosen.
+    /// The same with lists as fresh as this.
     #[must_use]
-    pub fn with_rows(self, rows: impl Fn(&str) -> Vec<ModelRow> + 'a) -> Self {
-        Self { rows: Box::new(rows), ..self }
+    pub fn with_lists(self, freshness: Freshness) -> Self {
+        Self { freshness, ..self }
     }
 
     /// The same with what is kept in this folder: lists that were fetched, and what was tried with models.
@@ -91,15 +88,32 @@ impl Surroundings for ThisMachine<'_> {
         Abilities { told, tested }
     }
 
-    fn row(&self, provider: &str, model: &str) -> Option<ModelRow> {
-        let folder = self.cache.filter(|_| provider == OPENROUTER)?;
-        let kept = CatalogueCache::new(folder).read(OPENROUTER_LIST)?;
+    fn row(&self, endpoint: &Endpoint, model: &str) -> Option<ModelRow> {
+        let folder = self.cache.filter(|_| endpoint.name == OPENROUTER)?;
+        let kept = CatalogueCache::new(folder).read(&format!("{}/models", endpoint.base))?;
         kept.rows.into_iter().find(|row| row.id == model)
     }
 
-    fn rows(&self, provider: &str) -> Vec<ModelRow> {
-        (self.rows)(provider)
+    fn catalogue(&self, endpoint: &Endpoint) -> Catalogue {
+        listed(endpoint, self.freshness, self.cache)
     }
+}
+
+#[cfg(feature = "http")]
+fn listed(endpoint: &Endpoint, freshness: Freshness, cache: Option<&Path>) -> Catalogue {
+    use crate::catalogue::{Asked, Fetch, load, plan};
+    let now = jiff::Timestamp::now();
+    let fetch = crate::HttpCatalogue::new(&endpoint.base);
+    let cache = cache.map(CatalogueCache::new);
+    let cached = cache.as_ref().and_then(|cache| Some(cache.read(&fetch.source())?.age(now)));
+    let online = endpoint.key.is_some();
+    let plan = plan(Asked { provider: &endpoint.name, online, freshness, cached });
+    load(plan, &endpoint.name, &fetch, cache.as_ref(), now)
+}
+
+#[cfg(not(feature = "http"))]
+fn listed(endpoint: &Endpoint, _: Freshness, _: Option<&Path>) -> Catalogue {
+    Catalogue::of_table(&endpoint.name)
 }
 
 #[cfg(feature = "http")]

@@ -1,12 +1,13 @@
 //! Models on this machine.
 
 use super::tools::{self, ToolCalls};
-use super::{Chosen, Decider, set, setup, spelling};
+use super::{CatalogueChoice, Chosen, Decider, set, setup, spelling};
 use crate::ability::Abilities;
-use crate::catalogue::{DataPolicy, ModelRow};
+use crate::catalogue::{DataPolicy, ModelRow, Origin};
 use crate::detect::{DEFAULT_PORTS, Local, Unlisted};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
+use crate::select::{self, Candidate, Rejected, Selection};
 
 impl Decider<'_> {
     /// A server found by its usual port; `local` is the first that has a model.
@@ -78,28 +79,75 @@ impl Decider<'_> {
         };
         let why = if note.is_empty() { why.to_owned() } else { format!("{why}; {note}") };
         let row = (!known.is_empty()).then(|| row(&endpoint, model, tools, &known));
-        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row, known })
+        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row, known, choice: None })
     }
 
     fn at(&self, server: &Local, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
         let mut endpoint = server.endpoint.clone();
         endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         let (name, base) = (&endpoint.name, &endpoint.base);
-        let model = match model {
+        let (model, choice) = match model {
             Some(model) => {
-                listed(&server.models, model).ok_or_else(|| not_there(name, base, model, &server.models))?
+                let spelled = listed(&server.models, model);
+                (spelled.ok_or_else(|| not_there(name, base, model, &server.models))?, None)
             }
-            None => self.table.local.pick(&server.models).map(str::to_owned).ok_or_else(|| {
-                let remedy = if name == "ollama" { "`ollama pull qwen3`" } else { "load one" };
-                setup(format!("{name} answers at {base} but has no model to talk to: {remedy}"))
-            })?,
+            None => {
+                let selection = self.pick(&endpoint, &server.models)?;
+                let choice = CatalogueChoice { selection, origin: Origin::Local, warning: None };
+                (choice.selection.model.clone(), Some(choice))
+            }
         };
         let known = self.around.abilities(&endpoint, &model);
         let (tools, note) = tools::at_server(self.tools, &endpoint, &model, &known);
         let row = Some(row(&endpoint, &model, tools, &known));
-        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row, known })
+        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row, known, choice })
+    }
+
+    /// The model of a server that nobody named: the first that the table prefers and that keeps to what somebody set.
+    /// What a purpose would like is not asked of it: there is nothing else on this machine.
+    fn pick(&self, endpoint: &Endpoint, models: &[String]) -> Result<Selection, ModelError> {
+        let (name, base) = (&endpoint.name, &endpoint.base);
+        let wish = self.wish;
+        let (mut candidates, mut rejected) = (Vec::new(), Vec::new());
+        for model in self.table.local.ranked(models) {
+            let known = self.around.abilities(endpoint, model);
+            let (tools, _) = tools::at_server(self.tools, endpoint, model, &known);
+            let told = row(endpoint, model, tools, &known);
+            match select::refuse_here(&wish.constraints, &told) {
+                Some(why) => rejected.push(Rejected { id: model.to_owned(), why }),
+                None => {
+                    let window = match told.context {
+                        Some(window) => format!("a window of {window} tokens"),
+                        None => "a window that nobody tells".to_owned(),
+                    };
+                    candidates.push(Candidate { id: model.to_owned(), score: 0, why: window });
+                }
+            }
+            // Whoever runs very many models on one machine is not kept waiting for each.
+            if candidates.len() >= MOST_LOOKED_AT {
+                break;
+            }
+        }
+        let Some(first) = candidates.first() else {
+            let remedy = if name == "ollama" { "`ollama pull qwen3`" } else { "load one" };
+            return Err(setup(match rejected.as_slice() {
+                [] => format!("{name} answers at {base} but has no model to talk to: {remedy}"),
+                [one, ..] => format!(
+                    "none of the {} models of {name} at {base} keeps to the limits that are set ({}: {}): loosen models.* in the configuration, or load another",
+                    rejected.len(),
+                    one.id,
+                    one.why
+                ),
+            }));
+        };
+        let reason = format!("the first of {} at {name}, {}", candidates.len(), first.why);
+        let (model, intent, policy) = (first.id.clone(), wish.intent, wish.constraints.policy);
+        Ok(Selection { model, intent, policy, reason, candidates, rejected })
     }
 }
+
+/// Models of one server whose abilities are asked for when one is chosen.
+const MOST_LOOKED_AT: usize = 12;
 
 fn row(endpoint: &Endpoint, model: &str, tools: ToolCalls, known: &Abilities) -> ModelRow {
     ModelRow {

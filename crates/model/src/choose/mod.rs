@@ -16,11 +16,11 @@ use asked::{Asked, Base};
 use holon_core::suggest;
 
 use crate::ability::Abilities;
-use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Table, maker_of};
+use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Origin, Table, maker_of};
 use crate::endpoint::{Endpoint, KEY_VARIABLES};
 use crate::error::{ErrorKind, ModelError};
 use crate::key::Key;
-use crate::select::{Constraints, Intent, select};
+use crate::select::{Constraints, Intent, NoModel, Selection, select};
 use crate::wire::Wire;
 
 /// Names of providers on this machine; `local` is any of them.
@@ -43,6 +43,8 @@ pub struct Wish<'a> {
     pub intent: Intent,
     /// What the choice must keep to.
     pub constraints: Constraints,
+    /// Whether it is only told who would be asked: then a provider needs no key.
+    pub only_told: bool,
 }
 
 /// What a configuration says about the server to ask when nobody names a provider.
@@ -71,10 +73,48 @@ pub struct Chosen {
     pub row: Option<ModelRow>,
     /// What its server says, and what was tried.
     pub known: Abilities,
+    /// How the model was chosen, unless somebody named it.
+    pub choice: Option<CatalogueChoice>,
+}
+
+/// How a model was chosen among others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CatalogueChoice {
+    /// The candidates and the reasons.
+    pub selection: Selection,
+    /// Where the figures are from.
+    pub origin: Origin,
+    /// What did not work on the way to them, in words.
+    pub warning: Option<String>,
+}
+
+/// Why nobody can be asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Undecided {
+    /// Something is missing or wrong in what was asked for, or around it.
+    #[error(transparent)]
+    Setup(#[from] ModelError),
+    /// There are models, and none is taken.
+    #[error("{0}")]
+    NoModel(NoModel),
+}
+
+impl From<Undecided> for ModelError {
+    fn from(why: Undecided) -> Self {
+        match why {
+            Undecided::Setup(error) => error,
+            Undecided::NoModel(no) => none_fits(&no),
+        }
+    }
+}
+
+/// Decides, and gives an error in words for whoever wanted to ask.
+pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, ModelError> {
+    Ok(decide(wish, around)?)
 }
 
 /// Decides. Keys are only looked up, servers only looked for, and neither unless the decision hangs on it.
-pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, ModelError> {
+pub fn decide(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, Undecided> {
     let asked = Asked::gather(wish, around)?;
     let tools = if wish.tools == ToolMode::Auto { asked.tools } else { wish.tools };
     let decider = Decider { wish, around, tools, wire: asked.wire, table: Table::builtin() };
@@ -85,10 +125,7 @@ pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Ch
         (None, None, None) => decider.by_keys()?,
     };
     if wish.constraints.data == DataPolicy::Local && !chosen.endpoint.is_loopback() {
-        return Err(setup(format!(
-            "nothing may leave this machine, and {} is elsewhere: choose a server on this machine",
-            chosen.endpoint.base
-        )));
+        return Err(elsewhere(&chosen.endpoint).into());
     }
     if chosen.endpoint.name == OPENROUTER {
         chosen.endpoint.extra.extend(wish.constraints.routing());
@@ -105,16 +142,11 @@ struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    fn at_base(
-        &self,
-        base: &Base,
-        provider: Option<&str>,
-        model: Option<&str>,
-    ) -> Result<Chosen, ModelError> {
+    fn at_base(&self, base: &Base, provider: Option<&str>, model: Option<&str>) -> Result<Chosen, Undecided> {
         let url = spelling::base(&base.url);
         let look_up = |name: &str| set(self.around, name);
         if let Some(provider) = provider.or_else(|| spelling::provider_at(&url)) {
-            let mut endpoint = Endpoint::named(provider, Some(&url), look_up)?;
+            let mut endpoint = self.named(provider, Some(&url))?;
             if provider == "openai" && spelling::provider_at(&url).is_none() {
                 // Whoever stands in for OpenAI speaks this one, and seldom the newer.
                 endpoint.wire = Wire::Chat;
@@ -123,7 +155,7 @@ impl Decider<'_> {
             if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
                 return self.in_cloud(endpoint, model, &format!("{provider} at {url} was asked for"));
             }
-            return self.at_server(endpoint, model, &format!("{provider} at {url} was asked for"));
+            return Ok(self.at_server(endpoint, model, &format!("{provider} at {url} was asked for"))?);
         }
         let key = look_up(base.key).map(|key| Key::new(&key));
         let mut endpoint = Endpoint::compatible("", &url, key);
@@ -131,27 +163,40 @@ impl Decider<'_> {
         endpoint.key_from = Some(base.key.to_owned());
         endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         endpoint.check()?;
-        self.at_server(endpoint, model, &format!("{url} was asked for"))
+        Ok(self.at_server(endpoint, model, &format!("{url} was asked for"))?)
     }
 
-    fn at_provider(&self, provider: &str, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+    fn at_provider(&self, provider: &str, model: Option<&str>, why: &str) -> Result<Chosen, Undecided> {
         if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
-            let endpoint = Endpoint::named(provider, None, |name| set(self.around, name))?;
+            let endpoint = self.named(provider, None)?;
             return self.in_cloud(endpoint, model, &format!("{provider} {why}"));
         }
         if LOCAL_NAMES.contains(&provider) {
-            return self.on_this_machine(provider, model);
+            return Ok(self.on_this_machine(provider, model)?);
         }
         let known = KEY_VARIABLES.iter().map(|(name, _)| *name).chain(LOCAL_NAMES);
         let meant = suggest::hint(provider, known.clone());
         let list = known.collect::<Vec<_>>().join(", ");
-        Err(setup(format!("unknown provider `{provider}`{meant}: use one of {list}, or give a base URL")))
+        let list = format!("use one of {list}, or give a base URL");
+        Err(setup(format!("unknown provider `{provider}`{meant}: {list}")).into())
+    }
+
+    /// The endpoint of a provider, with its key; without one where it is only told who would be asked.
+    fn named(&self, provider: &str, base: Option<&str>) -> Result<Endpoint, ModelError> {
+        let keyless = self.wish.only_told && self.key_of(provider).is_none();
+        let stands_in = |name: &str| set(self.around, name).or_else(|| keyless.then(|| "none".to_owned()));
+        let mut endpoint = Endpoint::named(provider, base, stands_in)?;
+        endpoint.key = endpoint.key.filter(|_| !keyless);
+        Ok(endpoint)
     }
 
     /// A provider that needs a key, with the model named or chosen.
-    fn in_cloud(&self, endpoint: Endpoint, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+    fn in_cloud(&self, endpoint: Endpoint, model: Option<&str>, why: &str) -> Result<Chosen, Undecided> {
         let provider = endpoint.name.clone();
-        let rows = || self.around.rows(&provider);
+        if self.wish.constraints.data == DataPolicy::Local && !endpoint.is_loopback() {
+            return Err(elsewhere(&endpoint).into());
+        }
+        let (mut choice, mut chosen_row) = (None, None);
         let (model, why) = match model {
             Some(model) => {
                 let spelled = self.table.spelled(&provider, model).ok_or_else(|| {
@@ -167,19 +212,24 @@ impl Decider<'_> {
             None => {
                 let constraints =
                     Constraints { provider: Some(provider.clone()), ..self.wish.constraints.clone() };
+                let listed = self.around.catalogue(&endpoint);
                 let selection =
-                    select(self.wish.intent, &constraints, &rows()).map_err(|no| setup(no.to_string()))?;
-                (selection.model, format!("{why}; the model is {}", selection.reason))
+                    select(self.wish.intent, &constraints, &listed.rows).map_err(Undecided::NoModel)?;
+                let (model, why) =
+                    (selection.model.clone(), format!("{why}; the model is {}", selection.reason));
+                chosen_row = listed.rows.into_iter().find(|row| row.id == model);
+                choice = Some(CatalogueChoice { selection, origin: listed.origin, warning: listed.warning });
+                (model, why)
             }
         };
         // Figures nobody asked for are not worth a look at the network.
-        let row = self.table.rows(&provider).into_iter().find(|row| row.id == model);
-        let row = row.or_else(|| self.around.row(&provider, &model));
+        let of_table = || self.table.rows(&provider).into_iter().find(|row| row.id == model);
+        let row = chosen_row.or_else(of_table).or_else(|| self.around.row(&endpoint, &model));
         let tools = tools::in_cloud(self.tools, row.as_ref());
-        Ok(Chosen { endpoint, model, tools, why, row, known: Abilities::default() })
+        Ok(Chosen { endpoint, model, tools, why, row, known: Abilities::default(), choice })
     }
 
-    fn by_model(&self, model: &str) -> Result<Chosen, ModelError> {
+    fn by_model(&self, model: &str) -> Result<Chosen, Undecided> {
         let has = |provider: &str| self.key_of(provider).is_some();
         let maker = model.split_once('/').map(|(maker, _)| maker).or_else(|| maker_of(model));
         let native = maker.filter(|maker| KEY_VARIABLES.iter().any(|(name, _)| name == maker));
@@ -205,7 +255,11 @@ impl Decider<'_> {
                 return self.at_provider(only, Some(model), "is the only provider with a key");
             }
         }
-        Err(setup(self.nobody_has(model, native)))
+        if self.wish.only_told && (native.is_some() || model.contains('/')) {
+            let provider = order.into_iter().flatten().find(|name| self.table.spelled(name, model).is_some());
+            return self.at_provider(provider.unwrap_or(OPENROUTER), Some(model), "would be asked");
+        }
+        Err(setup(self.nobody_has(model, native)).into())
     }
 
     fn nobody_has(&self, model: &str, native: Option<&str>) -> String {
@@ -223,14 +277,19 @@ impl Decider<'_> {
         }
     }
 
-    fn by_keys(&self) -> Result<Chosen, ModelError> {
+    fn by_keys(&self) -> Result<Chosen, Undecided> {
         let private = self.wish.constraints.data == DataPolicy::Local;
         for (provider, variable) in KEY_VARIABLES.into_iter().filter(|_| !private) {
             if self.key_of(provider).is_some() {
                 return self.at_provider(provider, None, &format!("has a key in {variable}"));
             }
         }
-        self.on_this_machine("local", None)
+        match self.on_this_machine("local", None) {
+            Err(_) if self.wish.only_told && !private => {
+                self.at_provider(OPENROUTER, None, "would be asked first")
+            }
+            found => Ok(found?),
+        }
     }
 
     /// The variable with a provider's key, when it is set.
@@ -281,18 +340,28 @@ impl Chosen {
         crate::Timeouts { head, ..usual }
     }
 
-    /// A provider for it: patient, and with tools in words where the model needs that.
+    /// A provider for it: patient, with tools in words where the model needs that, and with the next best model in
+    /// place of one that is gone; `switch` says so.
     pub fn connect(
         &self,
         timeouts: crate::Timeouts,
         patience: crate::retry::Backoff,
+        switch: crate::ModelSwitch,
     ) -> Result<Box<dyn crate::Provider>, ModelError> {
         let http = crate::Http::new(self.endpoint.clone(), timeouts)?;
         let patient = crate::Retrying::patient(http, patience);
+        let patient = crate::alternates::Alternates::new(patient, self.next_best(), switch);
         Ok(match self.tools {
             ToolCalls::Native => Box::new(crate::fallback::NativeTools::new(patient)),
             ToolCalls::Text { constrain } => Box::new(crate::TextTools::new(patient, constrain)),
         })
+    }
+
+    /// Who is asked when the chosen model is gone or declines: nobody, where somebody named it.
+    fn next_best(&self) -> Vec<String> {
+        const MOST: usize = 2;
+        let candidates = self.choice.iter().flat_map(|choice| &choice.selection.candidates);
+        candidates.filter(|one| one.id != self.model).take(MOST).map(|one| one.id.clone()).collect()
     }
 }
 
@@ -303,4 +372,22 @@ fn set(around: &dyn Surroundings, name: &str) -> Option<String> {
 
 fn setup(message: impl Into<String>) -> ModelError {
     ModelError::new(ErrorKind::Setup, message)
+}
+
+fn elsewhere(endpoint: &Endpoint) -> ModelError {
+    setup(format!(
+        "nothing may leave this machine, and {} is elsewhere: choose a server on this machine",
+        endpoint.base
+    ))
+}
+
+/// Why no model of a list is taken, and where the limits are.
+fn none_fits(no: &NoModel) -> ModelError {
+    let remedy = match no {
+        NoModel::Rejected { .. } => {
+            "; `holon models select --explain` shows each model's reason, models.* in the configuration has the limits"
+        }
+        NoModel::Nothing | NoModel::Unnamed => "",
+    };
+    setup(format!("{no}{remedy}"))
 }

@@ -62,13 +62,13 @@ impl Surroundings for World {
         Abilities { told: self.told.get(model).cloned().unwrap_or_default(), tested: None }
     }
 
-    fn row(&self, _: &str, _: &str) -> Option<ModelRow> {
+    fn row(&self, _: &Endpoint, _: &str) -> Option<ModelRow> {
         None
     }
 
-    fn rows(&self, provider: &str) -> Vec<ModelRow> {
+    fn catalogue(&self, endpoint: &Endpoint) -> Catalogue {
         self.looked.borrow_mut().push("rows");
-        Catalogue::of_table(provider).rows
+        Catalogue::of_table(&endpoint.name)
     }
 }
 

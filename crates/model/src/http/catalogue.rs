@@ -53,10 +53,9 @@ impl Fetch for HttpCatalogue {
     }
 
     fn fetch(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
-        if tokio::runtime::Handle::try_current().is_ok() {
-            let message = "a blocking request was made inside an asynchronous task";
-            return Err(ModelError::new(ErrorKind::BadRequest, message));
-        }
-        super::runtime()?.block_on(self.get(etag))
+        // On a thread of its own, because whoever asks may be an asynchronous task.
+        let fetched =
+            std::thread::scope(|scope| scope.spawn(|| super::runtime()?.block_on(self.get(etag))).join());
+        fetched.unwrap_or_else(|_| Err(ModelError::new(ErrorKind::Network, "the request was cut off")))
     }
 }

@@ -33,6 +33,18 @@ pub(super) fn refuse(intent: Intent, constraints: &Constraints, row: &ModelRow) 
         .or_else(|| data(constraints.data, row))
 }
 
+/// Why a model of a server that somebody runs cannot be taken: only what somebody set counts there.
+pub(crate) fn refuse_here(constraints: &Constraints, row: &ModelRow) -> Option<String> {
+    if constraints.tools_required == Some(true) && row.tools == Some(false) {
+        return Some("no native tool calls".to_owned());
+    }
+    if constraints.reasoning == Some(Preference::Required) && row.reasoning != Some(true) {
+        return Some("no reasoning".to_owned());
+    }
+    let asked = constraints.min_context?;
+    context(Some(asked), asked, row)
+}
+
 /// How much something is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preference {

@@ -9,6 +9,7 @@ mod tests;
 use std::cmp::Reverse;
 
 pub use filter::Preference;
+pub(crate) use filter::refuse_here;
 pub use holon_core::mode::ModelPolicy;
 pub use intent::{Intent, Needs, STICKINESS, UnknownIntent, Weights};
 use serde::Serialize;

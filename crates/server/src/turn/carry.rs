@@ -235,8 +235,9 @@ impl Carry {
 
     fn prepare(&self, files: &[Upload]) -> Result<Prepared, HostError> {
         let profile = self.app.profile(&self.mode, &self.thread)?;
-        let mind = self.app.mind(&self.thread, &profile)?;
         let folder = self.app.folder(&self.thread)?;
+        let mind = self.app.mind(&self.thread, &profile, folder.model().as_deref())?;
+        folder.keep_model(&mind.info.id)?;
         self.bring(&folder, files)?;
         let settings = self.settings(&profile, &mind, &folder, files)?;
         let turn = holon_host::thread::Turn {

@@ -187,11 +187,14 @@ impl ModelServer {
         self.with_answer(path, 200, "application/json", &body.to_string())
     }
 
-    /// Answers with a status, a type and a body at a path.
+    /// Answers with a status, a type and a body at a path; what was said there before is forgotten.
     #[must_use]
     pub fn with_answer(self, path: &str, status: u16, kind: &str, body: &str) -> Self {
         let fact = (path.to_owned(), status, kind.to_owned(), body.to_owned());
-        self.shared.facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+        let mut facts = self.shared.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        facts.retain(|(known, ..)| known != path);
+        facts.push(fact);
+        drop(facts);
         self
     }
 

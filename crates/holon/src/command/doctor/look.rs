@@ -6,8 +6,8 @@ use std::path::Path;
 
 use holon_core::sandbox::Level;
 use holon_git::Git;
-use holon_host::Places;
-use holon_model::Intent;
+use holon_host::thread::{ChatWish, would_ask};
+use holon_host::{HostError, Places, modes};
 use holon_sandbox::backend::{Backend, Native};
 use holon_sandbox::fallback::probe::{probe_all, try_out};
 use holon_sandbox::mount::{Mount, Overlay, Source};
@@ -115,7 +115,11 @@ impl Found {
 
 /// The model that a run of the native agent would ask; nobody beyond this machine or a configured server is asked.
 fn model(places: &Places) -> String {
-    let chosen = match holon_host::thread::chosen(&variable, places, None, None, Intent::default()) {
+    let asked = || -> Result<_, HostError> {
+        let profile = modes::catalog(places, None)?.resolve("execute")?;
+        would_ask(&variable, places, ChatWish::default(), &profile)
+    };
+    let chosen = match asked() {
         Ok(chosen) => chosen,
         Err(error) => return one_line(&error.to_string(), 600),
     };

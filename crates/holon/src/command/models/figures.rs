@@ -2,11 +2,10 @@
 
 use holon_model::HttpCatalogue;
 use holon_model::catalogue::{
-    Asked, Catalogue, CatalogueCache, DataPolicy, Fetch, ModelRow, OPENROUTER, Origin, Plan, load, plan,
+    Asked, Catalogue, CatalogueCache, DataPolicy, Fetch, Freshness, ModelRow, OPENROUTER, Origin, load, plan,
 };
 use holon_model::choose::{LOCAL_NAMES, Surroundings, ThisMachine};
 use holon_model::endpoint::KEY_VARIABLES;
-use holon_model::select::ModelPolicy;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +20,7 @@ pub(super) struct Whose {
     pub(super) provider: Option<String>,
     /// Fetch OpenRouter's list now; otherwise that happens once a day, and only with its key set
     #[arg(long)]
-    refresh: bool,
+    pub(super) refresh: bool,
 }
 
 /// Models and the story of their figures.
@@ -32,46 +31,30 @@ pub(super) struct Figures {
 }
 
 impl Whose {
-    /// The models to list or choose from; `policy` and `named` tell whether there is a choice at all.
-    pub(super) fn figures(
-        &self,
-        policy: ModelPolicy,
-        named: bool,
-        session: &Session,
-    ) -> Result<Figures, Failure> {
+    /// The models to list.
+    pub(super) fn figures(&self, session: &Session) -> Result<Figures, Failure> {
         let provider = self.name()?;
-        let now = Timestamp::now();
         if LOCAL_NAMES.contains(&provider.as_str()) {
             let kept = session.places()?.cache.join("models");
-            return Ok(Figures { catalogue: on_this_machine(&provider, &kept), provider, now });
+            return Ok(Figures::new(provider.clone(), on_this_machine(&provider, &kept)));
         }
+        let now = Timestamp::now();
         let fetch = HttpCatalogue::new(&base());
         let cache = CatalogueCache::new(session.places()?.cache.join("models"));
         let cached = cache.read(&fetch.source()).map(|kept| kept.age(now));
-        let online = has_key(OPENROUTER);
-        let asked = Asked {
-            selection: true,
-            policy,
-            named,
-            provider: &provider,
-            online,
-            refresh: self.refresh,
-            cached,
-        };
-        let catalogue = match plan(asked) {
-            // Nothing is chosen, but what is known offline can be told.
-            Plan::None => load(Plan::Table, &provider, &fetch, None, now),
-            plan => load(plan, &provider, &fetch, Some(&cache), now),
-        };
-        match &catalogue.warning {
-            Some(warning) if self.refresh && catalogue.origin != Origin::Fetched => {
-                let hint = "without --refresh the last known figures are used";
-                return Err(Failure::config(warning.clone()).hint(hint));
-            }
-            Some(warning) => session.terminal.say(&format!("warning: {warning}")),
-            None => {}
+        let freshness = if self.refresh { Freshness::Now } else { Freshness::Daily };
+        let asked = Asked { provider: &provider, online: has_key(OPENROUTER), freshness, cached };
+        let catalogue = load(plan(asked), &provider, &fetch, Some(&cache), now);
+        let figures = Figures::new(provider, catalogue);
+        if let Some(warning) = figures.unfetched(self.refresh)? {
+            session.terminal.say(&format!("warning: {warning}"));
         }
-        Ok(Figures { provider, catalogue, now })
+        Ok(figures)
+    }
+
+    /// Refuses a name that is no provider's, and a list that nobody has.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.provider.as_ref().map_or(Ok(()), |_| self.name().map(drop))
     }
 
     fn name(&self) -> Result<String, Failure> {
@@ -100,19 +83,21 @@ impl Whose {
     }
 }
 
-impl Whose {
-    /// Whether a server is named by its URL, and nobody says whose models are meant.
-    pub(super) fn at_base(&self) -> bool {
-        let named = self.provider.is_some() || text("HOLON_PROVIDER").is_some();
-        !named && text("HOLON_BASE_URL").is_some()
-    }
-}
-
 impl Figures {
-    /// What one server says of itself.
-    pub(super) fn of_server(provider: &str, row: Option<ModelRow>) -> Self {
-        let catalogue = Catalogue { rows: row.into_iter().collect(), origin: Origin::Local, warning: None };
-        Self { provider: provider.to_owned(), catalogue, now: Timestamp::now() }
+    /// Those of a provider, as they are now.
+    pub(super) fn new(provider: String, catalogue: Catalogue) -> Self {
+        Self { provider, catalogue, now: Timestamp::now() }
+    }
+
+    /// What did not work on the way to them: a word, or the end where fresh ones were asked for.
+    pub(super) fn unfetched(&self, refresh: bool) -> Result<Option<&str>, Failure> {
+        match &self.catalogue.warning {
+            Some(warning) if refresh && self.catalogue.origin != Origin::Fetched => {
+                let hint = "without --refresh the last known figures are used";
+                Err(Failure::config(warning.clone()).hint(hint))
+            }
+            warning => Ok(warning.as_deref()),
+        }
     }
 
     /// One line about them.

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use holon_model::catalogue::{DataPolicy, ModelRow};
-use holon_model::select::ModelPolicy;
 use serde_json::{Value, json};
 
 use super::figures::Whose;
@@ -39,7 +38,7 @@ pub(crate) struct Args {
 
 /// Prints the list.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let figures = args.whose.figures(ModelPolicy::Auto, false, session)?;
+    let figures = args.whose.figures(session)?;
     let terminal = &session.terminal;
     let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
     let rows: Vec<&ModelRow> =

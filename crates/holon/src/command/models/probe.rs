@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use holon_agent::edit::{EditFormat, format_for};
 use holon_agent::fit;
+use holon_host::modes;
+use holon_host::thread::{ChatWish, would_ask};
 use holon_model::ability::{Trial, try_out};
 use holon_model::choose::ToolCalls;
-use holon_model::{AbilityCache, Chosen, Intent};
+use holon_model::{AbilityCache, Chosen};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -53,7 +55,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let places = session.places()?;
     let choose = || {
         let (provider, model) = (args.provider.as_deref(), args.model.as_deref());
-        holon_host::thread::chosen(&variable, &places, provider, model, Intent::default())
+        let profile = modes::catalog(&places, None)?.resolve("execute")?;
+        would_ask(&variable, &places, ChatWish { provider, model, current: None }, &profile)
     };
     let mut chosen = choose()?;
     let mut notes = Vec::new();

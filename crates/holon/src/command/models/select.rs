@@ -1,11 +1,15 @@
 //! `holon models select`: which model would be chosen, and why.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use holon_model::catalogue::DataPolicy;
+use holon_host::{HostError, ModelRules, ModelWish, config, decide_model, modes};
+use holon_model::Chosen;
+use holon_model::catalogue::{Catalogue, DataPolicy, Freshness, Origin};
+use holon_model::choose::Undecided;
 use holon_model::select::{
-    Candidate, Constraints, Intent, ModelPolicy, NoModel, Preference, Rejected, Selection, select,
+    Candidate, Constraints, Intent, ModelPolicy, NoModel, Preference, Rejected, Selection,
 };
 use serde_json::{Value, json};
 
@@ -18,12 +22,16 @@ use crate::terminal::{Stream, Style};
 
 const EXAMPLES: &str = "\
 Examples:
+  holon models select                                 what `holon run` would ask here
+  holon models select --mode review                   the same for another mode
   holon models select --intent review --explain       all candidates with their scores
   holon models select --intent code --max-price 2     not above $2 per million tokens
   holon models select --intent debug --policy best    whatever it costs
   holon run --model \"$(holon models select --intent code --policy cheapest)\" …
 
-Every mode names its intent (`holon modes show NAME`), and a run without --model chooses the same way.";
+A run without --model chooses the same way, by the same settings: models.max_price, models.min_context, models.data and
+models.free in the configuration, and what it says about the mode (`holon config show`). The manifest of a run keeps the
+candidates.";
 
 /// Show which model would be chosen for a purpose, and why
 ///
@@ -33,12 +41,15 @@ Every mode names its intent (`holon modes show NAME`), and a run without --model
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What the model is for
-    #[arg(long, value_name = "PURPOSE", default_value = "code", hide_default_value = true)]
-    intent: Purpose,
-    /// How it is chosen
-    #[arg(long, value_name = "POLICY", default_value = "auto", hide_default_value = true)]
-    policy: Policy,
+    /// The mode it is for [default: execute]
+    #[arg(long, value_name = "MODE", conflicts_with = "intent")]
+    mode: Option<String>,
+    /// What the model is for, instead of a mode
+    #[arg(long, value_name = "PURPOSE")]
+    intent: Option<Purpose>,
+    /// How it is chosen [default: as the configuration says, else auto]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<Policy>,
     /// The model that is pinned
     #[arg(long, value_name = "ID")]
     model: Option<String>,
@@ -62,6 +73,9 @@ pub(crate) struct Args {
     current: Option<String>,
     #[command(flatten)]
     whose: Whose,
+    /// The folder whose configuration counts [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
     /// Show every candidate with its score, and every other model with its reason
     #[arg(long)]
     explain: bool,
@@ -92,73 +106,114 @@ enum Policy {
     LegacyDefault,
 }
 
-/// Chooses and tells.
+/// Chooses as a run in this folder would, and tells.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let intent = args.intent.into();
-    let policy = match args.policy {
-        // Naming one settles it.
-        Policy::Auto if args.model.is_some() => ModelPolicy::Pinned,
-        policy => policy.into(),
-    };
-    if args.whose.at_base() {
-        let (selection, figures) = at_base(args, intent, policy, session)?;
-        return tell(args, &selection, &figures, session);
-    }
-    let figures = args.whose.figures(policy, policy == ModelPolicy::Pinned, session)?;
-    // Models on this machine carry the names of their servers.
-    let local = figures.catalogue.rows.iter().any(|row| row.data == DataPolicy::Local);
-    let constraints = Constraints {
-        policy,
-        pinned: args.model.clone(),
-        provider: (!local).then(|| figures.provider.clone()),
-        min_context: args.min_context,
-        max_price: args.max_price,
-        reasoning: args.reasoning.then_some(Preference::Required),
-        data: if args.no_training { DataPolicy::NoTraining } else { DataPolicy::Any },
-        allow_free: args.free,
-        current: args.current.clone(),
-        ..Constraints::default()
-    };
-    let terminal = &session.terminal;
-    let selection = match select(intent, &constraints, &figures.catalogue.rows) {
-        Ok(selection) => selection,
-        Err(NoModel::Rejected { intent, rejected }) if args.explain && !args.json => {
-            terminal.print(refused(&rejected, terminal.stdout))?;
-            terminal.say(&figures.story());
-            return Err(no_model(&NoModel::Rejected { intent, rejected }));
+    args.whose.check()?;
+    let places = session.places()?;
+    let workspace = session.workspace(args.workspace.as_deref())?;
+    let config = config::read(&places, &workspace, &variable)?;
+    let (mut rules, mut wish) = match &args.intent {
+        Some(purpose) => {
+            let intent = Intent::from(*purpose);
+            let rules = ModelRules::of(&config, intent.name());
+            let (model, provider, constraints) = (None, None, rules.constraints());
+            (rules, ModelWish { model, provider, intent, constraints, only_told: true })
         }
-        Err(no) => return Err(no_model(&no)),
+        None => {
+            let catalog = modes::catalog(&places, Some(&workspace))?;
+            let mode = args.mode.as_deref().unwrap_or("execute");
+            let profile = catalog.resolve(mode).map_err(HostError::from)?;
+            let rules = ModelRules::of(&config, config::name_of_mode(&profile.name));
+            let wish = ModelWish { only_told: true, ..ModelWish::of(&profile, &rules) };
+            (rules, wish)
+        }
     };
-    tell(args, &selection, &figures, session)
+    if args.whose.refresh {
+        rules.freshness = Freshness::Now;
+    }
+    wish.provider = args.whose.provider.as_deref();
+    wish.model = args.model.as_deref();
+    args.narrow(&mut wish.constraints);
+    // What is said here about the choice beats a name that is said elsewhere.
+    let policy = args.policy.filter(|_| args.model.is_none()).map(ModelPolicy::from);
+    if let Some(policy) = policy {
+        if policy == ModelPolicy::Pinned {
+            return Err(no_model(&NoModel::Unnamed));
+        }
+        (rules.mode.model, rules.mode.policy) = (None, policy);
+        wish.constraints.policy = policy;
+        wish.constraints.legacy = config.text("llm.default.model");
+    }
+    let env = move |name: &str| variable(name).filter(|_| policy.is_none() || name != "HOLON_MODEL");
+    match decide_model(&wish, &rules, &places, &env) {
+        Ok(chosen) => tell(args, &Told::of(chosen, &wish), session),
+        Err(Undecided::NoModel(no)) => {
+            if let (NoModel::Rejected { rejected, .. }, true, false) = (&no, args.explain, args.json) {
+                session.terminal.print(refused(rejected, session.terminal.stdout))?;
+            }
+            Err(no_model(&no))
+        }
+        Err(Undecided::Setup(error)) => Err(HostError::from(error).into()),
+    }
 }
 
-/// The model of a server that is named by its URL, as a run takes it.
-fn at_base(
-    args: &Args,
-    intent: Intent,
-    policy: ModelPolicy,
-    session: &Session,
-) -> Result<(Selection, Figures), Failure> {
-    let chosen =
-        holon_host::thread::chosen(&variable, &session.places()?, None, args.model.as_deref(), intent)?;
-    let window = match chosen.row.as_ref().and_then(|row| row.context) {
-        Some(window) => format!("a window of {window} tokens"),
-        None => format!("a window that nobody tells, {} tokens are assumed", chosen.window()),
-    };
-    let candidate = Candidate { id: chosen.model.clone(), score: 0, why: window };
-    let selection = Selection {
-        model: chosen.model,
-        intent,
-        policy,
-        reason: chosen.why,
-        candidates: vec![candidate],
-        rejected: Vec::new(),
-    };
-    Ok((selection, Figures::of_server(&chosen.endpoint.name, chosen.row)))
+impl Args {
+    /// Lays the flags over what the configuration says.
+    fn narrow(&self, constraints: &mut Constraints) {
+        constraints.min_context = self.min_context.or(constraints.min_context);
+        constraints.max_price = self.max_price.or(constraints.max_price);
+        if self.reasoning {
+            constraints.reasoning = Some(Preference::Required);
+        }
+        if self.no_training {
+            constraints.data = constraints.data.max(DataPolicy::NoTraining);
+        }
+        constraints.allow_free |= self.free;
+        constraints.current.clone_from(&self.current);
+    }
 }
 
-fn tell(args: &Args, selection: &Selection, figures: &Figures, session: &Session) -> Done {
+/// A choice, and what its figures are from.
+struct Told {
+    selection: Selection,
+    figures: Figures,
+}
+
+impl Told {
+    fn of(chosen: Chosen, wish: &ModelWish<'_>) -> Self {
+        let provider = chosen.endpoint.name.clone();
+        match chosen.choice {
+            Some(choice) => {
+                let catalogue =
+                    Catalogue { rows: Vec::new(), origin: choice.origin, warning: choice.warning };
+                Self { selection: choice.selection, figures: Figures::new(provider, catalogue) }
+            }
+            None => {
+                let told = chosen.row.as_ref().and_then(|row| row.context);
+                let why = match told {
+                    Some(window) => format!("a window of {window} tokens"),
+                    None => format!("a window that nobody tells, {} tokens are assumed", chosen.window()),
+                };
+                let candidates = vec![Candidate { id: chosen.model.clone(), score: 0, why }];
+                let (intent, rejected) = (wish.intent, Vec::new());
+                let (model, policy, reason) = (chosen.model, ModelPolicy::Pinned, chosen.why);
+                let selection = Selection { model, intent, policy, reason, candidates, rejected };
+                let local = chosen.endpoint.is_loopback();
+                let catalogue = match local {
+                    true => Catalogue { rows: Vec::new(), origin: Origin::Local, warning: None },
+                    false => Catalogue::of_table(&provider),
+                };
+                Self { selection, figures: Figures::new(provider, catalogue) }
+            }
+        }
+    }
+}
+
+fn tell(args: &Args, Told { selection, figures }: &Told, session: &Session) -> Done {
     let terminal = &session.terminal;
+    if let Some(warning) = figures.unfetched(args.whose.refresh)? {
+        terminal.say(&format!("warning: {warning}"));
+    }
     if args.json {
         terminal.print(as_json(selection, figures))?;
         return Ok(ExitCode::SUCCESS);
@@ -180,7 +235,7 @@ fn no_model(no: &NoModel) -> Failure {
         }
         NoModel::Unnamed => "add --model, or choose another --policy",
         NoModel::Rejected { .. } => {
-            "loosen --max-price, --min-context or --provider; --explain shows each model's reason"
+            "loosen --max-price, --min-context, --provider or models.* in the configuration; --explain shows each model's reason"
         }
     };
     Failure::config(no.to_string()).hint(hint)

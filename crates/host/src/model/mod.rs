@@ -1,5 +1,7 @@
 //! The model of a run: chosen, opened and recorded.
 
+mod choice;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,19 +9,18 @@ use std::sync::Arc;
 
 use holon_agent::fit;
 use holon_core::Profile;
-use holon_core::config::{Config, ModeSettings};
 use holon_core::manifest::ModelInfo;
-use holon_core::mode::ModelPolicy;
 use holon_core::redact::Redactor;
 use holon_model::catalogue::Table;
-use holon_model::choose::{ThisMachine, ToolCalls};
+use holon_model::choose::ToolCalls;
 use holon_model::endpoint::KEY_VARIABLES;
 use holon_model::retry::Backoff;
-use holon_model::select::Preference;
 use holon_model::{
-    Cassette, Chosen, Configured, Constraints, ErrorKind, ModelError, ModelRow, Normaliser, Prices, Provider,
-    Recorder, Replay, Wish, resolve_endpoint,
+    Cassette, Chosen, ErrorKind, ModelError, ModelRow, ModelSwitch, Normaliser, Prices, Provider, Recorder,
+    Replay,
 };
+
+pub use choice::{ModelRules, ModelWish, decide};
 
 use crate::error::HostError;
 use crate::modes;
@@ -45,69 +46,27 @@ pub(crate) struct Mind {
     pub window: u64,
     /// Most tokens of a reply.
     pub max_output: Option<u32>,
-    /// What it is too small for, in a sentence.
-    pub warning: Option<String>,
+    /// What it is too small for, and what did not work on the way to it, in sentences.
+    pub warnings: Vec<String>,
     /// What it costs, where its provider does not tell.
     pub prices: Option<Prices>,
     /// The cassette, when one answers.
     pub replay: Option<Arc<Replay>>,
+    /// Who answers instead of the model that was chosen.
+    pub switch: ModelSwitch,
 }
 
-/// Decides whom to ask, by what the plan wishes and the environment has.
+/// Decides whom a run asks.
 pub(crate) fn choose(plan: &Plan, places: &Places, env: &Environment) -> Result<Chosen, ModelError> {
-    let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
-    let intent = plan.profile.model.intent.parse().unwrap_or_default();
-    let settings = &plan.settings;
-    // What is said for this run beats what is said for the mode, and a variable is said for this run.
-    let said = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
-    let named = plan.model.as_deref();
-    let own = |value: &Option<String>, variable: &str| value.clone().filter(|_| !said(variable));
-    let model = own(&settings.model, "HOLON_MODEL").filter(|_| settings.policy != ModelPolicy::Auto);
-    let provider = own(&settings.provider, "HOLON_PROVIDER").filter(|_| named.is_none());
-    let wish = Wish {
-        provider: plan.provider.as_deref().or(provider.as_deref()),
-        model: named.or(model.as_deref()),
-        intent,
-        constraints: constraints(settings),
-        configured: Some(&plan.server),
-        ..Wish::default()
-    };
-    if !plan.selection && wish.model.is_none() && !said("HOLON_MODEL") {
-        let message = "models.selection is off, and no model is named: give --model, or modes.*.model in the configuration";
-        return Err(ModelError::new(ErrorKind::Setup, message));
-    }
-    let kept = places.cache.join("models");
-    let mut chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable).with_cache(&kept))?;
+    let wish =
+        ModelWish::of(&plan.profile, &plan.models).named(plan.provider.as_deref(), plan.model.as_deref());
+    let mut chosen = decide(&wish, &plan.models, places, env)?;
     if let ToolCalls::Text { constrain } = &mut chosen.tools
         && fit::free_answers(&plan.profile, &chosen.model)
     {
         *constrain = false;
     }
     Ok(chosen)
-}
-
-/// The server that a configuration names.
-pub(crate) fn configured(config: &Config) -> Configured {
-    let text =
-        |key: &str| config.text(key).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    Configured { base_url: text("models.base_url"), wire: text("models.wire"), tools: text("models.tools") }
-}
-
-/// What the mode's settings ask of a model that is chosen.
-fn constraints(settings: &ModeSettings) -> Constraints {
-    let policy = match settings.policy {
-        // Without a name there is nothing to pin.
-        ModelPolicy::Pinned | ModelPolicy::LegacyDefault if settings.model.is_none() => ModelPolicy::Auto,
-        policy => policy,
-    };
-    Constraints {
-        policy,
-        pinned: settings.model.clone(),
-        legacy: settings.model.clone(),
-        tools_required: settings.tools_required.then_some(true),
-        reasoning: settings.reasoning_preferred.then_some(Preference::Preferred),
-        ..Constraints::default()
-    }
 }
 
 /// How often a request is repeated: as a rule five times, or as often as `HOLON_RETRIES` says.
@@ -147,7 +106,16 @@ pub(crate) fn from_cassette(
 ) -> Result<Mind, HostError> {
     let (replay, info, window, prices) = replayed(file, cassette, model, normaliser.clone());
     let provider = recorded(Arc::clone(&replay), tape, normaliser, window)?;
-    Ok(Mind { provider, info, window, max_output: None, warning: None, prices, replay: Some(replay) })
+    Ok(Mind {
+        provider,
+        info,
+        window,
+        max_output: None,
+        warnings: Vec::new(),
+        prices,
+        replay: Some(replay),
+        switch: ModelSwitch::default(),
+    })
 }
 
 /// A cassette, ready to answer, with what is known about the model it stands for.
@@ -161,7 +129,8 @@ pub(crate) fn replayed(
     // The same figures lead to the same decisions.
     let row = known(&id);
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let info = ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}"), server: None };
+    let info =
+        ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}"), ..ModelInfo::default() };
     let told = row.as_ref().and_then(|row| row.context);
     let window = cassette.window().or(told).unwrap_or(UNKNOWN_WINDOW);
     (Arc::new(Replay::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
@@ -182,10 +151,23 @@ pub(crate) fn over_network(
     normaliser: Normaliser,
 ) -> Result<Mind, HostError> {
     let (info, window, prices) = described(chosen);
-    let provider = recorded(chosen.connect(chosen.timeouts(), patience)?, tape, normaliser, window)?;
+    let switch = ModelSwitch::default();
+    let connected = chosen.connect(chosen.timeouts(), patience, switch.clone())?;
+    let provider = recorded(connected, tape, normaliser, window)?;
     let told = chosen.row.as_ref().and_then(|row| row.context);
-    let warning = fit::too_small(profile, &chosen.model, told, chosen.known.told.kind);
-    Ok(Mind { provider, info, window, max_output: chosen.most_reply(), warning, prices, replay: None })
+    let small = fit::too_small(profile, &chosen.model, told, chosen.known.told.kind);
+    let unfetched = chosen.choice.as_ref().and_then(|choice| choice.warning.clone());
+    let warnings = small.into_iter().chain(unfetched).collect();
+    Ok(Mind {
+        provider,
+        info,
+        window,
+        max_output: chosen.most_reply(),
+        warnings,
+        prices,
+        replay: None,
+        switch,
+    })
 }
 
 /// What is known about a model that was chosen: its place in the manifest, its window, its prices.
@@ -195,6 +177,8 @@ pub(crate) fn described(chosen: &Chosen) -> (ModelInfo, u64, Option<Prices>) {
         id: chosen.model.clone(),
         why: chosen.why.clone(),
         server: server_of(&chosen.endpoint.base),
+        selection: chosen.choice.as_ref().map(choice::for_manifest),
+        replaced_by: None,
     };
     (info, chosen.window(), chosen.row.as_ref().and_then(|row| row.prices))
 }

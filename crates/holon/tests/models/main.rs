@@ -1,6 +1,8 @@
 //! `holon models` as a person or a script meets it, without a network.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod selection;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
