@@ -284,6 +284,24 @@ pub enum Body {
         /// The tasks, in the order of the plan.
         tasks: Vec<PlannedTask>,
     },
+    /// A task could not be done, and the rest of the work was planned again.
+    Replanned {
+        /// Which time this is, from 1.
+        number: u32,
+        /// The task.
+        after: String,
+        /// Why it could not be done, redacted.
+        reason: String,
+        /// Tasks that are done and stay done.
+        kept: Vec<String>,
+        /// Tasks that the new ones take the place of.
+        dropped: Vec<String>,
+        /// The new tasks.
+        added: Vec<String>,
+        /// Why there are none, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        no_plan: Option<String>,
+    },
     /// A step of a flow began; the events of its run follow under that run's own id.
     StepStarted {
         /// Its name in the flow.

@@ -136,13 +136,28 @@ fn whole(folder: &RunFolder, named: Option<&RunId>) -> Option<Box<WholeRecord>> 
     match whole_of(folder.path()) {
         Some(path) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Some(
-                record(&RunFolder::open(path))
-                    .map_or_else(|_| unknown(name), |r| Box::new(WholeRecord::Known(r))),
-            )
+            let whole = RunFolder::open(path);
+            let known = |mut record: ReleaseRecord| {
+                if record.parts_stay.is_none() && is_replaced(&whole, folder) {
+                    record.parts_stay = Some("a later plan took the place of this task".to_owned());
+                }
+                Box::new(WholeRecord::Known(record))
+            };
+            Some(record(&whole).map_or_else(|_| unknown(name), known))
         }
         None => named.map(|run| unknown(run.to_string())),
     }
+}
+
+/// Whether a run is of a task that a later plan took the place of: nobody joined what it made, and nobody assessed it.
+fn is_replaced(whole: &RunFolder, part: &RunFolder) -> bool {
+    let Some(name) = part.path().file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return false;
+    };
+    let bytes = fs::read(whole.output().join("orchestration.json")).ok();
+    let told = bytes.and_then(|bytes| serde_json::from_slice::<Orchestration>(&bytes).ok());
+    let mut runs = told.iter().flat_map(|told| &told.dropped).flat_map(|node| &node.attempts);
+    runs.any(|attempt| attempt.run_id.as_ref().is_some_and(|run| run.as_str() == name))
 }
 
 /// What the patch of a run touches, as recorded when it was made; `None` when nothing was recorded.

@@ -35,8 +35,14 @@ pub fn task_mode(name: &str) -> Option<&'static str> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Graph {
     /// What is done; each task starts when those it depends on are done.
-    #[schemars(length(min = 1, max = 12))]
+    #[schemars(length(max = 12))]
     pub tasks: Vec<Task>,
+    /// Only when the rest of the work is planned again: ids of finished tasks that tasks here depend on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
+    /// Only when the rest of the work is planned again, and without tasks: why nothing more should be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
 }
 
 /// One task of a plan.
@@ -54,6 +60,12 @@ pub struct Task {
     /// Ids of tasks that come first.
     #[serde(default)]
     pub depends_on: Vec<String>,
+    /// The name of the agent that does it; without, the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model that does it; without, the one that is chosen for its mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// What became of a goal: the tasks, each one's fate, and the order in which changes were joined.
@@ -82,8 +94,56 @@ pub struct Orchestration {
     /// What else was held by the release gate and let pass by people, of the whole or of its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<ReleaseOverride>,
+    /// Every time the rest of the work was planned again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replans: Vec<ReplanReport>,
+    /// What became of tasks that a later plan took the place of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<NodeReport>,
+    /// Tasks that were not done, when only the finished part was delivered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftReport>,
     /// Money spent, all children together.
     pub cost_usd: f64,
+}
+
+/// A plan that was made again because a task could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplanReport {
+    /// The task that could not be done.
+    pub after_task: String,
+    /// Why: a stable short word.
+    pub kind: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The run that was asked; absent when it could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Tasks that were done, and stay done.
+    #[serde(default)]
+    pub kept: Vec<String>,
+    /// Tasks that it took the place of.
+    #[serde(default)]
+    pub dropped: Vec<String>,
+    /// Tasks that it is made of.
+    #[serde(default)]
+    pub added: Vec<String>,
+    /// Why there are no new tasks: the planner said that nothing more should be done, or its plan could not be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_plan: Option<String>,
+}
+
+/// A task that was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftReport {
+    /// The task.
+    pub id: String,
+    /// The mode it would have run in.
+    pub mode: String,
+    /// What was wanted of it.
+    pub goal: String,
+    /// Why it was not done.
+    pub reason: String,
 }
 
 /// What became of a task.
@@ -136,6 +196,11 @@ pub struct MergeReport {
 }
 
 impl Graph {
+    /// A plan of these tasks.
+    pub fn of(tasks: Vec<Task>) -> Self {
+        Self { tasks, ..Self::default() }
+    }
+
     /// Whether any task may change files.
     pub fn names_edits(&self) -> bool {
         self.tasks.iter().any(|task| matches!(task_mode(&task.mode), Some("execute" | "architect")))
@@ -144,8 +209,18 @@ impl Graph {
     /// Problems that the types alone do not show.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if self.tasks.is_empty() {
-            problems.push(Problem::new("tasks", "is empty; a plan has at least one task"));
+        match &self.stop {
+            None if self.tasks.is_empty() => {
+                problems.push(Problem::new("tasks", "is empty; a plan has at least one task"));
+            }
+            Some(_) if !self.tasks.is_empty() => {
+                problems.push(Problem::new(
+                    "stop",
+                    "is given beside tasks; either nothing more is done, or they are",
+                ));
+            }
+            Some(why) => need_text(why, "stop", &mut problems),
+            None => {}
         }
         if self.tasks.len() > MAX_TASKS {
             let message = format!("has {} entries, at most {MAX_TASKS} are allowed", self.tasks.len());
@@ -169,26 +244,49 @@ impl Graph {
             if !task.acceptance.iter().any(|text| !text.trim().is_empty()) {
                 problems.push(Problem::new(at("acceptance"), "is empty; say how one can tell it is done"));
             }
+            if let Some(agent) = task.agent.as_ref().filter(|agent| !is_id(agent)) {
+                problems.push(Problem::new(at("agent"), format!("`{agent}` is no agent's name")));
+            }
+            if let Some(model) = task.model.as_ref().filter(|model| !is_model(model)) {
+                problems.push(Problem::new(at("model"), format!("`{model}` is no model's name")));
+            }
         }
+        let known = |id: &str| ids.contains(id) || self.kept.iter().any(|kept| kept == id);
         for (i, task) in self.tasks.iter().enumerate() {
-            for id in task.depends_on.iter().filter(|id| !ids.contains(id.as_str())) {
+            for id in task.depends_on.iter().filter(|id| !known(id)) {
                 let message = format!("`{id}` is not the id of a task");
                 problems.push(Problem::new(format!("tasks[{i}].depends_on"), message));
             }
         }
         if problems.is_empty()
-            && let Some(id) =
-                waits_for_itself(self.tasks.iter().map(|t| (t.id.as_str(), t.depends_on.as_slice())))
+            && let Some(id) = self.circle(&ids)
         {
             problems.push(Problem::new("tasks", format!("`{id}` waits for itself through `depends_on`")));
         }
         problems
+    }
+
+    /// A task that waits for itself; nothing waits for what is finished.
+    fn circle(&self, ids: &BTreeSet<&str>) -> Option<String> {
+        let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+        for task in &self.tasks {
+            let on = task.depends_on.iter().filter(|id| ids.contains(id.as_str())).cloned();
+            all.push((&task.id, on.collect()));
+        }
+        waits_for_itself(all.iter().map(|(id, on)| (*id, on.as_slice()))).map(str::to_owned)
     }
 }
 
 fn is_id(text: &str) -> bool {
     (1..=40).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !text.starts_with('-')
+}
+
+/// Models are named by whoever serves them; what no name holds could be taken for something else.
+fn is_model(text: &str) -> bool {
+    (1..=200).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\'' | b'\\'))
         && !text.starts_with('-')
 }
 
@@ -207,13 +305,14 @@ mod tests {
             goal: "do it".into(),
             acceptance: vec!["it is done".into()],
             depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+            ..Task::default()
         }
     }
 
     #[test]
     fn what_is_wrong_with_a_plan_is_said_with_its_place() {
         let check = |tasks: Vec<Task>, expected: &str| {
-            let problems = Graph { tasks }.check();
+            let problems = Graph::of(tasks).check();
             let text: Vec<String> = problems.iter().map(ToString::to_string).collect();
             assert!(text.join("\n").contains(expected), "{text:?}");
         };
@@ -228,12 +327,38 @@ mod tests {
         check(vec![Task { goal: String::new(), ..task("a", "code", &[]) }], "tasks[0].goal: is empty");
         let many = (0..=MAX_TASKS).map(|n| task(&format!("t{n}"), "code", &[])).collect();
         check(many, "at most 12");
-        let good = Graph { tasks: vec![task("a", "code", &[]), task("b", "review", &["a"])] };
+        let good = Graph::of(vec![task("a", "code", &[]), task("b", "review", &["a"])]);
         assert_eq!(good.check(), []);
         assert!(good.names_edits());
-        assert!(!Graph { tasks: vec![task("a", "review", &[]), task("b", "debug", &[])] }.names_edits());
+        assert!(!Graph::of(vec![task("a", "review", &[]), task("b", "debug", &[])]).names_edits());
         assert!(validate("orchestration.json", &serde_json::to_vec(&good).unwrap()).is_ok());
         assert!(validate("orchestration.json", b"{}").is_err());
+    }
+
+    #[test]
+    fn the_rest_of_a_plan_can_wait_for_what_is_finished_or_be_nothing() {
+        let told =
+            |graph: Graph| graph.check().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let rest = |kept: &[&str]| Graph {
+            kept: kept.iter().map(|id| (*id).to_owned()).collect(),
+            ..Graph::of(vec![task("b", "code", &["a"])])
+        };
+        assert_eq!(told(rest(&["a"])), "");
+        assert!(told(rest(&[])).contains("`a` is not the id of a task"));
+        let stop = |why: &str, tasks| Graph { stop: Some(why.into()), ..Graph::of(tasks) };
+        assert_eq!(told(stop("It cannot be done.", vec![])), "");
+        assert!(told(stop(" ", vec![])).contains("stop"));
+        assert!(told(stop("x", vec![task("a", "code", &[])])).contains("stop: is given beside tasks"));
+        for (agent, model, good) in [
+            ("claude-code", "anthropic/claude-sonnet-5.5:free", true),
+            ("./agent.sh", "m", false),
+            ("native", "two words", false),
+            ("native", "--yes", false),
+        ] {
+            let (agent, model) = (Some(agent.to_owned()), Some(model.to_owned()));
+            let graph = Graph::of(vec![Task { agent, model, ..task("a", "code", &[]) }]);
+            assert_eq!(graph.check().is_empty(), good, "{graph:?}");
+        }
     }
 
     proptest! {
@@ -243,7 +368,7 @@ mod tests {
             for (from, to) in edges {
                 tasks[from].depends_on.push(format!("t{to}"));
             }
-            let graph = Graph { tasks };
+            let graph = Graph::of(tasks);
             let sound = graph.check().is_empty();
             // Take whatever can start until nothing can.
             let mut done: BTreeSet<String> = BTreeSet::new();

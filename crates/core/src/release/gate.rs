@@ -148,6 +148,9 @@ fn of_the_whole(whole: Option<&WholeRecord>, target: ReleaseTarget) -> Option<Re
     if whole.ending == RunEnding::Unfinished {
         return Some(ReleaseReason::WholeUnfinished { run });
     }
+    if let Some(why) = whole.parts_stay.clone() {
+        return Some(ReleaseReason::WholeBlocked { run, why });
+    }
     let verdicts = of_the_verdicts(whole);
     // A whole that waits for a person and has handed its patch over leaves the rest to them.
     let waits = whole.ending.is(Outcome::NeedsHuman)

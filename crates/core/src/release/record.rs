@@ -133,6 +133,8 @@ pub struct ReleaseRecord {
     pub base_moved: Vec<String>,
     /// The flow or orchestration it is a part of.
     pub whole: Option<Box<WholeRecord>>,
+    /// Why its parts do not leave one by one, although it may leave itself.
+    pub parts_stay: Option<String>,
     /// What people let pass.
     pub overrides: Vec<ReleaseOverride>,
 }
@@ -192,6 +194,8 @@ impl ReleaseRecord {
             credentials: of("secret"),
             base_moved: of("base_moved"),
             whole: None,
+            // What was not done, or not well, is among the parts, and nobody assessed it.
+            parts_stay: of("partial").pop(),
             overrides: manifest.metadata.overrides.clone(),
         }
     }

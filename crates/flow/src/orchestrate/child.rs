@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holon_core::artifact::orchestration::Task;
 use holon_core::digest::sha256;
 use holon_core::manifest::Manifest;
 use holon_core::mode::Catalog;
@@ -12,6 +13,7 @@ use holon_host::store::write_atomic;
 use holon_host::{HostError, RunRequest};
 
 use super::artifacts;
+use super::brief::REPLAN;
 use super::checking::FAILED_CHECKS;
 use super::graph::CHECK;
 use super::planner::reason;
@@ -69,7 +71,7 @@ pub(super) fn child(
         Purpose::Conflict | Purpose::Fix => "execute".to_owned(),
     };
     let earlier = now.attempts.iter().filter(|attempt| attempt.purpose == purpose).count();
-    let label = label(&now.task.id, purpose, earlier);
+    let label = label(now, purpose, earlier);
     let hand = folder.join("handed").join(&label);
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| -> Result<(), FlowError> {
@@ -103,7 +105,7 @@ pub(super) fn child(
         Purpose::Fix => put("findings.json".into(), &own(now, Purpose::Task, "review.json", folder)?)?,
         Purpose::Conflict => put("theirs.patch".into(), &own(now, Purpose::Task, "diff.patch", folder)?)?,
     }
-    if let Some(text) = failed_before(now, purpose) {
+    if let Some(text) = failed_before(state, now, purpose) {
         put(FAILED_BEFORE.into(), text.as_bytes())?;
     }
     if !state.messages.is_empty() {
@@ -112,15 +114,38 @@ pub(super) fn child(
             format!("# What a person says\n\n{}\n", state.messages.join("\n\n")).as_bytes(),
         )?;
     }
-    let goal = goal(&state.goal, now, purpose, &files);
+    let mut goal = goal(&state.goal, now, purpose, &files);
+    if earlier > 0 {
+        // Whatever came of it before, the same is not asked twice.
+        goal += &format!("\n\nThis is start {} of this.", earlier + 1);
+    }
     let hands_over = purpose == Purpose::Task && artifacts::handed_over_by(state) == Some(node);
     let wanted = if hands_over { artifacts::for_a_task(nursery.asked.artifacts()) } else { Vec::new() };
-    nursery.made(mode, label, goal, base, Handed { files: &files, artifacts: &wanted })
+    let mut child = nursery.made(mode, label, goal, base, Handed { files: &files, artifacts: &wanted })?;
+    done_by(&now.task, purpose, &mut child.request);
+    Ok(child)
 }
 
-/// Why the try before came to nothing, so that the next is not the same again.
-fn failed_before(node: &Node, purpose: Purpose) -> Option<String> {
-    let last = node.attempts.iter().rfind(|attempt| attempt.purpose == purpose)?;
+/// A task can name who does it; whoever mends it is the one that was asked for.
+fn done_by(task: &Task, purpose: Purpose, request: &mut RunRequest) {
+    if purpose != Purpose::Task {
+        return;
+    }
+    if let Some(agent) = &task.agent {
+        // A model was asked for with the agent that was.
+        (request.agent, request.model) = (Some(agent.clone()), None);
+    }
+    if let Some(model) = &task.model {
+        request.model = Some(model.clone());
+    }
+}
+
+/// Why the try before came to nothing, so that the next is not the same again; of a task that was planned again, that of
+/// the one it took the place of.
+fn failed_before(state: &State, node: &Node, purpose: Purpose) -> Option<String> {
+    let tried = |node: &Node| node.attempts.iter().rfind(|attempt| attempt.purpose == purpose).cloned();
+    let replaced = || state.dropped.iter().rfind(|old| old.task.id == node.task.id && old.plan < node.plan);
+    let last = tried(node).or_else(|| replaced().and_then(tried))?;
     let end =
         last.end.as_ref().filter(|end| end.outcome == Outcome::Failure && end.status != Status::Cancelled)?;
     let why: String = reason(end).chars().take(LONGEST_REASON).collect();
@@ -130,12 +155,21 @@ fn failed_before(node: &Node, purpose: Purpose) -> Option<String> {
     ))
 }
 
-/// `parser`, `parser-2`, `parser-conflict-1`, `review-fix-1` …
-fn label(task: &str, purpose: Purpose, earlier: usize) -> String {
+/// `parser`, `parser-2`, `parser-conflict-1`, `review-fix-1` …; those of a second plan begin with `2.`.
+fn label(node: &Node, purpose: Purpose, earlier: usize) -> String {
+    let task = name(node);
     match (purpose, earlier) {
-        (Purpose::Task, 0) => task.to_owned(),
+        (Purpose::Task, 0) => task,
         (Purpose::Task, n) => format!("{task}-{}", n + 1),
         (purpose, n) => format!("{task}-{}-{}", purpose.name(), n + 1),
+    }
+}
+
+/// The name of a task among those of all plans.
+pub(super) fn name(node: &Node) -> String {
+    match node.plan {
+        0 => node.task.id.clone(),
+        plan => format!("{}.{}", plan + 1, node.task.id),
     }
 }
 
@@ -259,13 +293,28 @@ pub(super) fn checks(nursery: &Nursery<'_>, workspace: &Path) -> Result<RunReque
     Ok(RunRequest { replay: None, record: None, ..request })
 }
 
-/// The request for the plan itself.
-pub(super) fn planner(nursery: &Nursery<'_>, state: &State, workspace: &Path) -> Result<Child, FlowError> {
+/// The request for the plan itself; `files` go with it when the rest of the work is planned again.
+pub(super) fn planner(
+    nursery: &Nursery<'_>,
+    state: &State,
+    workspace: &Path,
+    files: Option<&[PathBuf]>,
+) -> Result<Child, FlowError> {
     let label = match state.planning.len() {
         0 => "orchestrate".to_owned(),
         n => format!("orchestrate-{}", n + 1),
     };
-    nursery.made("orchestrate".into(), label, state.goal.clone(), workspace, Handed::default())
+    let goal = match (files, state.replans.last()) {
+        (Some(_), Some(replan)) => format!(
+            "{}\n\nThis was planned before, and the task `{}` of the plan could not be done. Plan the rest of the work again. \
+             Read `/holon/input/context/{REPLAN}` first: it says what is done, what went wrong, and what to hand over.",
+            state.goal.trim_end(),
+            replan.after_task
+        ),
+        _ => state.goal.clone(),
+    };
+    let handed = Handed { files: files.unwrap_or_default(), ..Handed::default() };
+    nursery.made("orchestrate".into(), label, goal, workspace, handed)
 }
 
 /// What goes with a child, and what it hands over besides what its mode demands.

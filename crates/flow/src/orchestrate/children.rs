@@ -53,8 +53,8 @@ impl Drive<'_, '_> {
                 money,
                 time: Some(time),
             };
-            let task = self
-                .task(state, if *purpose == Purpose::Task { &state.nodes[*node].task.id } else { &label });
+            let name = if *purpose == Purpose::Task { child::name(&state.nodes[*node]) } else { label };
+            let task = self.task(state, &name);
             calls.push((nth, Call { request, task, attempt: number, parent: Some(parent), resume: None }));
             apply(state, Event::Begun { node: *node, attempt: attempt(*purpose, &mode) });
         }

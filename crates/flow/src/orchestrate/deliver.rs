@@ -160,11 +160,12 @@ fn write_manifest(run: &RunFolder, manifest: &Manifest) -> Result<(), FlowError>
 
 fn last_runs(state: &State, folder: &Path) -> Vec<(String, RunFolder)> {
     let plan = state.planning.last().map(|attempt| ("orchestrate".to_owned(), attempt));
-    let tasks = state.nodes.iter().flat_map(|node| {
+    let tasks = state.every_node().flat_map(|node| {
         let many = node.attempts.len();
+        let is_replaced = state.dropped.iter().any(|old| std::ptr::eq(old, node));
+        let id = if is_replaced { format!("{}.replaced", child::name(node)) } else { node.task.id.clone() };
         node.attempts.iter().enumerate().map(move |(nth, attempt)| {
-            let name =
-                if nth + 1 == many { node.task.id.clone() } else { format!("{}.{}", node.task.id, nth + 1) };
+            let name = if nth + 1 == many { id.clone() } else { format!("{id}.{}", nth + 1) };
             (name, attempt)
         })
     });
@@ -212,7 +213,8 @@ fn conclude(
     match patch {
         Ok((diff, touched)) => {
             manifest.no_changes = diff.patch.is_empty();
-            if state.ended == Some(Ended::Complete) && outcome == Outcome::Success {
+            let part = matches!(state.ended, Some(Ended::Partial { .. })) && outcome == Outcome::NeedsHuman;
+            if part || (state.ended == Some(Ended::Complete) && outcome == Outcome::Success) {
                 manifest.metadata.changes = Changes {
                     files: diff.files,
                     insertions: diff.insertions,
@@ -310,6 +312,13 @@ fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorI
     let error = |kind: &str, hint: String| Some(ErrorInfo::new(kind, report::told(ended)).with_hint(hint));
     match ended {
         Ended::Complete => (Status::Completed, Outcome::Success, None),
+        Ended::Partial { .. } => {
+            let hint = format!(
+                "take what is done with `holon runs apply {}`, or go on with the rest: {resume} --message \"…\"",
+                record.id
+            );
+            (Status::Completed, Outcome::NeedsHuman, error("partial", hint))
+        }
         Ended::Failed { task, kind, .. } => {
             let runs = state.node(task).map_or(&state.planning, |node| &node.attempts);
             let last = runs.last().and_then(|attempt| attempt.end.as_ref());
@@ -397,8 +406,7 @@ impl Rows {
 }
 
 fn manifests<'a>(state: &'a State, folder: &'a Path) -> impl Iterator<Item = (&'a Attempt, Manifest)> {
-    let tasks = state.nodes.iter().flat_map(|node| node.attempts.iter());
-    state.planning.iter().chain(tasks).filter_map(move |attempt| {
+    state.every_attempt().filter_map(move |attempt| {
         let at = folder.join(attempt.folder.as_ref()?);
         Some((attempt, RunFolder::open(at).manifest()?))
     })

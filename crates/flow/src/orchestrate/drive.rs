@@ -1,29 +1,26 @@
 //! Carries out what the planner says, and writes the state down around everything that takes time.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use holon_core::artifact::orchestration::Graph;
-use holon_core::event::{Body, Event as RunEvent, PlannedTask};
+use holon_core::event::{Body, PlannedTask};
 use holon_core::ids::TaskId;
 use holon_core::mode::Catalog;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::Status;
 use holon_host::store::{RunFolder, write_atomic};
 use holon_host::{Cancel, Finished, Places};
 use serde_json::json;
 
-use super::child::{self, Nursery};
-use super::children::{attempt, plain_end, relative};
+use super::child::Nursery;
 use super::conscience::Conscience;
 use super::folder::Held;
-use super::graph::{self, CHECK};
+use super::graph::CHECK;
 use super::planner::{Action, Event, apply, is_overruled, next};
 use super::report;
-use super::state::{AttemptEnd, Ended, Phase, Planned, Purpose, State};
+use super::state::{AttemptEnd, Ended, Phase, Purpose, State};
 use super::trunk::Trunk;
 use crate::conductor::MakeHost;
-use crate::dispatch::{Call, Dispatched, Dispatcher};
+use crate::dispatch::Dispatcher;
 use crate::error::FlowError;
 use crate::journal::Journal;
 use crate::step::Asked;
@@ -63,6 +60,8 @@ impl Drive<'_, '_> {
                 Action::Begin(starts) => self.begin(state, &starts)?,
                 Action::Merge { node } => self.join(state, node)?,
                 Action::Check { node } => self.check(state, node)?,
+                Action::Replan { node } => self.replan(state, node)?,
+                Action::Leave { node } => self.leave(state, node),
             }
         }
         self.save(state)
@@ -101,6 +100,7 @@ impl Drive<'_, '_> {
         for workspace in [self.workspace.clone(), self.trunk.path()] {
             self.held.runs_of(self.places, &workspace).sweep()?;
         }
+        self.settle_plan(state);
         for number in 0..state.nodes.len() {
             let Phase::Running { purpose } = state.nodes[number].phase else { continue };
             match self.ended_after_all(state, number)? {
@@ -137,89 +137,6 @@ impl Drive<'_, '_> {
         let finished = Finished { manifest, folder: folder.path().to_owned(), out: None, applied: None };
         let result = crate::dispatch::result_of(&finished);
         self.end(state, number, attempt, &finished, result, &attempt.request).map(Some)
-    }
-
-    /// Has the goal split; what the model hands over was checked, and mended once, by the run itself.
-    fn plan(&mut self, state: &mut State) -> Result<(), FlowError> {
-        let child = child::planner(&self.nursery(), state, &self.workspace)?;
-        self.journal.emit(Body::StepStarted {
-            step: "orchestrate".into(),
-            mode: Some(child.mode.clone()),
-            attempt: state.planning.len() as u32 + 1,
-        });
-        state.planning.push(attempt(Purpose::Task, &child.mode));
-        let host = (self.host)(self.inside());
-        let (money, time) = (state.money_left(), self.time_left(state));
-        let mut request = child.request;
-        // Its own limits, since it has no parent that could hand any down.
-        request.max_cost_usd = money;
-        request.timeout = Some(time.into());
-        let call = Call {
-            request,
-            task: self.task(state, "orchestrate"),
-            attempt: state.planning.len() as u32,
-            parent: None,
-            resume: None,
-        };
-        let (journal, cancel) = (&mut self.journal, self.cancel);
-        let mut pass = |event: &RunEvent| journal.pass(event);
-        let done = match self.dispatcher.dispatch(call, &host, &mut pass, cancel) {
-            Ok(done) => done,
-            Err(error) => {
-                let (kind, reason) = (error.kind().to_owned(), error.to_string());
-                apply(state, Event::PlanFailed { kind, reason });
-                return Ok(());
-            }
-        };
-        let end = plain_end(&done.finished, &done.result);
-        state.spent_usd += end.cost_usd;
-        self.journal.emit(Body::StepFinished {
-            step: "orchestrate".into(),
-            step_run: Some(done.finished.manifest.run_id.clone()),
-            outcome: end.outcome,
-            duration_ms: end.duration_ms,
-        });
-        if let Some(last) = state.planning.last_mut() {
-            last.run = Some(done.finished.manifest.run_id.clone());
-            last.folder = relative(self.held.path(), &done.finished.folder);
-            last.request = done.request_id.to_string();
-            last.end = Some(end.clone());
-        }
-        if end.status == Status::Cancelled {
-            state.ended = Some(Ended::Cancelled);
-            return Ok(());
-        }
-        self.take_plan(state, &done, &end);
-        Ok(())
-    }
-
-    /// A plan that is sound is taken; where the model planned nothing, the usual one is. Other troubles are no plan.
-    fn take_plan(&mut self, state: &mut State, done: &Dispatched, end: &AttemptEnd) {
-        let path = done.finished.folder.join("output/orchestration.json");
-        let read = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Graph>(&bytes).ok());
-        let graph = read.filter(|graph| graph.check().is_empty());
-        let kind = end.error.as_ref().map_or("", |(kind, _)| kind.as_str());
-        let planless = end.outcome == Outcome::Success || kind.starts_with("artifact");
-        let by_model = graph.is_some() && end.outcome == Outcome::Success;
-        match graph.filter(|_| by_model) {
-            Some(graph) => {
-                apply(state, Event::Planned { graph, by: Planned { by_model, problem: None } });
-            }
-            None if planless => {
-                let problem = end.error.as_ref().map(|(_, message)| message.clone());
-                let problem = problem.or_else(|| Some("the model made no plan that could be used".into()));
-                let message = "there is no usable plan of the model; taking architect, code, review, ethical";
-                self.journal.emit(Body::Warning { message: message.into() });
-                let by = Planned { by_model, problem };
-                apply(state, Event::Planned { graph: graph::usual(&state.goal), by });
-            }
-            None => {
-                let (kind, reason) =
-                    end.error.clone().unwrap_or_else(|| ("plan".into(), "there is no plan".into()));
-                apply(state, Event::PlanFailed { kind, reason });
-            }
-        }
-        self.tell_plan(state);
     }
 
     pub(super) fn tell_plan(&mut self, state: &State) {

@@ -95,7 +95,7 @@ pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
 pub(crate) fn find_child(folder: &RunFolder, wanted: &dyn Fn(&str, &RunId) -> bool) -> Option<RunFolder> {
     let state = load(folder).ok()??;
     let planning = state.planning.iter().map(|attempt| ("orchestrate", attempt));
-    let tasks = state.nodes.iter().flat_map(|n| n.attempts.iter().map(|a| (n.task.id.as_str(), a)));
+    let tasks = state.every_node().flat_map(|n| n.attempts.iter().map(|a| (n.task.id.as_str(), a)));
     let all: Vec<_> = planning.chain(tasks).collect();
     all.into_iter().rev().find_map(|(task, attempt)| {
         let (run, at) = (attempt.run.as_ref()?, attempt.folder.as_ref()?);

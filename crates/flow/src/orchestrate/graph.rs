@@ -17,56 +17,48 @@ pub fn usual(goal: &str) -> Graph {
         goal: what,
         acceptance: vec![done.into()],
         depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+        ..Task::default()
     };
-    Graph {
-        tasks: vec![
-            task(
-                "architect",
-                "architect",
-                format!("Plan how this is done: {goal}"),
-                "The plan says which files change, how, and how to check it",
-                &[],
-            ),
-            task(
-                "code",
-                "execute",
-                goal.to_owned(),
-                "The goal is reached and the checks pass",
-                &["architect"],
-            ),
-            task(
-                "review",
-                "review",
-                format!("Review the changes made for: {goal}"),
-                "Nothing that must not go in is left",
-                &["code"],
-            ),
-            task(
-                "ethical",
-                "ethical",
-                format!("Assess purpose and risks of the changes made for: {goal}"),
-                "The risk is low or medium, and why",
-                &["review"],
-            ),
-        ],
-    }
+    Graph::of(vec![
+        task(
+            "architect",
+            "architect",
+            format!("Plan how this is done: {goal}"),
+            "The plan says which files change, how, and how to check it",
+            &[],
+        ),
+        task("code", "execute", goal.to_owned(), "The goal is reached and the checks pass", &["architect"]),
+        task(
+            "review",
+            "review",
+            format!("Review the changes made for: {goal}"),
+            "Nothing that must not go in is left",
+            &["code"],
+        ),
+        task(
+            "ethical",
+            "ethical",
+            format!("Assess purpose and risks of the changes made for: {goal}"),
+            "The risk is low or medium, and why",
+            &["review"],
+        ),
+    ])
 }
 
 /// A plan as it is carried out: canonical modes, and an assessment at the end when something could go out.
 pub fn nodes(graph: Graph) -> Vec<Node> {
-    let mut nodes: Vec<Node> = graph.tasks.into_iter().map(fresh).collect();
-    for node in &mut nodes {
-        // A plan that was checked has no other names.
-        node.task.mode = task_mode(&node.task.mode).unwrap_or("review").to_owned();
-    }
-    if nodes.iter().any(|node| matches!(node.task.mode.as_str(), "execute" | "architect")) {
+    let mut nodes: Vec<Node> = graph.tasks.into_iter().map(|task| fresh(task, 0)).collect();
+    if nodes.iter().any(Node::writes) {
         ensure_assessed(&mut nodes);
     }
     nodes
 }
 
-fn fresh(task: Task) -> Node {
-    Node { task, phase: Phase::Waiting, attempts: Vec::new(), fixes: 0 }
+/// A task that nobody has begun, with the canonical name of its mode.
+pub(super) fn fresh(mut task: Task, plan: u32) -> Node {
+    // A plan that was checked has no other names.
+    task.mode = task_mode(&task.mode).unwrap_or("review").to_owned();
+    Node::fresh(task, plan)
 }
 
 /// Makes sure that an assessment comes after everything else; also a review alone can lead to a change.
@@ -81,13 +73,16 @@ pub(super) fn ensure_assessed(nodes: &mut Vec<Node>) {
     }
     let all: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
     let id = free_name(nodes, "ethical", "-gate");
-    nodes.push(fresh(Task {
+    let plan = newest(nodes);
+    let task = Task {
         id,
         mode: "ethical".into(),
         goal: "Assess purpose and risks of all changes together".into(),
         acceptance: vec!["The risk is low or medium, and why".into()],
         depends_on: all,
-    }));
+        ..Task::default()
+    };
+    nodes.push(Node::fresh(task, plan));
 }
 
 /// Makes sure that all changes together are checked: after every task that can make one, and again after every change
@@ -103,19 +98,31 @@ pub(super) fn ensure_checked(nodes: &mut Vec<Node>, commands: &[String]) {
         return;
     }
     let id = free_name(nodes, "checks", "-joined");
-    let writes = |node: &&Node| matches!(node.task.mode.as_str(), "execute" | "architect");
-    let depends_on = nodes.iter().filter(writes).map(|node| node.task.id.clone()).collect();
-    nodes.push(fresh(Task {
+    let depends_on = writers(nodes);
+    let plan = newest(nodes);
+    let task = Task {
         id,
         mode: CHECK.into(),
         goal: "All changes together pass the checks".into(),
         acceptance: commands.iter().map(|command| format!("`{command}` succeeds")).collect(),
         depends_on,
-    }));
+        ..Task::default()
+    };
+    nodes.push(Node::fresh(task, plan));
+}
+
+/// The tasks that can change files by themselves.
+pub(super) fn writers(nodes: &[Node]) -> Vec<String> {
+    nodes.iter().filter(|node| node.writes()).map(|node| node.task.id.clone()).collect()
+}
+
+/// The plan that the newest task is of.
+fn newest(nodes: &[Node]) -> u32 {
+    nodes.iter().map(|node| node.plan).max().unwrap_or(0)
 }
 
 /// A name that no task has.
-fn free_name(nodes: &[Node], name: &str, more: &str) -> String {
+pub(super) fn free_name(nodes: &[Node], name: &str, more: &str) -> String {
     let mut id = name.to_owned();
     while nodes.iter().any(|node| node.task.id == id) {
         id.push_str(more);
@@ -125,6 +132,11 @@ fn free_name(nodes: &[Node], name: &str, more: &str) -> String {
 
 /// Whether a task comes after all others.
 fn is_last(tasks: &[Task], task: &Task) -> bool {
+    before(tasks, task).len() + 1 == tasks.len()
+}
+
+/// Everything that a task waits for, directly or through others.
+pub(super) fn before<'a>(tasks: &'a [Task], task: &'a Task) -> BTreeSet<&'a str> {
     let mut before: BTreeSet<&str> = BTreeSet::new();
     let mut look = vec![task];
     while let Some(task) = look.pop() {
@@ -134,7 +146,7 @@ fn is_last(tasks: &[Task], task: &Task) -> bool {
             }
         }
     }
-    before.len() + 1 == tasks.len()
+    before
 }
 
 #[cfg(test)]
@@ -149,6 +161,7 @@ pub(super) mod tests {
             goal: "x".into(),
             acceptance: vec!["y".into()],
             depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
+            ..Task::default()
         }
     }
 
@@ -163,7 +176,7 @@ pub(super) mod tests {
     #[test]
     fn whatever_is_planned_changes_are_assessed_at_the_end() {
         let ids = |tasks: Vec<Task>| -> Vec<String> {
-            nodes(Graph { tasks }).into_iter().map(|node| node.task.id).collect()
+            nodes(Graph::of(tasks)).into_iter().map(|node| node.task.id).collect()
         };
         assert_eq!(ids(vec![task("a", "code", &[])]), ["a", "ethical"]);
         assert_eq!(ids(vec![task("a", "review", &[]), task("b", "debug", &[])]), ["a", "b"]);
@@ -176,7 +189,7 @@ pub(super) mod tests {
     #[test]
     fn checks_come_after_everything_that_writes_and_need_no_second_assessment() {
         let tasks = vec![task("checks", "code", &[]), task("r", "review", &[]), task("b", "architect", &[])];
-        let mut all = nodes(Graph { tasks });
+        let mut all = nodes(Graph::of(tasks));
         ensure_checked(&mut all, &[]);
         assert_eq!(all.len(), 4, "without commands there is nothing to check");
         ensure_checked(&mut all, &["make test".into()]);

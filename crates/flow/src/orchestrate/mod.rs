@@ -6,6 +6,8 @@
 //! no finished child is ever run again.
 
 mod artifacts;
+mod asking;
+mod brief;
 mod checking;
 mod child;
 mod children;
@@ -17,6 +19,7 @@ pub mod graph;
 mod joining;
 mod merge;
 pub mod planner;
+pub mod replan;
 mod report;
 mod resumed;
 pub mod state;
@@ -138,6 +141,9 @@ impl Orchestrator<'_> {
             planning: Vec::new(),
             nodes: Vec::new(),
             merges: Vec::new(),
+            replans: Vec::new(),
+            dropped: Vec::new(),
+            left: None,
             ethics_override: None,
             overruled: false,
             messages: Vec::new(),

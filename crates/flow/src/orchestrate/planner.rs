@@ -2,10 +2,12 @@
 //! clock.
 
 use holon_core::artifact::orchestration::Graph;
+use holon_core::ids::RunId;
 use holon_core::mode_run::{Decision, MAX_CHILDREN};
 use holon_core::outcome::{Outcome, Status};
 
 use super::graph::{self, CHECK};
+use super::replan;
 use super::state::{Attempt, AttemptEnd, Ended, Merge, Node, Phase, Planned, Purpose, State};
 
 /// How many children run at the same time.
@@ -31,6 +33,16 @@ pub enum Action {
     Check {
         /// The task that stands for it.
         node: usize,
+    },
+    /// Have the rest of the work planned again.
+    Replan {
+        /// The task that cannot be done.
+        node: usize,
+    },
+    /// Bring only what is done to its end.
+    Leave {
+        /// The task that cannot be done; without one, it is the runs that are used up.
+        node: Option<usize>,
     },
     /// Nothing more to do.
     End(Ended),
@@ -104,6 +116,23 @@ pub enum Event {
         /// Where they meet.
         paths: Vec<String>,
     },
+    /// The rest of the work is to be planned again.
+    Replanning {
+        /// The task that cannot be done.
+        node: usize,
+    },
+    /// Whoever was to plan the rest has answered.
+    Replanned {
+        /// The run that answered.
+        run: Option<RunId>,
+        /// The plan, or why there is none.
+        answer: Result<Graph, String>,
+    },
+    /// Only what is done is brought to its end.
+    Left {
+        /// The task that cannot be done; without one, it is the runs that are used up.
+        node: Option<usize>,
+    },
 }
 
 /// The next thing to do. `spent_ms` is the time spent so far.
@@ -114,18 +143,25 @@ pub fn next(state: &State, spent_ms: u64) -> Action {
     if state.planned.is_none() {
         return budget(state, spent_ms).map_or(Action::Plan, Action::End);
     }
-    if let Some(ended) = state.nodes.iter().find_map(over) {
+    // What must not go out is not looked for a way around.
+    if let Some(ended) = state.nodes.iter().filter(|node| node.task.mode == "ethical").find_map(over) {
         return Action::End(ended);
     }
     let first = |wanted: fn(&Phase) -> bool| state.nodes.iter().position(|node| wanted(&node.phase));
     if let Some(node) = first(|phase| matches!(phase, Phase::ToMerge { .. })) {
         return Action::Merge { node };
     }
+    if let Some(node) = replan::trouble(state) {
+        return replan::after(state, node, spent_ms);
+    }
     if state.nodes.iter().all(|node| node.phase == Phase::Done) {
-        return Action::End(Ended::Complete);
+        return Action::End(replan::complete(state));
     }
     if let Some(ended) = budget(state, spent_ms) {
         return Action::End(ended);
+    }
+    if replan::is_short_of_runs(state) {
+        return Action::Leave { node: None };
     }
     // What mends others' work changes what everything else is based on, so it runs alone.
     if let Some(node) = first(|phase| matches!(phase, Phase::Conflict { .. })) {
@@ -138,7 +174,7 @@ pub fn next(state: &State, spent_ms: u64) -> Action {
     if let Some(node) = (0..state.nodes.len()).find(|node| is_check(state, *node) && is_ready(state, *node)) {
         return Action::Check { node };
     }
-    let room = PARALLEL.min(MAX_CHILDREN.saturating_sub(state.children) as usize);
+    let room = PARALLEL.min(replan::room(state));
     let starts: Vec<Start> = (0..state.nodes.len())
         .filter(|node| !is_check(state, *node) && is_ready(state, *node))
         .take(room)
@@ -162,7 +198,7 @@ fn is_ready(state: &State, node: usize) -> bool {
     node.phase == Phase::Waiting && node.task.depends_on.iter().all(done)
 }
 
-fn budget(state: &State, spent_ms: u64) -> Option<Ended> {
+pub(super) fn budget(state: &State, spent_ms: u64) -> Option<Ended> {
     if state.money_left().is_some_and(|left| left <= 0.0) {
         return Some(Ended::OutOfMoney);
     }
@@ -173,7 +209,7 @@ fn budget(state: &State, spent_ms: u64) -> Option<Ended> {
 }
 
 /// The end that a task means for the whole.
-fn over(node: &Node) -> Option<Ended> {
+pub(super) fn over(node: &Node) -> Option<Ended> {
     let task = node.task.id.clone();
     match &node.phase {
         Phase::Failed { reason } => {
@@ -250,6 +286,9 @@ pub fn apply(state: &mut State, event: Event) {
                 };
             }
         }
+        Event::Replanning { node } => replan::asked(state, node),
+        Event::Replanned { run, answer } => replan::answered(state, run, answer),
+        Event::Left { node } => replan::leave(state, node),
     }
 }
 

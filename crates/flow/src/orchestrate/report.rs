@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use holon_core::artifact::orchestration::{AttemptReport, MergeReport, NodeReport, Orchestration};
+use holon_core::artifact::orchestration::{
+    AttemptReport, LeftReport, MergeReport, NodeReport, Orchestration, ReplanReport,
+};
 use holon_core::manifest::{EthicsOverride, FlowInfo, FlowStep, Manifest, StepProgress};
 use holon_core::mode_run::Decision;
 use holon_core::outcome::Outcome;
 use holon_host::store::RunRecord;
 
-use super::resume_hint;
-use super::state::{Attempt, Ended, Node, Phase, State};
+use super::state::{Answer, Attempt, Ended, Left, Node, Phase, Replan, State};
+use super::{replan, resume_hint};
 
 /// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
 pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
@@ -41,9 +43,15 @@ fn info(state: &State, record: &RunRecord) -> FlowInfo {
         let (done, running) = (is_over(node), matches!(node.phase, Phase::Running { .. }));
         step(&node.task.id, &node.task.mode, &node.attempts, done, running)
     });
+    let left = state.left.iter().flat_map(|left| {
+        left.nodes.iter().map(|node| FlowStep {
+            skipped: Some(left_because(left, node)),
+            ..step(&node.task.id, &node.task.mode, &node.attempts, is_over(node), false)
+        })
+    });
     let over = state.ended == Some(Ended::Complete);
     FlowInfo {
-        steps: std::iter::once(plan).chain(tasks).collect(),
+        steps: std::iter::once(plan).chain(tasks).chain(left).collect(),
         resume: (!over).then(|| resume_hint(record)),
     }
 }
@@ -77,13 +85,14 @@ fn step(name: &str, mode: &str, attempts: &[Attempt], done: bool, running: bool)
 /// `orchestration.json`.
 pub(super) fn orchestration(state: &State) -> Orchestration {
     let planned = state.planned.as_ref();
+    let all = || state.nodes.iter().chain(state.left.iter().flat_map(|left| &left.nodes));
     Orchestration {
         version: 1,
         goal: state.goal.clone(),
         planned_by: if planned.is_none_or(|planned| planned.by_model) { "model" } else { "default" }.into(),
         plan_problem: planned.and_then(|planned| planned.problem.clone()),
-        tasks: state.nodes.iter().map(|node| node.task.clone()).collect(),
-        nodes: state.nodes.iter().map(node).collect(),
+        tasks: all().map(|node| node.task.clone()).collect(),
+        nodes: all().map(node).collect(),
         merge_order: state
             .merges
             .iter()
@@ -92,11 +101,45 @@ pub(super) fn orchestration(state: &State) -> Orchestration {
         decision: decision(state.ended.as_ref()),
         ethics_override: overruled(state).cloned(),
         overrides: Vec::new(),
+        replans: state.replans.iter().map(replanned).collect(),
+        dropped: state.dropped.iter().map(node).collect(),
+        left: state.left.iter().flat_map(|left| left.nodes.iter().map(|node| left_out(left, node))).collect(),
         cost_usd: state.spent_usd,
     }
 }
 
-fn node(node: &Node) -> NodeReport {
+fn replanned(replan: &Replan) -> ReplanReport {
+    ReplanReport {
+        after_task: replan.after_task.clone(),
+        kind: replan.kind.clone(),
+        reason: replan.reason.clone(),
+        run_id: replan.run.clone(),
+        kept: replan.kept.clone(),
+        dropped: replan.dropped.clone(),
+        added: replan.added.clone(),
+        no_plan: replan.answer.as_ref().and_then(Answer::no_plan).map(str::to_owned),
+    }
+}
+
+fn left_out(left: &Left, node: &Node) -> LeftReport {
+    LeftReport {
+        id: node.task.id.clone(),
+        mode: node.task.mode.clone(),
+        goal: node.task.goal.clone(),
+        reason: left_because(left, node),
+    }
+}
+
+/// Why a task was left.
+fn left_because(left: &Left, node: &Node) -> String {
+    match replan::why(node) {
+        Some(reason) => reason.to_owned(),
+        None if left.task == node.task.id => left.reason.clone(),
+        None => format!("`{}` could not be done", left.task),
+    }
+}
+
+pub(super) fn node(node: &Node) -> NodeReport {
     let status = match &node.phase {
         Phase::Waiting | Phase::ToFix => "waiting",
         Phase::Running { .. } => "running",
@@ -141,6 +184,10 @@ pub(super) fn decision(ended: Option<&Ended>) -> Decision {
 pub(super) fn told(ended: &Ended) -> String {
     match ended {
         Ended::Complete => "all tasks are done".into(),
+        Ended::Partial { task, reason, left } => format!(
+            "only a part of it is done, and delivered: `{task}` could not be done ({reason}); left: {}",
+            left.join(", ")
+        ),
         Ended::Failed { task, reason, .. } => format!("{task}: {reason}"),
         Ended::Escalated { task, reason } => format!("{task} asks for a person: {reason}"),
         Ended::EthicsBlocked { task, reason } => format!("{task} does not let the result out: {reason}"),
@@ -176,6 +223,27 @@ pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)
             let _ = write!(text, ": {}", one_line(reason));
         }
         text.push('\n');
+    }
+    if let Some(left) = &state.left {
+        text.push_str("\n## Not done\n\n");
+        for node in &left.nodes {
+            let (id, mode, why) = (&node.task.id, &node.task.mode, one_line(&left_because(left, node)));
+            let _ = writeln!(text, "- **{id}** ({mode}): {why}");
+            let _ = writeln!(text, "  It was to: {}", one_line(&node.task.goal));
+        }
+    }
+    if !state.replans.is_empty() {
+        text.push_str("\n## Planned again\n\n");
+        for replan in &state.replans {
+            let why = one_line(&replan.reason);
+            let _ = write!(text, "- **{}** could not be done ({}: {why}). ", replan.after_task, replan.kind);
+            let _ = match replan.answer.as_ref().map(|answer| (answer, answer.no_plan())) {
+                Some((Answer::Stop { reason }, _)) => writeln!(text, "Nothing more: {}", one_line(reason)),
+                Some((_, Some(problem))) => writeln!(text, "No usable plan: {}", one_line(problem)),
+                Some(_) => writeln!(text, "Instead: {}.", replan.added.join(", ")),
+                None => writeln!(text, "The answer is not there."),
+            };
+        }
     }
     if !state.merges.is_empty() {
         let order: Vec<String> =

@@ -2,7 +2,8 @@
 
 use holon_core::outcome::{Outcome, Status};
 
-use super::state::{AttemptEnd, Ended, Phase, Purpose, State};
+use super::graph::{self, CHECK};
+use super::state::{AttemptEnd, Ended, Node, Phase, Purpose, State};
 use crate::error::FlowError;
 
 /// What was blocked or failed is tried anew; finished tasks stay finished.
@@ -30,9 +31,19 @@ pub(super) fn resumed(
             }
         }
         Some(Ended::Escalated { task, .. } | Ended::Failed { task, .. }) => {
-            for node in state.nodes.iter_mut().filter(|node| node.task.id == task) {
-                node.phase = again(node.attempts.last().map(|attempt| attempt.purpose), accepted(node));
-                node.fixes = 0;
+            // What a plan before found wrong keeps others from going out; it is those that are tried then.
+            let known = state.nodes.iter().any(|node| node.task.id == task);
+            let meant = |node: &&mut Node| if known { node.task.id == task } else { is_stuck(node) };
+            state.nodes.iter_mut().filter(meant).for_each(anew);
+        }
+        Some(Ended::Partial { .. }) if sealed => {
+            // Whoever goes on wants the rest.
+            let left = state.left.take().map(|left| left.nodes).unwrap_or_default();
+            state.nodes.extend(left);
+            state.nodes.iter_mut().filter(|node| is_stuck(node)).for_each(anew);
+            let writers = graph::writers(&state.nodes);
+            for node in state.nodes.iter_mut().filter(|node| node.task.mode == CHECK) {
+                node.task.depends_on.clone_from(&writers);
             }
         }
         _ => {}
@@ -41,8 +52,18 @@ pub(super) fn resumed(
     Ok(state)
 }
 
+fn is_stuck(node: &Node) -> bool {
+    matches!(node.phase, Phase::Failed { .. } | Phase::Blocked { .. })
+}
+
+/// A task that could not be done is tried anew.
+fn anew(node: &mut Node) {
+    node.phase = again(node.attempts.last().map(|attempt| attempt.purpose), accepted(node));
+    node.fixes = 0;
+}
+
 /// Whether a person, by going on, takes what a task asked to be looked at.
-fn accepted(node: &super::state::Node) -> bool {
+fn accepted(node: &Node) -> bool {
     let end = node.attempts.last().and_then(|attempt| attempt.end.as_ref());
     // What was stopped midway is not done, so there is nothing to take.
     let midway = |end: &AttemptEnd| end.error.as_ref().is_some_and(|(kind, _)| kind == "checkpoint");

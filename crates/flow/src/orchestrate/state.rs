@@ -43,6 +43,15 @@ pub struct State {
     pub nodes: Vec<Node>,
     /// Changes that were joined, in order.
     pub merges: Vec<Merge>,
+    /// Every time the rest of the work was planned again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replans: Vec<Replan>,
+    /// Tasks that a later plan took the place of, as they were then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Node>,
+    /// What is not done, once only the finished part is to be delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// A person lets the result out whatever the assessment says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethics_override: Option<EthicsOverride>,
@@ -80,6 +89,75 @@ pub struct Node {
     pub attempts: Vec<Attempt>,
     /// How often its findings went back to be mended.
     pub fixes: u32,
+    /// The plan it is of: 0 for the first, else the number of the replan.
+    #[serde(default)]
+    pub plan: u32,
+}
+
+/// A plan that was made again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replan {
+    /// The task that could not be done.
+    pub after_task: String,
+    /// Why: a stable short word.
+    pub kind: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The run that was asked, as soon as it has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Tasks that were done, and stay done.
+    #[serde(default)]
+    pub kept: Vec<String>,
+    /// Tasks that were replaced.
+    #[serde(default)]
+    pub dropped: Vec<String>,
+    /// Tasks that it is made of.
+    #[serde(default)]
+    pub added: Vec<String>,
+    /// What was answered; nobody knows before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// What a planner that was asked again said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Answer {
+    /// A plan for the rest.
+    Taken,
+    /// Nothing more should be done.
+    Stop {
+        /// Why.
+        reason: String,
+    },
+    /// Nothing that could be used.
+    Unusable {
+        /// Why not.
+        problem: String,
+    },
+}
+
+impl Answer {
+    /// Why there are no new tasks.
+    pub fn no_plan(&self) -> Option<&str> {
+        match self {
+            Self::Taken => None,
+            Self::Stop { reason } => Some(reason),
+            Self::Unusable { problem } => Some(problem),
+        }
+    }
+}
+
+/// What is not done when only the finished part is delivered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Left {
+    /// The task because of which.
+    pub task: String,
+    /// Why.
+    pub reason: String,
+    /// The tasks, as they were left.
+    pub nodes: Vec<Node>,
 }
 
 /// How far a task is.
@@ -233,6 +311,15 @@ impl Joined {
 pub enum Ended {
     /// Every task is done.
     Complete,
+    /// What was done of it is delivered; something is left.
+    Partial {
+        /// The task because of which.
+        task: String,
+        /// Why.
+        reason: String,
+        /// Every task that is left.
+        left: Vec<String>,
+    },
     /// A task failed for good.
     Failed {
         /// The task, or `plan`.
@@ -267,6 +354,16 @@ pub enum Ended {
 }
 
 impl Node {
+    /// A task that nobody has begun.
+    pub fn fresh(task: Task, plan: u32) -> Self {
+        Self { task, phase: Phase::Waiting, attempts: Vec::new(), fixes: 0, plan }
+    }
+
+    /// Whether it can change files by itself.
+    pub fn writes(&self) -> bool {
+        matches!(self.task.mode.as_str(), "execute" | "architect")
+    }
+
     /// The last run of a purpose that ended.
     pub fn last_end(&self, purpose: Purpose) -> Option<&AttemptEnd> {
         self.attempts.iter().rev().find(|a| a.purpose == purpose).and_then(|a| a.end.as_ref())
@@ -287,6 +384,17 @@ impl State {
     /// What is left of the money, when there is a limit.
     pub fn money_left(&self) -> Option<f64> {
         self.max_cost_usd.map(|limit| (limit - self.spent_usd).max(0.0))
+    }
+
+    /// Every task there ever was: those that were replaced, those that were left, and those of the plan.
+    pub fn every_node(&self) -> impl Iterator<Item = &Node> {
+        let left = self.left.iter().flat_map(|left| &left.nodes);
+        self.dropped.iter().chain(left).chain(&self.nodes)
+    }
+
+    /// Every run that was started, also to plan.
+    pub fn every_attempt(&self) -> impl Iterator<Item = &Attempt> {
+        self.planning.iter().chain(self.every_node().flat_map(|node| &node.attempts))
     }
 
     /// A task by its name.

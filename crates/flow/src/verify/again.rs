@@ -27,8 +27,8 @@ pub(super) fn whole(places: &Places, run: &RunFolder) -> Result<Option<WholeEvid
         return Ok(Some(WholeEvidence { expected, changed_children, sealed: state.sealed }));
     }
     let Some(state) = orchestrate::load(run)? else { return Ok(None) };
-    let attempts = state.planning.iter().chain(state.nodes.iter().flat_map(|node| &node.attempts));
-    let changed_children = attempts
+    let changed_children = state
+        .every_attempt()
         .filter_map(|attempt| {
             let at = RunFolder::open(run.path().join(attempt.folder.as_ref()?));
             changed(&at, attempt.end.as_ref()?.manifest_sha256.as_deref()?, &attempt.mode)
@@ -52,7 +52,6 @@ pub fn children(places: &Places, run: &RunFolder) -> Result<Vec<PathBuf>, FlowEr
         return Ok(all.map(|id| steps.open(id).path().to_owned()).filter(|path| path.is_dir()).collect());
     }
     let Some(state) = orchestrate::load(run)? else { return Ok(Vec::new()) };
-    let attempts = state.planning.iter().chain(state.nodes.iter().flat_map(|node| &node.attempts));
-    let folders = attempts.filter_map(|attempt| Some(run.path().join(attempt.folder.as_ref()?)));
+    let folders = state.every_attempt().filter_map(|attempt| Some(run.path().join(attempt.folder.as_ref()?)));
     Ok(folders.filter(|path| path.is_dir()).collect())
 }

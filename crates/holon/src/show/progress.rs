@@ -173,6 +173,14 @@ fn told(body: &Body) -> Option<Line> {
             };
             line(style, format!("step {step}: {outcome} ({})", amount::millis(*duration_ms)))
         }
+        Body::Replanned { after, reason, no_plan: Some(why), .. } => line(
+            Style::Yellow,
+            format!("{after} could not be done ({reason}), and there is no other plan: {why}"),
+        ),
+        Body::Replanned { after, reason, added, .. } => {
+            let added = added.join(", ");
+            line(Style::Yellow, format!("{after} could not be done ({reason}); planned instead: {added}"))
+        }
         Body::StepSkipped { step, reason } => line(Style::Dim, format!("step {step} is left out: {reason}")),
         Body::GateReached { step, .. } => line(Style::Bold, format!("at the gate before {step}")),
         Body::GateDecided { step, decision: GateDecision::Approved, .. } => {

@@ -10,6 +10,7 @@ mod interrupted;
 mod matrix;
 mod observed;
 mod release;
+mod replan;
 mod rights;
 mod settings;
 mod stage;

@@ -103,9 +103,21 @@ fn inv_17_no_part_of_a_blocked_whole_leaves() {
 #[test]
 fn inv_17_no_part_of_a_failed_whole_leaves() {
     let env = TestEnv::new(BIN);
+    // Each is right alone, and nobody makes them right together.
+    let tasks = plan(&[task("one", "code", &[]), task("two", "code", &[])]);
+    let together = ("together", "! [ -f one.txt ] || ! [ -f two.txt ]");
+    let scripts = [("one", "echo one > one.txt"), ("two", "echo two > two.txt"), together];
+    let repo = repo(&env, &tasks, &scripts);
+    goal(&env, &repo, &["--check", "sh script/together.sh"]).run().assert_code(1);
+    holds(&env, &repo, "which failed: checks:");
+}
+
+#[test]
+fn inv_17_no_part_of_a_whole_of_which_only_a_part_is_done_leaves() {
+    let env = TestEnv::new(BIN);
     let repo = repo(&env, &two_tasks(), &[("one", "echo one > one.txt"), ("two", "exit 3")]);
-    goal(&env, &repo, &[]).run().assert_code(1);
-    holds(&env, &repo, "which failed: two:");
+    goal(&env, &repo, &[]).run().assert_code(2);
+    holds(&env, &repo, "only a part of it is done");
 }
 
 #[test]

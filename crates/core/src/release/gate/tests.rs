@@ -248,3 +248,13 @@ fn a_manifest_becomes_a_record() {
     manifest.conclude(Status::Completed, Outcome::Success);
     assert_eq!(codes(&ReleaseRecord::of_manifest(&manifest), Publish), ["breach"]);
 }
+
+#[test]
+fn inv_17_parts_that_were_not_assessed_stay_although_the_whole_may_leave() {
+    let whole = with(|record| record.parts_stay = Some("only a part is done".into()));
+    assert!(decide_release(&whole, Apply).is_released());
+    let decision = decide_release(&part_of(whole), Apply);
+    assert!(
+        matches!(&decision.held[..], [ReleaseReason::WholeBlocked { why, .. }] if why == "only a part is done")
+    );
+}
