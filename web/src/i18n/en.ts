@@ -441,6 +441,7 @@ export const en = {
   "cause.findings_open": "Findings are still open.",
   "cause.gate": "The run stopped at a gate.",
   "cause.nothing_read": "The agent reviews without having read anything.",
+  "cause.partial": "Only a part of the plan was carried out; what is done was checked and can be taken.",
   "cause.hands_gone": "What worked inside the sandbox was ended.",
   "cause.hidden_written": "The agent wrote where hidden files are.",
   "cause.idle_timeout": "The agent printed nothing for too long.",

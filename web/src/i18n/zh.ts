@@ -443,6 +443,7 @@ export const zh: Table = {
   "cause.findings_open": "仍有未解决的发现。",
   "cause.gate": "运行停在审批处。",
   "cause.nothing_read": "代理在没有读取任何内容的情况下进行了审查。",
+  "cause.partial": "计划只完成了一部分；已完成的部分经过检查，可以采用。",
   "cause.hands_gone": "沙箱中的工作进程被结束。",
   "cause.hidden_written": "智能体在隐藏文件处写入了内容。",
   "cause.idle_timeout": "智能体过久没有输出。",
