@@ -60,8 +60,11 @@ impl Needle {
     /// Looks for it in every writing.
     pub(super) fn look(&self, all: &[MeantByte], into: &mut Sighting) {
         self.plain.look(all, into);
-        for second in [false, true] {
-            self.plain.look(&paired(all, second), into);
+        // Runs that are too short say nothing in hex.
+        if all.split(|one| !one.byte.is_ascii_hexdigit()).any(|run| run.len() >= 2 * BEGINNING) {
+            for second in [false, true] {
+                self.plain.look(&paired(all, second), into);
+            }
         }
         for spelling in &self.packed {
             spelling.look(all, into);

@@ -7,7 +7,7 @@ use super::forms::KEY;
 /// Pieces this long count.
 const PIECE: usize = 12;
 /// How often what was decoded is decoded again.
-const DEPTH: usize = 3;
+const DEPTH: usize = 1;
 
 /// The piece of the key that can be read from these bytes, and how.
 pub(super) fn readable(raw: &[u8], body: &str) -> Option<String> {
