@@ -27,6 +27,9 @@ const COVER: &str = "[key]";
 /// So many bytes may wait for what comes next; more is passed on, without the key's first characters being taken back.
 const MOST_HELD: usize = 64 * 1024;
 
+/// A line that is longer is passed on before its end is there, as bytes; an answer without any line end would fill the memory.
+const LONGEST_LINE: usize = 1 << 20;
+
 /// The values that must not pass; cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Keys(Arc<Vec<Needle>>);
@@ -39,7 +42,8 @@ impl Keys {
 
     pub(crate) fn veil(&self) -> Veil {
         let trails = Trails::new(Arc::clone(&self.0));
-        Veil { keys: self.clone(), open: Vec::new(), held: VecDeque::new(), size: 0, first: 0, trails }
+        let open = OpenLine::default();
+        Veil { keys: self.clone(), open, held: VecDeque::new(), size: 0, first: 0, trails }
     }
 
     /// Covers bytes that are there as a whole.
@@ -58,11 +62,18 @@ struct TextCut {
     covered: bool,
 }
 
+/// The line that is not over.
+#[derive(Default)]
+struct OpenLine {
+    bytes: Vec<u8>,
+    /// Whether its beginning is passed on.
+    begun: bool,
+}
+
 /// Covers keys in a stream; holds back a line that is not over, and those whose end may be the beginning of a key.
 pub(crate) struct Veil {
     keys: Keys,
-    /// The line that is not over.
-    open: Vec<u8>,
+    open: OpenLine,
     held: VecDeque<VeiledLine>,
     /// Bytes in `held`.
     size: usize,
@@ -80,9 +91,11 @@ impl Veil {
         let mut out = Vec::with_capacity(piece.len());
         let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
         for part in piece.split_inclusive(ends) {
-            self.open.extend_from_slice(part);
+            self.open.bytes.extend_from_slice(part);
             if part.last().is_some_and(ends) {
                 self.close_line(&mut out);
+            } else if self.open.begun || self.open.bytes.len() > LONGEST_LINE {
+                self.pass_beginning(&mut out);
             }
         }
         out
@@ -91,15 +104,29 @@ impl Veil {
     /// Gives what was held back.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
-        if !self.open.is_empty() {
+        if !self.open.bytes.is_empty() {
             self.close_line(&mut out);
         }
         self.release(u64::MAX, &mut out);
         out
     }
 
+    /// Passes on what is certain of a line that is too long to wait for its end.
+    fn pass_beginning(&mut self, out: &mut Vec<u8>) {
+        self.release(u64::MAX, out);
+        self.open.begun = true;
+        let (clean, rest) = spot::cover_beginning(&self.keys.0, &self.open.bytes);
+        self.open.bytes.drain(..rest);
+        out.extend(clean);
+    }
+
     fn close_line(&mut self, out: &mut Vec<u8>) {
-        let line = VeiledLine::read(std::mem::take(&mut self.open));
+        let OpenLine { bytes, begun } = std::mem::take(&mut self.open);
+        if begun {
+            out.extend(spot::cover(&self.keys.0, bytes));
+            return;
+        }
+        let line = VeiledLine::read(bytes);
         let number = self.first + self.held.len() as u64;
         self.size += line.size();
         self.held.push_back(line);

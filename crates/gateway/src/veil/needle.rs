@@ -23,10 +23,12 @@ struct Spelling {
     piece: usize,
     /// How many bytes everybody's keys begin with.
     common: usize,
-    /// Whether upper and lower case mean the same.
-    caseless: bool,
+    /// Each byte as it stands here.
+    own: [u8; 256],
     /// Where each byte stands in it.
     places: Vec<Vec<usize>>,
+    /// A bit for every two bytes that stand side by side in it; nothing is looked at that does not begin with such two.
+    pairs: Vec<u64>,
 }
 
 /// A value that must not pass.
@@ -47,7 +49,9 @@ pub(super) struct Sighting {
 impl Needle {
     pub(super) fn new(value: &str) -> Self {
         let bytes: Vec<u8> = meant(value.as_bytes()).iter().map(|one| one.byte).collect();
-        let plain = Spelling::new(bytes.to_ascii_lowercase(), PIECE, common(&bytes), true);
+        let plain = Spelling::new(bytes.to_ascii_lowercase(), PIECE, common(&bytes), |said| {
+            said.to_ascii_lowercase()
+        });
         let packed = (0..3).filter_map(|shift| packed(value.as_bytes(), shift)).collect();
         Self { plain, packed }
     }
@@ -73,22 +77,28 @@ impl Needle {
 }
 
 impl Spelling {
-    fn new(bytes: Vec<u8>, piece: usize, common: usize, caseless: bool) -> Self {
+    fn new(bytes: Vec<u8>, piece: usize, common: usize, own: fn(u8) -> u8) -> Self {
         let mut places = vec![Vec::new(); 256];
         for (at, byte) in bytes.iter().enumerate() {
             places[usize::from(*byte)].push(at);
         }
-        Self { piece: piece.min(bytes.len()), bytes, common, caseless, places }
+        let mut pairs = vec![0; 1 << 10];
+        for two in bytes.windows(2) {
+            let pair = pair(two[0], two[1]);
+            pairs[pair / 64] |= 1 << (pair % 64);
+        }
+        let own = std::array::from_fn(|byte| own(u8::try_from(byte).unwrap_or_default()));
+        Self { piece: piece.min(bytes.len()), bytes, common, own, places, pairs }
     }
 
-    /// A byte as it stands here; base64 has two alphabets.
     fn own(&self, said: u8) -> u8 {
-        match said {
-            _ if self.caseless => said.to_ascii_lowercase(),
-            b'-' => b'+',
-            b'_' => b'/',
-            _ => said,
-        }
+        self.own[usize::from(said)]
+    }
+
+    /// Whether these two may be a part of it.
+    fn holds(&self, said: &[MeantByte]) -> bool {
+        let pair = pair(self.own(said[0].byte), self.own(said[1].byte));
+        self.pairs[pair / 64] >> (pair % 64) & 1 == 1
     }
 
     /// How many bytes are the same from here and there on.
@@ -99,7 +109,9 @@ impl Spelling {
     fn look(&self, all: &[MeantByte], into: &mut Sighting) {
         let certain = certain(all);
         let mut at = 0;
-        while at < all.len() {
+        while at + 1 < all.len() {
+            let Some(next) = all[at..].windows(2).position(|two| self.holds(two)) else { break };
+            at += next;
             let mut longest = 0;
             for &own in &self.places[usize::from(self.own(all[at].byte))] {
                 let length = self.run(&all[at..], own);
@@ -117,6 +129,19 @@ impl Spelling {
             }
             at += longest.max(1);
         }
+    }
+}
+
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(first) << 8 | usize::from(second)
+}
+
+/// Base64 has two alphabets.
+fn one_alphabet(said: u8) -> u8 {
+    match said {
+        b'-' => b'+',
+        b'_' => b'/',
+        _ => said,
     }
 }
 
@@ -150,5 +175,5 @@ fn packed(key: &[u8], shift: usize) -> Option<Spelling> {
             LETTERS[usize::from(two >> (10 - bit % 8) & 63)]
         })
         .collect();
-    (bytes.len() >= SHORTEST_PACKED).then(|| Spelling::new(bytes, PACKED_PIECE, 0, false))
+    (bytes.len() >= SHORTEST_PACKED).then(|| Spelling::new(bytes, PACKED_PIECE, 0, one_alphabet))
 }

@@ -12,8 +12,26 @@ pub(super) fn cover(keys: &[Needle], line: Vec<u8>) -> Vec<u8> {
     if cuts.is_empty() { line } else { without(&line, &cuts) }
 }
 
+/// Covers every key in the beginning of a line, and says how much that is: a key may begin in the rest and go on.
+pub(super) fn cover_beginning(keys: &[Needle], line: &[u8]) -> (Vec<u8>, usize) {
+    let mut certain = line.len().saturating_sub(reach(keys));
+    let mut cuts = cuts(keys, line);
+    if let Some(cut) = cuts.iter().find(|cut| cut.range.contains(&certain)) {
+        // One that reaches the end may go on, but nobody waits for keys without an end.
+        let goes_on = cut.range.end == line.len() && cut.range.start > 0;
+        certain = if goes_on { cut.range.start } else { cut.range.end };
+    }
+    cuts.retain(|cut| cut.range.end <= certain);
+    (without(&line[..certain], &cuts), certain)
+}
+
+/// How far the longest writing of a key goes.
+fn reach(keys: &[Needle]) -> usize {
+    keys.iter().map(Needle::reach).max().unwrap_or(0)
+}
+
 fn cuts(keys: &[Needle], bytes: &[u8]) -> Vec<TextCut> {
-    let reach = keys.iter().map(Needle::reach).max().unwrap_or(0);
+    let reach = reach(keys);
     let mut pieces = Vec::new();
     let mut from = 0;
     while from < bytes.len() {

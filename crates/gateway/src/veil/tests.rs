@@ -79,6 +79,26 @@ fn only_what_may_be_a_key_is_waited_for() {
 }
 
 #[test]
+fn a_line_without_an_end_is_passed_on_in_bounds() {
+    let keys = Keys::new([KEY]);
+    let mut veil = keys.veil();
+    let (mut sent, mut out, mut most) = (0, Vec::new(), 0);
+    let filler = "filling ".repeat(1000);
+    for round in 0..400 {
+        // A key that is cut anywhere, also where the beginning of the line is passed on.
+        for piece in [filler.as_str(), &KEY[..round % KEY.len()], &KEY[round % KEY.len()..], "."] {
+            sent += piece.len();
+            out.extend(veil.push(piece.as_bytes()));
+            most = most.max(sent - out.len());
+        }
+    }
+    out.extend(veil.finish());
+    let expect = format!("{filler}[key].").repeat(400);
+    assert!(String::from_utf8_lossy(&out) == expect, "{} bytes instead of {}", out.len(), expect.len());
+    assert!(most < LONGEST_LINE + 64 * 1024, "{most} bytes were held");
+}
+
+#[test]
 fn what_everybodys_keys_begin_with_is_no_key() {
     let keys = Keys::new(["sk-ant-api03-Zq7/xK2+mV9_bT4-wR8yLc5NdJ3f"]);
     let text = event("match keys by `sk-ant-api03-` and sk-ant-api03-Zq7.");

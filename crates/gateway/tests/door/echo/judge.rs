@@ -1,19 +1,27 @@
 //! Whether a client could read a key, or a large piece of one, out of what it was sent: it decodes whatever it knows.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::forms::KEY;
 
 /// Pieces this long count.
 const PIECE: usize = 12;
+/// So many letters of base64 say that many bytes.
+const PACKED: usize = PIECE / 3 * 4;
 /// How often what was decoded is decoded again.
-const DEPTH: usize = 1;
+const DEPTH: usize = 3;
 
 /// The piece of the key that can be read from these bytes, and how.
 pub(super) fn readable(raw: &[u8], body: &str) -> Option<String> {
     let mut views = vec![("raw", raw.to_vec()), ("body", body.as_bytes().to_vec())];
     views.extend(said(body).into_iter().map(|text| ("said", text.into_bytes())));
+    // Many ways lead to the same bytes, and once is enough for each.
+    let mut seen = HashSet::new();
     (0..=DEPTH).find_map(|_| {
+        views.retain(|(_, bytes)| seen.insert(bytes.clone()));
         let found =
             views.iter().find_map(|(how, bytes)| piece(bytes).map(|piece| format!("{piece} ({how})")));
         views = views.iter().flat_map(|(how, bytes)| decoded(bytes).into_iter().map(|b| (*how, b))).collect();
@@ -21,13 +29,14 @@ pub(super) fn readable(raw: &[u8], body: &str) -> Option<String> {
     })
 }
 
+/// Every piece of the key.
+static PIECES: LazyLock<HashSet<Vec<u8>>> =
+    LazyLock::new(|| KEY.to_ascii_lowercase().as_bytes().windows(PIECE).map(<[u8]>::to_vec).collect());
+
 fn piece(bytes: &[u8]) -> Option<String> {
     let text = bytes.to_ascii_lowercase();
-    let key = KEY.to_ascii_lowercase();
-    (0..=key.len() - PIECE)
-        .map(|at| &key[at..at + PIECE])
-        .find(|piece| text.windows(PIECE).any(|window| window == piece.as_bytes()))
-        .map(str::to_owned)
+    let found = text.windows(PIECE).find(|window| PIECES.contains(*window))?;
+    Some(String::from_utf8_lossy(found).into_owned())
 }
 
 /// Everything that JSON strings say: each path's over all events, one after the other, and all names.
@@ -65,7 +74,7 @@ fn decoded(bytes: &[u8]) -> Vec<Vec<u8>> {
         out.push(run.chunks_exact(2).filter_map(hex).collect());
     }
     let letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/-_".contains(b);
-    for run in bytes.split(|b| !letter(b)).filter(|run| run.len() >= PIECE) {
+    for run in bytes.split(|b| !letter(b)).filter(|run| run.len() >= PACKED) {
         out.extend((0..4).map(|from| unbase64(&run[from.min(run.len())..])));
     }
     out.retain(|view| view.len() >= PIECE && view != bytes);
