@@ -20,13 +20,20 @@ pub(super) fn readable(raw: &[u8], body: &str) -> Option<String> {
     views.extend(said(body).into_iter().map(|text| ("said", text.into_bytes())));
     // Many ways lead to the same bytes, and once is enough for each.
     let mut seen = HashSet::new();
-    (0..=DEPTH).find_map(|_| {
+    for depth in 0..=DEPTH {
+        if depth > 0 {
+            views = views
+                .iter()
+                .flat_map(|(how, bytes)| decoded(bytes).into_iter().map(|text| (*how, text)))
+                .collect();
+        }
         views.retain(|(_, bytes)| seen.insert(bytes.clone()));
-        let found =
-            views.iter().find_map(|(how, bytes)| piece(bytes).map(|piece| format!("{piece} ({how})")));
-        views = views.iter().flat_map(|(how, bytes)| decoded(bytes).into_iter().map(|b| (*how, b))).collect();
-        found
-    })
+        let found = views.iter().find_map(|(how, bytes)| Some(format!("{} ({how})", piece(bytes)?)));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// Every piece of the key.
@@ -69,7 +76,12 @@ fn walk(value: &Value, path: &str, into: &mut std::collections::BTreeMap<String,
 
 /// What the same bytes say to whoever takes off one layer.
 fn decoded(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut out = vec![marked(bytes, b"%", 2, b""), marked(bytes, b"\\u", 4, b""), entities(bytes)];
+    let mut out = Vec::new();
+    let holds = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
+    for (mark, digits) in [(&b"%"[..], 2), (b"\\u", 4)] {
+        out.extend(holds(mark).then(|| marked(bytes, mark, digits)));
+    }
+    out.extend(holds(b"&#").then(|| entities(bytes)));
     for run in bytes.split(|b| !b.is_ascii_hexdigit()).filter(|run| run.len() >= 2 * PIECE) {
         out.push(run.chunks_exact(2).filter_map(hex).collect());
     }
@@ -85,7 +97,7 @@ fn hex(digits: &[u8]) -> Option<u8> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().and_then(|code| u8::try_from(code).ok())
 }
 
-fn marked(bytes: &[u8], mark: &[u8], digits: usize, end: &[u8]) -> Vec<u8> {
+fn marked(bytes: &[u8], mark: &[u8], digits: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -95,7 +107,7 @@ fn marked(bytes: &[u8], mark: &[u8], digits: usize, end: &[u8]) -> Vec<u8> {
         match code {
             Some(byte) => {
                 out.push(byte);
-                at = from + digits + end.len();
+                at = from + digits;
             }
             None => {
                 out.push(bytes[at]);
