@@ -138,7 +138,7 @@ fn a_models_words_are_obeyed_by_no_terminal() {
     let env = TestEnv::new(BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let said = format!("first words\n{}\nlast words", all.join("\n"));
-    let tape = env.write("work/tape.yaml", &format!("- text: {}\n", quoted(&said)));
+    let tape = env.write("work/tape.yaml", format!("- text: {}\n", quoted(&said)));
     for more in [&[][..], &["--whole"]] {
         let args = [&["ask", "What is it?", "--replay", path(&tape)], more].concat();
         is_obeyed_by_nobody(&env, &repo, &args, "last words", false);
@@ -156,17 +156,15 @@ fn an_agents_and_a_repositorys_words_are_obeyed_by_no_terminal() {
         .file("a.txt", "one\n")
         .file(
             ".holon/agents/odd.toml",
-            &format!(
+            format!(
                 "name = \"odd\"\nkind = \"exec\"\ndescription = {}\ncommand = [\"/bin/true\"]\n",
                 json!("odd \u{9b}2J \u{202e} words")
             ),
         )
         .commit("first");
     let words = env.write("work/words", &said);
-    let agent = env.agent("agent.sh", &format!(
-        "#!/bin/sh\ncat /holon/input/context/words; cat /holon/input/context/words >&2\ncp /holon/input/context/words a.txt\n\
-         cp /holon/input/context/words \"$(printf 'odd\\033[2Jname')\"\ncp /holon/input/context/words /holon/output/summary.md\n"
-    ));
+    let agent = env.agent("agent.sh", "#!/bin/sh\ncat /holon/input/context/words; cat /holon/input/context/words >&2\ncp /holon/input/context/words a.txt\n\
+         cp /holon/input/context/words \"$(printf 'odd\\033[2Jname')\"\ncp /holon/input/context/words /holon/output/summary.md\n");
     let goal = "odd \x1b]52;c;eA==\x07 \u{9b}2J \u{202e} goal";
     let run = ["run", "--goal", goal, "--agent", path(&agent), "--context", path(&words)];
     is_obeyed_by_nobody(&env, &repo, &run, "", false);
