@@ -311,7 +311,7 @@ fn beside(wire: Wire) -> Vec<EchoForm> {
         case.headers.push((name.to_owned(), value.to_owned()));
         case
     };
-    let shouted = KEY.replace('/', "-").replace('+', "-");
+    let shouted = KEY.replace(['/', '+'], "-");
     let mut all = vec![
         form("header: request id".to_owned(), vec![with("x-request-id", KEY), with("request-id", KEY)]),
         form(

@@ -14,10 +14,13 @@ use serde_json::json;
 use crate::{Open, TOKEN, body, not_streamed, passing};
 use forms::{EchoCase, EchoForm, KEY, forms};
 
+/// What a server says next, and in pieces of which length.
+type SharedEcho = Arc<Mutex<Option<(Arc<EchoCase>, usize)>>>;
+
 /// An upstream that answers with whatever bytes it is given.
 struct Parrot {
     address: SocketAddr,
-    case: Arc<Mutex<Option<(Arc<EchoCase>, usize)>>>,
+    case: SharedEcho,
     over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -26,7 +29,7 @@ impl Parrot {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let case: Arc<Mutex<Option<(Arc<EchoCase>, usize)>>> = Arc::default();
+        let case: SharedEcho = Arc::default();
         let over = Arc::new(AtomicBool::new(false));
         let (now, end) = (Arc::clone(&case), Arc::clone(&over));
         let thread = std::thread::spawn(move || {
