@@ -33,7 +33,7 @@ fn functions_in(source: &str) -> Vec<(usize, usize, String)> {
         if line.trim_end().ends_with(['}', ';']) {
             continue;
         }
-        if let Some(length) = lines[at + 1..].iter().position(|line| closes(line)) {
+        if let Some(length) = lines[at + 1..].iter().position(closes) {
             found.push((length + 2, at + 1, name.to_owned()));
         }
     }
