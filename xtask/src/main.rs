@@ -6,6 +6,7 @@ mod battery;
 mod bench;
 mod breaks;
 mod codegen;
+mod house;
 mod mutations;
 mod npm;
 mod page;
@@ -35,6 +36,7 @@ Usage: cargo xtask COMMAND [ARGUMENTS]
   battery mutations  Change single rules of the supervisor and demand that a test notices
   bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
   tidy               Check the rules of the source tree that no compiler checks
+  house              Print how large, how tangled and how well named the source tree is, for whoever reviews
   codegen [--check]  Write schemas/ and docs/cli.md from the binary; with --check fail on a difference
   help               Show this
 
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
         ["bench", rest @ ..] => bench::run(rest),
         ["tidy"] => tidy::run(),
+        ["house"] => house::run(),
         ["codegen"] => codegen::run(codegen::Write::Files),
         ["codegen", "--check"] => codegen::run(codegen::Write::Nothing),
         other => {

@@ -3,9 +3,9 @@
 //! Each rule is a pure function from the tree to findings; only [`Tree::read`] touches the disk.
 
 mod arrows;
-mod code;
+pub(crate) mod code;
 mod leftovers;
-mod length;
+pub(crate) mod length;
 mod machine;
 mod markdown;
 mod names;
@@ -47,10 +47,10 @@ fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A text file of the tree.
-struct File {
+pub(crate) struct File {
     /// Relative to the root, with `/` between the parts.
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 impl File {
@@ -67,10 +67,10 @@ impl File {
 }
 
 /// The text files of the source tree.
-struct Tree(Vec<File>);
+pub(crate) struct Tree(pub(crate) Vec<File>);
 
 impl Tree {
-    fn read() -> Result<Self, Failure> {
+    pub(crate) fn read() -> Result<Self, Failure> {
         let root = project::root();
         let mut files = Vec::new();
         for path in project::files()? {
@@ -92,7 +92,7 @@ impl Tree {
         self.0.iter().find(|file| file.path == path)
     }
 
-    fn rust(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {
         self.0.iter().filter(|file| file.extension() == "rs")
     }
 
@@ -106,7 +106,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         Self(
             files
                 .iter()

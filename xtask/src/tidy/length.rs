@@ -17,12 +17,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn is_test(file: &File) -> bool {
+pub(crate) fn is_test(file: &File) -> bool {
     file.path.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
 }
 
 /// Up to the module with the unit tests, which stands last.
-fn lines_of_code(text: &str) -> usize {
+pub(crate) fn lines_of_code(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let tests =
         lines.windows(2).rposition(|pair| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod tests {"));
