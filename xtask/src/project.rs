@@ -1,5 +1,6 @@
 //! Where the source tree is and what is in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,6 +40,8 @@ pub(crate) struct Metadata {
     pub(crate) target: PathBuf,
     /// The names of all integration tests.
     pub(crate) tests: Vec<String>,
+    /// The folder of each package, relative to the root.
+    pub(crate) packages: BTreeMap<String, PathBuf>,
 }
 
 /// Asks cargo about the workspace, without touching the network.
@@ -50,6 +53,7 @@ pub(crate) fn metadata() -> Result<Metadata, Failure> {
 fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
     let document: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| format!("cannot read what `cargo metadata` said: {error}"))?;
+    let root = document["workspace_root"].as_str().ok_or("`cargo metadata` names no workspace")?;
     let target = document["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
     let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
     let mut tests: Vec<String> = list(&document["packages"])
@@ -60,7 +64,12 @@ fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
         .collect();
     tests.sort();
     tests.dedup();
-    Ok(Metadata { target: target.into(), tests })
+    let folder = |manifest: &str| Some(Path::new(manifest).parent()?.strip_prefix(root).ok()?.to_owned());
+    let package = |package: &serde_json::Value| {
+        Some((package["name"].as_str()?.to_owned(), folder(package["manifest_path"].as_str()?)?))
+    };
+    let packages = list(&document["packages"]).iter().filter_map(package).collect();
+    Ok(Metadata { target: target.into(), tests, packages })
 }
 
 #[cfg(test)]
@@ -70,12 +79,13 @@ mod tests {
 
     #[test]
     fn metadata_gives_the_integration_tests() {
-        let text = r#"{"target_directory": "/t", "packages": [
-            {"targets": [{"name": "holon", "kind": ["bin"]}, {"name": "run", "kind": ["test"]}]},
+        let text = r#"{"target_directory": "/t", "workspace_root": "/w", "packages": [
+            {"name": "holon", "manifest_path": "/w/crates/holon/Cargo.toml", "targets": [{"name": "holon", "kind": ["bin"]}, {"name": "run", "kind": ["test"]}]},
             {"targets": [{"name": "battery_escape", "kind": ["test"]}]}]}"#;
         let metadata = parse_metadata(text).unwrap();
         assert_eq!(metadata.target, PathBuf::from("/t"));
         assert_eq!(metadata.tests, ["battery_escape", "run"]);
+        assert_eq!(metadata.packages, BTreeMap::from([("holon".into(), "crates/holon".into())]));
         assert!(parse_metadata("{}").is_err());
     }
 

@@ -1,7 +1,7 @@
 //! Rust source without what is not code.
 
 /// The same text with comments and the contents of literals replaced by spaces; lines stay where they are.
-pub(super) fn code_only(source: &str) -> String {
+pub(crate) fn code_only(source: &str) -> String {
     let mut rest: Vec<char> = source.chars().collect();
     let mut at = 0;
     while at < rest.len() {
