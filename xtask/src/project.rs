@@ -17,7 +17,19 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).env_remove("HOLON_BIN");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| tells_of_this_package(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Whether `cargo run` has set a variable for this program. Some packages are built again when one of them changes, and
+/// with them all that are above: here it would, between a cargo that a person starts and one that this program starts.
+fn tells_of_this_package(variable: &str) -> bool {
+    ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_", "CARGO_CRATE_"]
+        .iter()
+        .any(|start| variable.starts_with(start))
+        || variable == "OUT_DIR"
 }
 
 /// Every file that is tracked or would be: what a fresh clone of the current state holds.
@@ -87,6 +99,15 @@ mod tests {
         assert_eq!(metadata.tests, ["battery_escape", "run"]);
         assert_eq!(metadata.packages, BTreeMap::from([("holon".into(), "crates/holon".into())]));
         assert!(parse_metadata("{}").is_err());
+    }
+
+    #[test]
+    fn cargo_is_not_told_which_package_started_it() {
+        let command = cargo();
+        let removed = |name: &str| command.get_envs().any(|(n, value)| n == name && value.is_none());
+        // Cargo has set it for this test too.
+        assert!(removed("CARGO_PKG_NAME") && removed("CARGO_MANIFEST_DIR"));
+        assert!(!tells_of_this_package("CARGO_TERM_COLOR") && !tells_of_this_package("CARGO_INCREMENTAL"));
     }
 
     #[test]
