@@ -75,7 +75,8 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     }
     let underway = underway.or_else(|| trial.map(|trial| trial.begin(Pace::Alone)));
     if let Some(built) = underway.map(TrialUnderway::finish) {
-        let tried = |of: fn(&BuiltTrial, &mut Vec<String>) -> Result<(), Failure>, closing: &mut Vec<String>| {
+        let tried = |of: fn(&BuiltTrial, &mut Vec<String>) -> Result<(), Failure>,
+                     closing: &mut Vec<String>| {
             built.as_ref().map_err(Clone::clone).and_then(|built| of(built, closing))
         };
         if plan.breaks {

@@ -117,8 +117,9 @@ impl NumberedBreaks {
         let apart = |number: &Result<usize, Failure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
         let names: Vec<&str> =
             self.0.iter().filter(|(_, number)| apart(number)).map(|(one, _)| one.patch.as_str()).collect();
-        (!names.is_empty())
-            .then(|| format!("breaks built on their own, {} of {}: {}", names.len(), self.0.len(), names.join(", ")))
+        (!names.is_empty()).then(|| {
+            format!("breaks built on their own, {} of {}: {}", names.len(), self.0.len(), names.join(", "))
+        })
     }
 }
 

@@ -9,51 +9,27 @@ mod functions;
 mod number;
 mod share;
 mod tree;
+mod variant;
 mod weave;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use build::{BuildResult, BuiltProgram};
 use number::NumberedProgram;
 use tree::ChangedFiles;
 pub(crate) use tree::TreeCopy;
+pub(crate) use variant::{Pace, TestVariant, side_by_side};
 use weave::{WovenSource, differs_in_bodies, weave};
 
-use crate::process::{self, Echo, Told};
-use crate::{Failure, project, space};
+use crate::{Failure, process, project, space};
 
 /// How long a build may take, in seconds.
 const BUILD_SECONDS: u64 = 1800;
-/// So many times as long anything may take behind other tests.
-const PATIENCE_BEHIND: u64 = 5;
 /// So often changes that do not build beside the others are taken out.
 const ROUNDS: usize = 6;
-
-/// What else the machine does meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// Nothing.
-    Alone,
-    /// Other tests, which come first.
-    Behind,
-}
-
-impl Pace {
-    fn within(self, seconds: u64, command: &Command) -> Command {
-        match self {
-            Self::Alone => process::with_deadline(seconds, command),
-            Self::Behind => {
-                process::behind_others(&process::with_deadline(seconds * PATIENCE_BEHIND, command))
-            }
-        }
-    }
-}
 
 /// Some tests of a package: an integration test, or `lib` or `bin` for unit tests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -266,33 +242,21 @@ impl SwitchedCopy {
         binary: &TestBinary,
         pace: Pace,
     ) -> Result<Result<TestVariant, String>, Failure> {
-        let folder = tempfile::Builder::new().prefix("variant-").tempdir_in(&self.target);
-        let folder = folder.map_err(|error| format!("cannot make a folder in {}: {error}", self.target.display()))?;
-        let open = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o755));
-        fs::set_permissions(folder.path(), open)
-            .map_err(|error| format!("cannot open {}: {error}", folder.path().display()))?;
         let package = self.tree.path().join(self.folder(binary)?);
-        let mut variant = TestVariant { tests: folder.path().join("tests"), tested: None, package, pace, folder };
-        let tested = variant.folder.path().join("holon");
+        let mut variant = TestVariant::new(&self.target, package, pace)?;
         if self.apart.contains(&number) {
             let _one = self.one_build.lock().unwrap_or_else(PoisonError::into_inner);
             let programs = match self.build_apart(number, binary, pace)? {
                 BuildResult::Built(programs) => programs,
-                BuildResult::Refused(_, complaint) => return Ok(Err(format!("it does not build: {complaint}"))),
+                BuildResult::Refused(_, complaint) => {
+                    return Ok(Err(format!("it does not build: {complaint}")));
+                }
             };
-            let (tests, of_package) = self.programs(&programs, binary)?;
-            copy_program(&tests.file, &variant.tests)?;
-            if let Some(program) = of_package {
-                copy_program(&program.file, &tested)?;
-                variant.tested = Some(tested);
-            }
-            return Ok(Ok(variant));
-        }
-        let built = self.built.get(binary).ok_or_else(|| format!("{} was not built", binary.binary))?;
-        built.tests.write(&variant.tests, number)?;
-        if let Some(program) = &built.tested {
-            program.write(&tested, number)?;
-            variant.tested = Some(tested);
+            let (tests, tested) = self.programs(&programs, binary)?;
+            variant.put(tests, tested, |program, to| copy_program(&program.file, to))?;
+        } else {
+            let built = self.built.get(binary).ok_or_else(|| format!("{} was not built", binary.binary))?;
+            variant.put(&built.tests, built.tested.as_ref(), |program, to| program.write(to, number))?;
         }
         Ok(Ok(variant))
     }
@@ -330,55 +294,4 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 fn copy_program(from: &Path, to: &Path) -> Result<(), Failure> {
     let copied = process::undisturbed(|| fs::copy(from, to));
     copied.map(drop).map_err(|error| format!("copying {} to {}: {error}", from.display(), to.display()))
-}
-
-/// Tests that can be run with one change.
-pub(crate) struct TestVariant {
-    tests: PathBuf,
-    tested: Option<PathBuf>,
-    package: PathBuf,
-    pace: Pace,
-    folder: tempfile::TempDir,
-}
-
-impl TestVariant {
-    /// Runs the tests whose names contain one of these words, or all.
-    pub(crate) fn run(
-        &self,
-        filter: &[&str],
-        seconds: u64,
-        set: impl FnOnce(&mut Command),
-    ) -> Result<Told, Failure> {
-        let mut tests = Command::new(&self.tests);
-        tests.args(filter).current_dir(&self.package).env("CARGO_MANIFEST_DIR", &self.package);
-        if let Some(tested) = &self.tested {
-            tests.env("HOLON_BIN", tested);
-        }
-        set(&mut tests);
-        process::tell(&mut self.pace.within(seconds, &tests), Echo::Silent)
-    }
-}
-
-/// Does something with each of so many, as many at a time as there are processors; the results are in order.
-pub(crate) fn side_by_side<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(count));
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::SeqCst);
-            if at >= count {
-                return;
-            }
-            let result = act(at);
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
 }

@@ -31,7 +31,7 @@ pub(crate) enum BuildResult {
 /// was built for those is what these need.
 pub(crate) fn command<'a>(tree: &Path, target: &Path, tests: impl Iterator<Item = &'a str>) -> Command {
     let mut cargo = project::cargo();
-    cargo.current_dir(tree).env("CARGO_TARGET_DIR", target).env_remove("CARGO_MANIFEST_DIR");
+    cargo.current_dir(tree).env("CARGO_TARGET_DIR", target);
     // Only whether a test fails matters here: nothing is worth optimising, and no debugger will look.
     cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
     cargo.args(["test", "--workspace", "--no-run", "--message-format=json"]);
@@ -49,12 +49,19 @@ const OPTIMISED: [&str; 5] =
 /// Builds; an error when there is no telling how it ended.
 pub(crate) fn build(cargo: &mut Command, tree: &Path) -> Result<BuildResult, Failure> {
     let told = process::tell(cargo, Echo::Silent)?;
-    let messages: Vec<Value> =
-        told.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).filter(Value::is_object).collect();
+    let messages: Vec<Value> = told
+        .lines
+        .iter()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(Value::is_object)
+        .collect();
     if told.succeeded() {
-        return Ok(BuildResult::Built(messages.iter().filter_map(|message| program(message, tree)).collect()));
+        return Ok(BuildResult::Built(
+            messages.iter().filter_map(|message| program(message, tree)).collect(),
+        ));
     }
-    let errors: Vec<&Value> = messages.iter().map(|message| &message["message"]).filter(|m| is_error(m)).collect();
+    let errors: Vec<&Value> =
+        messages.iter().map(|message| &message["message"]).filter(|m| is_error(m)).collect();
     let said = errors.iter().filter_map(|error| error["message"].as_str()).next();
     let complaint = said.map_or_else(|| told.complaint(), str::to_owned);
     Ok(BuildResult::Refused(errors.into_iter().flat_map(places).collect(), complaint))
@@ -91,7 +98,10 @@ mod tests {
 
     fn said(lines: &[&str], code: i32) -> BuildResult {
         let mut script = Command::new("/bin/sh");
-        script.args(["-c", "printf '%s\\n' \"$@\"; exit $CODE", "sh"]).args(lines).env("CODE", code.to_string());
+        script
+            .args(["-c", "printf '%s\\n' \"$@\"; exit $CODE", "sh"])
+            .args(lines)
+            .env("CODE", code.to_string());
         build(&mut script, Path::new("/t")).unwrap()
     }
 

@@ -86,15 +86,18 @@ mod tests {
     fn bodies_are_found_wherever_functions_are() {
         assert_eq!(bodies("fn a() { 1 }\nconst fn b(x: [u8; 3]) -> u8 { x[0] }"), ["{ 1 }", "{ x[0] }"]);
         assert_eq!(bodies("impl A { fn a(&self) -> Option<u8> { None } fn b(); }"), ["{ None }"]);
-        assert_eq!(bodies("mod m { pub(crate) fn a<T>() where T: Fn(u8) -> u8 { if x { y } } }"), [
-            "{ if x { y } }"
-        ]);
+        assert_eq!(
+            bodies("mod m { pub(crate) fn a<T>() where T: Fn(u8) -> u8 { if x { y } } }"),
+            ["{ if x { y } }"]
+        );
         assert_eq!(bodies("fn a() { fn b() { 1 } b() } fn c() {}"), ["{ fn b() { 1 } b() }", "{}"]);
     }
 
     #[test]
     fn what_is_no_function_has_no_body() {
-        assert!(bodies("struct A { f: fn(u8) -> u8 }\nconst B: fn() = { x };\nenum E { A { b: u8 } }").is_empty());
+        assert!(
+            bodies("struct A { f: fn(u8) -> u8 }\nconst B: fn() = { x };\nenum E { A { b: u8 } }").is_empty()
+        );
         assert!(bodies("const C: &[u8] = &[f({ 1 })];\nstatic D: A = A { a: 1 };").is_empty());
         assert!(bodies("// fn a() { 1 }\nconst S: &str = \"fn a() { 1 }\";").is_empty());
     }

@@ -73,7 +73,8 @@ mod tests {
     fn every_number_of_a_program_is_set() {
         let folder = tempfile::tempdir().unwrap();
         let (built, numbered) = (folder.path().join("built"), folder.path().join("numbered"));
-        fs::write(&built, [b"\x7fELF\xff", MARK.as_bytes(), b"0000\0x", MARK.as_bytes(), b"0000"].concat()).unwrap();
+        fs::write(&built, [b"\x7fELF\xff", MARK.as_bytes(), b"0000\0x", MARK.as_bytes(), b"0000"].concat())
+            .unwrap();
         NumberedProgram::read(&built).unwrap().write(&numbered, 42).unwrap();
         let expect = [b"\x7fELF\xff", MARK.as_bytes(), b"0042\0x", MARK.as_bytes(), b"0042"].concat();
         assert_eq!(fs::read(numbered).unwrap(), expect);

@@ -96,10 +96,13 @@ mod tests {
             take_over(&from, &to, &BTreeSet::from(["own-core".to_owned()])).unwrap();
         }
         let there = |file: &str| to.join(file).exists();
-        assert!(there(".fingerprint/other-kit-12ab/lib-other_kit") && there("build/other-kit-56ef/out/made.rs"));
+        assert!(
+            there(".fingerprint/other-kit-12ab/lib-other_kit") && there("build/other-kit-56ef/out/made.rs")
+        );
         assert!(there("deps/libother_kit-12ab.rlib") && there("deps/other_kit-12ab.d"));
         assert!(!there(".fingerprint/own-core-34cd") && !there("deps/libown_core-34cd.rlib"));
-        let time = |folder: &Path| folder.join("deps/other_kit-12ab.d").metadata().unwrap().modified().unwrap();
+        let time =
+            |folder: &Path| folder.join("deps/other_kit-12ab.d").metadata().unwrap().modified().unwrap();
         assert_eq!(time(&from), time(&to));
     }
 }

@@ -63,7 +63,8 @@ impl TreeCopy {
             Ok(files)
         };
         let files = read();
-        self.apply(&["--reverse"], patch).map_err(|failure| format!("cannot mend the tree again: {failure}"))?;
+        self.apply(&["--reverse"], patch)
+            .map_err(|failure| format!("cannot mend the tree again: {failure}"))?;
         files
     }
 

@@ -16,7 +16,11 @@ pub(crate) struct WovenSource {
 impl WovenSource {
     /// The numbers whose versions stand in a line.
     pub(crate) fn at_line(&self, line: usize) -> impl Iterator<Item = usize> {
-        self.regions.iter().filter(move |(lines, _)| lines.contains(&line)).flat_map(|(_, numbers)| numbers).copied()
+        self.regions
+            .iter()
+            .filter(move |(lines, _)| lines.contains(&line))
+            .flat_map(|(_, numbers)| numbers)
+            .copied()
     }
 }
 
