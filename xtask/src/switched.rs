@@ -64,6 +64,12 @@ struct NumberedTests {
     tested: Option<NumberedProgram>,
 }
 
+impl NumberedTests {
+    fn have_versions(&self) -> bool {
+        self.tests.has_versions() || self.tested.as_ref().is_some_and(NumberedProgram::has_versions)
+    }
+}
+
 /// The copy, its changes and what was built of it.
 pub(crate) struct SwitchedCopy {
     tree: TreeCopy,
@@ -217,6 +223,9 @@ impl SwitchedCopy {
                 NumberedProgram::read(&file)
             };
             let numbered = NumberedTests { tests: keep(tests)?, tested: tested.map(keep).transpose()? };
+            if !numbered.have_versions() {
+                return Err(format!("no version can be switched on in {} {}", binary.package, binary.binary));
+            }
             self.built.insert(binary, numbered);
         }
         Ok(())
