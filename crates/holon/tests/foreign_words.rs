@@ -177,3 +177,30 @@ fn an_agents_and_a_repositorys_words_are_obeyed_by_no_terminal() {
         is_obeyed_by_nobody(&env, &repo, args, expect, as_it_is);
     }
 }
+
+#[test]
+fn a_patch_in_a_pipe_is_the_same_byte_by_byte() {
+    let env = TestEnv::new(BIN);
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let mut bytes = payloads().join("\r\n").into_bytes();
+    bytes.extend(b"\xe9t\xe9 \xff\r\nno end of a line");
+    let words = env.write("work/words", &bytes);
+    let agent = env.agent("agent.sh", "#!/bin/sh\ncp /holon/input/context/words a.txt\n");
+    let run = ["run", "--goal", "x", "--agent", path(&agent), "--context", path(&words)];
+    env.holon(run).cwd(repo.path()).run().assert_code(0);
+    let line = format!("'{}' runs diff last | git apply", env.binary().display());
+    env.program("sh").args(["-c", &line]).cwd(repo.path()).run().assert_code(0);
+    assert!(std::fs::read(repo.path().join("a.txt")).unwrap() == bytes, "the patch says something else");
+}
+
+#[test]
+fn our_own_colours_reach_a_terminal() {
+    let env = TestEnv::new(BIN);
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let tape = env.write("work/tape.yaml", "- text: \"**bold** and \\x1b[2J\\x1b[31mred\"\n");
+    let line = format!("exec '{}' chat -m hello --replay '{}'", env.binary().display(), tape.display());
+    let call = env.program("script").args(["-q", "-e", "-c", &line, "/dev/null"]).cwd(repo.path());
+    let shown = call.env("SHELL", "/bin/sh").env("TERM", "xterm").env("CI", "1").run();
+    assert!(shown.stdout.contains("\x1b[1m") && shown.stdout.contains("\x1b[0m"), "{:?}", shown.stdout);
+    assert!(!shown.stdout.contains("\x1b[2J") && !shown.stdout.contains("\x1b[31mred"), "{:?}", shown.stdout);
+}
