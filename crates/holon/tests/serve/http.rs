@@ -49,6 +49,11 @@ pub(crate) fn token(port: u16) -> Option<String> {
     TOKENS.lock().unwrap().get(&port).cloned()
 }
 
+/// The header line that shows it, for requests that are written by hand.
+pub(crate) fn bearer(port: u16) -> String {
+    token(port).map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default()
+}
+
 /// Sends a request, as the server's owner unless a header says otherwise.
 pub(crate) fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let bearer = token(port).map(|token| format!("Bearer {token}"));
