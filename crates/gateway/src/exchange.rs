@@ -145,6 +145,12 @@ impl Exchange {
         self.opener.answer(Head::Whole(self.keys.cover(&body).into()));
     }
 
+    /// What a provider says when it fails, without keys however they are written.
+    fn without_keys(&self, text: &str) -> String {
+        let clean = self.keys.cover(self.redactor.redact_str(text).as_bytes());
+        String::from_utf8_lossy(&clean).into_owned()
+    }
+
     /// Books what it cost, before the client learns that it is over.
     fn settle(&mut self, outcome: Result<Reply, ModelError>) -> Result<Reply, ModelError> {
         match outcome {
@@ -157,8 +163,8 @@ impl Exchange {
                 Ok(reply)
             }
             Err(mut error) => {
-                error.message = self.redactor.redact_str(&error.message);
-                error.request_id = error.request_id.map(|id| self.redactor.redact_str(&id));
+                error.message = self.without_keys(&error.message);
+                error.request_id = error.request_id.map(|id| self.without_keys(&id));
                 self.charge.fail(&error);
                 if matches!(error.kind, ErrorKind::Auth | ErrorKind::Setup) {
                     // What a provider says about a key may say something of the key; the host was told.

@@ -1,4 +1,9 @@
 //! What is known about standard output and error, and the only way text gets there.
+//!
+//! Everything passes the filter in [`shown`] on its way out, whoever wrote it: what forgets to ask [`visible`] for words of a
+//! model, an agent or a repository is caught there.
+
+pub(crate) mod shown;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -94,10 +99,20 @@ impl Terminal {
         Self { stdout: stream, stderr: stream, live: false, moves: false, width: 100, json: false }
     }
 
-    /// Writes a result to standard output.
+    /// Writes a result to standard output, for people or as JSON. Whoever's words it quotes, no terminal obeys them.
     pub(crate) fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+        let text = String::from_utf8_lossy(text.as_ref());
+        self.write(shown::result(&text, self.stdout.colour).as_bytes())
+    }
+
+    /// Writes something that is asked for byte by byte to standard output: as it is for programs, as [`Self::print`] for people.
+    pub(crate) fn deliver(&self, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+        if self.stdout.tty { self.print(bytes) } else { self.write(bytes.as_ref()) }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(e) => Err(Failure::unwritten(&e)),
             Ok(()) => Ok(()),
         }
@@ -115,9 +130,9 @@ impl Terminal {
         self.line(&json!({"at": now(), "level": level, "message": message}).to_string());
     }
 
-    /// Writes a line to standard error as it is.
+    /// Writes a line to standard error, without what a terminal would obey.
     pub(crate) fn line(&self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = writeln!(io::stderr().lock(), "{}", shown::result(line, self.stderr.colour));
     }
 }
 
@@ -141,14 +156,7 @@ impl Stream {
 
 /// Text that came from somewhere else, without anything a terminal would obey: line breaks and tabs stay.
 pub(crate) fn visible(text: &str) -> String {
-    let harmless = |c: char| match c {
-        '\n' | '\t' => c,
-        // Direction marks can make a line read as something it is not.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(harmless).collect()
+    shown::plain(text).into_owned()
 }
 
 /// The same on one line of at most `width` columns.

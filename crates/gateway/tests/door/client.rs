@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-fn unchunked(mut body: &[u8]) -> Vec<u8> {
+pub(crate) fn unchunked(mut body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some(line) = body.windows(2).position(|two| two == b"\r\n") {
         let size =

@@ -4,6 +4,7 @@
 mod attended;
 mod budgets;
 mod client;
+mod echo;
 mod failures;
 mod gemini;
 mod hostile;

@@ -10,6 +10,7 @@ use holon_host::contained::{self, Folders};
 use crate::Done;
 use crate::failure::Failure;
 use crate::session::{self, Session};
+use crate::terminal::visible;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,17 +43,18 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         std::env::vars_os().filter(|(name, _)| !secret.iter().any(|(known, _)| name == known.as_str()));
     let terminal = session.terminal.clone();
     let watcher = move |body: Body| match body {
-        Body::MessageDelta { text } => drop(terminal.print(text)),
+        Body::MessageDelta { text } => drop(terminal.print(visible(&text))),
         Body::ToolProposed { tool, summary, .. } => {
-            drop(terminal.print(format!("\n> {tool} {}\n", summary.unwrap_or_default())));
+            let what = visible(&summary.unwrap_or_default());
+            drop(terminal.print(format!("\n> {} {what}\n", visible(&tool))));
         }
-        Body::Warning { message } => terminal.say(&format!("warning: {message}")),
+        Body::Warning { message } => terminal.say(&format!("warning: {}", visible(&message))),
         _ => {}
     };
     let said =
         contained::work(&folders, &session::variable, commands.collect(), args.replay.as_deref(), &watcher)?;
     if let Some(problem) = &said.problem {
-        session.terminal.say(&format!("holon adapter: {problem}"));
+        session.terminal.say(&format!("holon adapter: {}", visible(problem)));
     }
     Ok(match said.outcome {
         Outcome::Success => ExitCode::SUCCESS,

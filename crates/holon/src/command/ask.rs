@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::summary;
 use crate::stop;
-use crate::terminal::{Style, visible};
+use crate::terminal::{Style, Terminal, visible};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,8 +142,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
 
 /// Prints a piece of an answer. Whoever listened may have gone away: the answer is still kept with the run.
 fn print(words: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(words.as_bytes()).and_then(|()| out.flush());
+    let _ = Terminal::again().print(visible(words));
 }
 
 /// The plan that was handed over besides the answer, if it is sound and names edits.

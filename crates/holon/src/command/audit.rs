@@ -140,7 +140,7 @@ fn export(log: &Audit, file: Option<&Path>, session: &Session) -> Done {
         Err(e) => return Err(Failure::io("read", log.path())(e)),
     };
     let Some(path) = file else {
-        session.terminal.print(bytes)?;
+        session.terminal.deliver(bytes)?;
         return Ok(ExitCode::SUCCESS);
     };
     if path.exists() {

@@ -21,6 +21,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli::definition(), "holon", &mut script);
-    session.terminal.print(script)?;
+    session.terminal.deliver(script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     // Gives every command its full name.
     command.build();
     let Some(folder) = &args.out else {
-        session.terminal.print(page(command)?)?;
+        session.terminal.deliver(page(command)?)?;
         return Ok(ExitCode::SUCCESS);
     };
     fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;

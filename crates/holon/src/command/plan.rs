@@ -87,7 +87,7 @@ fn show(run: Option<&str>, workspace: Option<&Path>, session: &Session) -> Done 
     let folder = find(&session.store(workspace)?, run)?;
     let path = folder.output().join("plan.md");
     let text = fs::read_to_string(&path).map_err(Failure::io("read", &path))?;
-    session.terminal.print(if session.terminal.stdout.tty { visible(&text) } else { text })?;
+    session.terminal.deliver(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

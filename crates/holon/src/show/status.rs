@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use holon_core::manifest::Phase;
 
+use crate::terminal::shown::styled;
 use crate::terminal::{Stream, Style, Terminal, one_line};
 
 /// How often the line is drawn again when nothing happens.
@@ -107,6 +108,7 @@ impl Shared {
             action if action.is_empty() => action,
             action => self.stream.paint(Style::Dim, &format!(" · {action}")),
         };
+        let above = styled(above, self.stream.colour);
         let newline = if above.is_empty() { "" } else { "\n" };
         let text = format!("{ERASE}{above}{newline}{}{action}", self.stream.paint(Style::Cyan, &plain));
         let mut out = io::stderr().lock();

@@ -9,6 +9,7 @@ use holon_core::ids::RunId;
 
 use super::amount;
 use super::progress::Progress;
+use crate::terminal::shown::styled;
 use crate::terminal::{Style, Terminal, one_line};
 
 /// Receives the events of an orchestration and its children, and shows them.
@@ -92,7 +93,7 @@ impl Tree {
         let lines = self.render();
         let mut text = self.erased();
         for line in &lines {
-            text.push_str(line);
+            text.push_str(&styled(line, self.terminal.stderr.colour));
             text.push('\n');
         }
         self.drawn = lines.len();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::view::Piece;
 use super::wrap::Wrap;
 use crate::failure::Failure;
-use crate::terminal::{Style, Terminal, one_line};
+use crate::terminal::{Style, Terminal, one_line, shown};
 
 /// Writes pieces as they come.
 pub(super) struct Screen {
@@ -76,14 +76,14 @@ impl Screen {
         match piece {
             Piece::Answer(text) => {
                 self.open = if text.is_empty() { self.open } else { !text.ends_with('\n') };
-                out.write_all(text.as_bytes())?;
+                out.write_all(shown::styled(text, self.terminal.stdout.colour).as_bytes())?;
             }
             Piece::Aside(text) if self.person => {
                 if std::mem::take(&mut self.open) {
                     writeln!(out)?;
                 }
                 let columns = self.terminal.stdout.tty.then(|| self.width());
-                writeln!(out, "{}", Wrap::whole(text, columns))?;
+                writeln!(out, "{}", Wrap::whole(&shown::styled(text, self.terminal.stdout.colour), columns))?;
             }
             Piece::Aside(text) => {
                 // The answer so far comes first where both are the same terminal.

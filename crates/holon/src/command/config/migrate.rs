@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
         session.terminal.say(&format!("{}: nothing to rewrite", path.display()));
     }
     if !args.write {
-        session.terminal.print(migrated.text)?;
+        session.terminal.deliver(migrated.text)?;
     } else if !migrated.moved.is_empty() {
         let mut before = path.clone().into_os_string();
         before.push(".before");

@@ -70,7 +70,7 @@ impl Form {
     fn write(&self, text: &str, session: &Session) -> Done {
         match &self.out {
             Some(path) => fs::write(path, text).map_err(Failure::io("write", path))?,
-            None => session.terminal.print(text)?,
+            None => session.terminal.deliver(text)?,
         }
         Ok(ExitCode::SUCCESS)
     }

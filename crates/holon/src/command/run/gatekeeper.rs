@@ -8,7 +8,7 @@ use holon_host::Cancel;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::show::flow;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, visible};
 
 /// How often a request to stop is looked for while nobody types.
 const TICK: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ impl Gatekeeper for AtTerminal<'_> {
                 None => format!("Go on with {}? [y]es, [n]o, or words for its agent:", question.step),
                 Some(_) => format!("Noted. Go on with {}? [y]es, [n]o, or other words:", question.step),
             };
-            let prompt = self.terminal.stderr.paint(Style::Bold, &prompt);
+            let prompt = self.terminal.stderr.paint(Style::Bold, &visible(&prompt));
             let _ = write!(std::io::stderr().lock(), "\n{prompt} ");
             match self.line() {
                 Typed::Line(line) => match line.trim() {

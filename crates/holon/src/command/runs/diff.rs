@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     } else if terminal.stdout.tty {
         terminal.print(patch::coloured(&bytes, terminal.stdout))?;
     } else {
-        terminal.print(bytes)?;
+        terminal.deliver(bytes)?;
     }
     Ok(ExitCode::SUCCESS)
 }

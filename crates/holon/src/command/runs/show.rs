@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         _ => None,
     };
     if let Some(path) = file {
-        terminal.print(fs::read(&path).map_err(Failure::io("read", &path))?)?;
+        terminal.deliver(fs::read(&path).map_err(Failure::io("read", &path))?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let record = folder.record()?;
