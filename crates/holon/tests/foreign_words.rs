@@ -114,6 +114,19 @@ fn is_obeyed_by_nobody(env: &TestEnv, repo: &Workspace, args: &[&str], expect: &
     assert_eq!(obeyed(&shown.stdout), None, "{args:?} on a terminal");
 }
 
+/// A text as a cassette holds it: whatever is not plain in escapes.
+fn quoted(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            ' '..='~' => c.to_string(),
+            _ => format!("\\U{:08x}", u32::from(c)),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}
+
 fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -125,7 +138,7 @@ fn a_models_words_are_obeyed_by_no_terminal() {
     let env = TestEnv::new(BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let said = format!("first words\n{}\nlast words", all.join("\n"));
-    let tape = env.write("work/tape.yaml", &format!("- text: {}\n", json!(said)));
+    let tape = env.write("work/tape.yaml", &format!("- text: {}\n", quoted(&said)));
     for more in [&[][..], &["--whole"]] {
         let args = [&["ask", "What is it?", "--replay", path(&tape)], more].concat();
         is_obeyed_by_nobody(&env, &repo, &args, "last words", false);
@@ -160,14 +173,14 @@ fn an_agents_and_a_repositorys_words_are_obeyed_by_no_terminal() {
     for (args, expect, as_it_is) in [
         (&["runs", "list"][..], "goal", false),
         (&["runs", "list", "--json"], "goal", false),
-        (&["runs", "show"], "goal", false),
-        (&["runs", "show", "--json"], "goal", true),
-        (&["runs", "show", "--events"], "last words", true),
-        (&["runs", "show", "--supervisor"], "", false),
-        (&["runs", "diff"], "last words", true),
-        (&["runs", "diff", "--stat"], "a.txt", false),
+        (&["runs", "show", "last"], "goal", false),
+        (&["runs", "show", "last", "--json"], "run_id", true),
+        (&["runs", "show", "last", "--events"], "last words", true),
+        (&["runs", "show", "last", "--supervisor"], "", false),
+        (&["runs", "diff", "last"], "last words", true),
+        (&["runs", "diff", "last", "--stat"], "a.txt", false),
         (&["runs", "verify", "last"], "", false),
-        (&["runs", "apply"], "", false),
+        (&["runs", "apply", "last"], "", false),
         (&["audit"], "", false),
         (&["agents", "list"], "odd", false),
         (&["modes", "list"], "plan", false),
@@ -185,7 +198,10 @@ fn a_patch_in_a_pipe_is_the_same_byte_by_byte() {
     let mut bytes = payloads().join("\r\n").into_bytes();
     bytes.extend(b"\xe9t\xe9 \xff\r\nno end of a line");
     let words = env.write("work/words", &bytes);
-    let agent = env.agent("agent.sh", "#!/bin/sh\ncp /holon/input/context/words a.txt\n");
+    let agent = env.agent(
+        "agent.sh",
+        "#!/bin/sh\ncp /holon/input/context/words a.txt\necho ok > /holon/output/summary.md\n",
+    );
     let run = ["run", "--goal", "x", "--agent", path(&agent), "--context", path(&words)];
     env.holon(run).cwd(repo.path()).run().assert_code(0);
     let line = format!("'{}' runs diff last | git apply", env.binary().display());
