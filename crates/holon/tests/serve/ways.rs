@@ -268,7 +268,7 @@ fn the_token_is_on_no_command_line_and_for_nobody_elses_eyes() {
         let bytes = std::fs::read(format!("/proc/{pid}/{what}")).unwrap();
         assert!(!bytes.windows(token.len()).any(|part| part == token.as_bytes()), "{what}");
     }
-    let kept = stage.env.state().join("server/token");
+    let kept = stage.env.state().join("holon/server/token");
     let mode = std::os::unix::fs::MetadataExt::mode(&kept.metadata().unwrap());
     assert_eq!(mode & 0o777, 0o600);
     drop(stage.server);
@@ -314,7 +314,7 @@ fn another_user_of_the_machine_gets_nowhere_even_with_the_token() {
             send(port, "POST", "/api/threads", &[("content-type", "application/json")], body.as_bytes());
         assert_eq!(made.status, 201);
         let (number, pid) = (port.to_string(), server.pid().to_string());
-        let socket = env.state().join("server/socket");
+        let socket = env.state().join("holon/server/socket");
         let ask = "exec 3<>/dev/tcp/127.0.0.1/$1 && printf 'GET %s HTTP/1.1\\r\\nhost: localhost:%s\\r\\nconnection: close\\r\\n%s\\r\\n\\r\\n' \"$3\" $1 \"$2\" >&3; cat <&3";
         let bearer = format!("authorization: Bearer {token}");
         let signed = send(port, "POST", "/api/session", &[], b"").header("set-cookie").unwrap().to_owned();
@@ -365,7 +365,7 @@ fn an_agent_with_the_hosts_network_does_not_get_in() {
         let body = json!({"workspace": root}).to_string();
         let made = send(port, "POST", "/api/threads", &json, body.as_bytes()).json();
         let thread = made["id"].as_str().unwrap();
-        let server_folder = env.state().join("server");
+        let server_folder = env.state().join("holon/server");
         let script = format!(
             "#!/bin/bash\n\
              ask() {{ exec 3<>/dev/tcp/127.0.0.1/{port} || return; printf '%s %s HTTP/1.1\\r\\nhost: localhost:{port}\\r\\nconnection: close\\r\\ncontent-type: application/json\\r\\ncontent-length: 2\\r\\n%s\\r\\n{{}}' \"$1\" \"$2\" \"$3\" >&3; cat <&3; echo; }}\n\
