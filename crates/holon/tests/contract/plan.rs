@@ -2,11 +2,11 @@
 //! opened once for all of a command.
 
 use std::fs;
+use std::mem::MaybeUninit;
 use std::path::Path;
 
 use holon_testkit::{Invocation, TestEnv, Workspace};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use std::mem::MaybeUninit;
 
 use crate::{BIN, SUMMARY};
 
