@@ -17,7 +17,7 @@ fn plan() -> RunPlan {
     RunPlan {
         version: PLAN_VERSION,
         work: PlannedWork::Agent,
-        spec: Spec::for_goal("Do it".into()),
+        spec: Spec::for_goal("Do it"),
         profile,
         mode_prompt: "Write code.".into(),
         agent: serde_json::from_value(agent).unwrap(),
