@@ -25,17 +25,17 @@ fn scene() -> (TestEnv, Workspace) {
     let places = Places { state, cache: env.cache(), config: env.config(), home: None };
     let runs = places.runs_of(repo.path());
     let key = runs.parent().and_then(Path::file_name).unwrap();
-    copy(&env, &Path::new(STORE).join("runs"), &runs, (repo.path(), Path::new(key)));
+    copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), Path::new(key)));
     (env, repo)
 }
 
-fn copy(env: &TestEnv, from: &Path, to: &Path, (workspace, key): (&Path, &Path)) {
+fn copy(from: &Path, to: &Path, (workspace, key): (&Path, &Path)) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (name, path) = entry.map(|entry| (PathBuf::from(entry.file_name()), entry.path())).unwrap();
         let to = to.join(if name == Path::new("WORKSPACE") { key } else { name.as_path() });
         if path.is_dir() {
-            copy(env, &path, &to, (workspace, key));
+            copy(&path, &to, (workspace, key));
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
