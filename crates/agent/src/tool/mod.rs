@@ -38,13 +38,13 @@ pub(crate) use scene::Scene;
 
 use std::borrow::Cow;
 
+use futures_util::future::BoxFuture;
 use holon_core::event::Todo;
 use holon_hands::{HandsError, Trouble as HandsTrouble};
 use holon_model::Tool as Described;
 use serde_json::{Map, Value};
 
 use crate::ended::Finish;
-use crate::join::Boxed;
 use crate::settings::Settings;
 use crate::steward::Evidence;
 
@@ -52,7 +52,7 @@ use crate::steward::Evidence;
 pub(crate) type Arguments = Map<String, Value>;
 
 /// A call under way.
-pub(crate) type Running<'a> = Boxed<'a, Result<Outcome, Trouble>>;
+pub(crate) type Running<'a> = BoxFuture<'a, Result<Outcome, Trouble>>;
 
 /// Something the model can ask for.
 pub(crate) trait Tool: Send + Sync {
