@@ -3,7 +3,6 @@
 //! [`run::Host::run`] is the whole way; [`store`] keeps what it leaves; [`adapter`] knows how an agent is driven.
 
 pub mod adapter;
-pub mod cancel;
 pub mod config;
 pub mod contained;
 pub mod effect;
@@ -14,6 +13,7 @@ mod model;
 pub mod modes;
 mod own;
 pub mod places;
+mod process_end;
 pub mod record;
 pub mod recording;
 pub mod rehearsal;
@@ -27,9 +27,9 @@ pub mod store;
 mod supervision;
 pub mod thread;
 
-pub use cancel::Cancel;
 pub use error::HostError;
 pub use given_spec::GivenSpec;
+pub use holon_model::Cancel;
 pub use model::remedy as model_hint;
 pub use model::{ModelRules, ModelWish, decide as decide_model};
 pub use places::Places;

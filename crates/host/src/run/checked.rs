@@ -12,10 +12,10 @@ use super::checks::Checking;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
 use super::{Entering, Finished, Host, Run, rungs};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::record::now;
 use crate::request::RunRequest;
+use holon_model::Cancel;
 
 /// What such a run is called where others have the name of their mode.
 const NAME: &str = "check";

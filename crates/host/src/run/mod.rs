@@ -56,14 +56,13 @@ use holon_core::ids::RunId;
 use holon_core::manifest::{AuditHead, Manifest, Phase, PhaseTiming, Verified};
 use holon_core::redact::Redactor;
 use holon_git::Git;
-use holon_model::Provider;
+use holon_model::{Cancel, Provider};
 use holon_sandbox::walls::Launcher;
 use holon_telemetry::Observer;
 
 use self::again::AskedFor;
 use self::foreign::Foreign;
 use self::resume::Resumed;
-use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::model::Mind;
 use crate::places::Places;

@@ -10,10 +10,10 @@ use super::again::AskedFor;
 use super::carry::Carry;
 use super::checkpoints;
 use super::{Finished, Host};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::request::RunRequest;
 use crate::store::RunFolder;
+use holon_model::Cancel;
 
 /// What a run goes on from.
 pub(super) struct Resumed {
