@@ -8,6 +8,7 @@ mod breaks;
 mod codegen;
 mod mutations;
 mod npm;
+mod package;
 mod page;
 mod process;
 mod project;
@@ -34,6 +35,8 @@ Usage: cargo xtask COMMAND [ARGUMENTS]
   battery breaks     Break each promise on purpose and demand that its test turns red
   battery mutations  Change single rules of the supervisor and demand that a test notices
   bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
+  package [OPTIONS]  Build to be shipped and make tarball, Debian package, container image, SBOM and digests in
+                     target/package/; --binary PATH takes a binary that is there, --out FOLDER another folder
   tidy               Check the rules of the source tree that no compiler checks
   codegen [--check]  Write schemas/ and docs/cli.md from the binary; with --check fail on a difference
   help               Show this
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
         ["bench", rest @ ..] => bench::run(rest),
+        ["package", rest @ ..] => package::run(rest),
         ["tidy"] => tidy::run(),
         ["codegen"] => codegen::run(codegen::Write::Files),
         ["codegen", "--check"] => codegen::run(codegen::Write::Nothing),
