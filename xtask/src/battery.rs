@@ -1,9 +1,9 @@
 //! `cargo xtask battery`: the tests that take long, and the breaks.
 
-use crate::report::Report;
-use crate::runner::{self, LONG, Selection};
-use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, mutations, page, project, setup, space, test};
+use crate::report::StepReport;
+use crate::runner::{self, LONG, TestSelection};
+use crate::skipped::SkippedTests;
+use crate::{XtaskFailure, agents, breaks, mutations, page, project, setup, space, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -20,19 +20,19 @@ const MUTATIONS: &str = "mutations";
 
 /// What the names on the command line ask for.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct BatteryPlan {
     binaries: Vec<String>,
     breaks: bool,
     mutations: bool,
 }
 
 /// `cargo xtask battery [NAME…]`.
-pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(names: &[&str]) -> Result<(), XtaskFailure> {
     let metadata = project::metadata()?;
     let plan = plan(names, &metadata.tests)?;
-    let mut report = Report::new("battery");
+    let mut report = StepReport::new("battery");
     test::setup(&mut report);
-    let skipped = Skipped::collect()?;
+    let skipped = SkippedTests::collect()?;
     let mut closing = Vec::new();
     let (mut prepared, mut underway) = (None, None);
     if plan.binaries.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             prepared = Some(breaks::prepare(&metadata.target)?);
         }
         underway = plan.mutations.then(|| mutations::begin(&metadata.target));
-        let long = Selection::Long(plan.binaries);
+        let long = TestSelection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
                 cargo.envs(variables.iter().cloned());
@@ -85,12 +85,16 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
 }
 
 /// No name means everything; a name is that of a file without `battery_` and `.rs`, `breaks` or `mutations`.
-fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
+fn plan(names: &[&str], tests: &[String]) -> Result<BatteryPlan, XtaskFailure> {
     let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
     if names.is_empty() {
-        return Ok(Plan { binaries: long.into_iter().cloned().collect(), breaks: true, mutations: true });
+        return Ok(BatteryPlan {
+            binaries: long.into_iter().cloned().collect(),
+            breaks: true,
+            mutations: true,
+        });
     }
-    let mut plan = Plan { binaries: Vec::new(), breaks: false, mutations: false };
+    let mut plan = BatteryPlan { binaries: Vec::new(), breaks: false, mutations: false };
     for name in names {
         if *name == BREAKS {
             plan.breaks = true;
@@ -122,7 +126,7 @@ mod tests {
         let check = |names: &[&str], binaries: &[&str], breaks: bool| {
             let binaries = binaries.iter().map(|name| name.to_string()).collect();
             let mutations = names.is_empty() || names.contains(&MUTATIONS);
-            assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks, mutations });
+            assert_eq!(plan(names, &tests).unwrap(), BatteryPlan { binaries, breaks, mutations });
         };
         check(&[], &["battery_crash", "battery_escape"], true);
         let with_agents = ["battery_agents".to_owned(), "battery_crash".to_owned()];

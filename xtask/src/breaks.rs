@@ -11,9 +11,9 @@ use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
 
-use crate::process::{self, Echo, Told};
-use crate::skipped::Skipped;
-use crate::{Failure, project, space};
+use crate::process::{self, Echo, ProgramEnd};
+use crate::skipped::SkippedTests;
+use crate::{XtaskFailure, project, space};
 
 /// Where the list of breaks is, relative to the root.
 pub(crate) const LIST: &str = "breaks/breaks.toml";
@@ -24,7 +24,7 @@ const TEST_SECONDS: u64 = 300;
 /// One way to break one promise.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Break {
+pub(crate) struct PromiseBreak {
     /// The promise, as in `INV-01`.
     pub(crate) id: String,
     /// The patch, relative to the folder of the list.
@@ -39,33 +39,33 @@ pub(crate) struct Break {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct BreakList {
     #[serde(default, rename = "break")]
-    breaks: Vec<Break>,
+    breaks: Vec<PromiseBreak>,
 }
 
 /// Reads the list of breaks.
-pub(crate) fn parse(text: &str) -> Result<Vec<Break>, Failure> {
-    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
+pub(crate) fn parse(text: &str) -> Result<Vec<PromiseBreak>, XtaskFailure> {
+    let list: BreakList = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
     Ok(list.breaks)
 }
 
-fn listed() -> Result<Vec<Break>, Failure> {
+fn listed() -> Result<Vec<PromiseBreak>, XtaskFailure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
     parse(&text)
 }
 
 /// A copy of the tree whose tests are being built.
-pub(crate) struct Prepared {
-    copy: Arc<Copy>,
+pub(crate) struct PreparedBreaks {
+    copy: Arc<BreakTreeCopy>,
     builds: JoinHandle<()>,
 }
 
 /// Begins to build what the breaks need, with what other tests leave of the processors: most of them wait.
-pub(crate) fn prepare(target: &Path) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(target: &Path) -> Result<PreparedBreaks, XtaskFailure> {
     let breaks = listed()?;
-    let copy = Arc::new(Copy::of_the_tree(target)?);
+    let copy = Arc::new(BreakTreeCopy::of_the_tree(target)?);
     let builder = Arc::clone(&copy);
     let builds = thread::spawn(move || {
         let mut seen = BTreeSet::new();
@@ -75,22 +75,22 @@ pub(crate) fn prepare(target: &Path) -> Result<Prepared, Failure> {
                 process::tell(&mut process::behind_others(&builder.cargo(one, &["--no-run"])), Echo::Silent);
         }
     });
-    Ok(Prepared { copy, builds })
+    Ok(PreparedBreaks { copy, builds })
 }
 
 /// Breaks every promise in turn; an error when a test did not turn red or could not be tried.
 pub(crate) fn run(
     target: &Path,
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedBreaks>,
     closing: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<(), XtaskFailure> {
     let breaks = listed()?;
     let copy = match prepared {
-        Some(Prepared { copy, builds }) => {
+        Some(PreparedBreaks { copy, builds }) => {
             builds.join().map_err(|_| "the builds for the breaks came to nothing")?;
             copy
         }
-        None => Arc::new(Copy::of_the_tree(target)?),
+        None => Arc::new(BreakTreeCopy::of_the_tree(target)?),
     };
     let green = copy.prove_green(&breaks);
     let mut rows = Vec::new();
@@ -113,16 +113,16 @@ pub(crate) fn run(
 
 /// What is known of one run of a test.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TestVerdict {
     Green,
     Red,
     /// Neither counts: it did not build, run or end as tests do.
     Nothing(String),
 }
 
-type Failures = Vec<((String, String, String), Failure)>;
+type BreakFailures = Vec<((String, String, String), XtaskFailure)>;
 
-impl Break {
+impl PromiseBreak {
     fn key(&self) -> (String, String, String) {
         (self.package.clone(), self.binary.clone(), self.test.clone())
     }
@@ -137,17 +137,17 @@ impl Break {
 }
 
 /// The copied tree that gets broken and mended.
-struct Copy {
+struct BreakTreeCopy {
     tree: tempfile::TempDir,
     target: PathBuf,
 }
 
-impl Copy {
-    fn of_the_tree(target: &Path) -> Result<Self, Failure> {
+impl BreakTreeCopy {
+    fn of_the_tree(target: &Path) -> Result<Self, XtaskFailure> {
         Ok(Self { tree: copied_tree("holon-breaks-")?, target: target.join("breaks") })
     }
 
-    fn cargo(&self, one: &Break, more: &[&str]) -> Command {
+    fn cargo(&self, one: &PromiseBreak, more: &[&str]) -> Command {
         let mut cargo = project::cargo();
         cargo
             .current_dir(self.tree.path())
@@ -159,33 +159,33 @@ impl Copy {
     }
 
     /// Every test has to pass while nothing is broken, or a red one would prove nothing.
-    fn prove_green(&self, breaks: &[Break]) -> Result<(), Failures> {
+    fn prove_green(&self, breaks: &[PromiseBreak]) -> Result<(), BreakFailures> {
         let mut seen = BTreeSet::new();
         let mut failures = Vec::new();
         for one in breaks.iter().filter(|one| seen.insert(one.key())) {
             eprintln!("--- unbroken: {} in {} {}", one.test, one.package, one.binary);
             match self.verdict(one) {
-                Ok(Verdict::Green) => {}
-                Ok(Verdict::Red) => failures.push((one.key(), "it fails".into())),
-                Ok(Verdict::Nothing(why)) | Err(why) => failures.push((one.key(), why)),
+                Ok(TestVerdict::Green) => {}
+                Ok(TestVerdict::Red) => failures.push((one.key(), "it fails".into())),
+                Ok(TestVerdict::Nothing(why)) | Err(why) => failures.push((one.key(), why)),
             }
         }
         if failures.is_empty() { Ok(()) } else { Err(failures) }
     }
 
-    fn try_break(&self, one: &Break) -> Result<(), Failure> {
+    fn try_break(&self, one: &PromiseBreak) -> Result<(), XtaskFailure> {
         self.apply(one, &[])?;
         let verdict = self.verdict(one);
         self.apply(one, &["--reverse"])
             .map_err(|failure| format!("cannot mend the tree again: {failure}"))?;
         match verdict? {
-            Verdict::Red => Ok(()),
-            Verdict::Green => Err(format!("`{}` stayed green", one.test)),
-            Verdict::Nothing(why) => Err(why),
+            TestVerdict::Red => Ok(()),
+            TestVerdict::Green => Err(format!("`{}` stayed green", one.test)),
+            TestVerdict::Nothing(why) => Err(why),
         }
     }
 
-    fn apply(&self, one: &Break, more: &[&str]) -> Result<(), Failure> {
+    fn apply(&self, one: &PromiseBreak, more: &[&str]) -> Result<(), XtaskFailure> {
         let patch = project::root().join(LIST).with_file_name(&one.patch);
         let mut git = Command::new("git");
         git.current_dir(self.tree.path())
@@ -197,13 +197,13 @@ impl Copy {
         process::capture(git.args(["apply", "--whitespace=nowarn"]).args(more).arg(patch)).map(drop)
     }
 
-    fn verdict(&self, one: &Break) -> Result<Verdict, Failure> {
+    fn verdict(&self, one: &PromiseBreak) -> Result<TestVerdict, XtaskFailure> {
         let build = process::tell(&mut self.cargo(one, &["--no-run"]), Echo::Silent)?;
         if !build.succeeded() {
             build.lines.iter().for_each(|line| eprintln!("{line}"));
-            return Ok(Verdict::Nothing(format!("it does not build: {}", build.complaint())));
+            return Ok(TestVerdict::Nothing(format!("it does not build: {}", build.complaint())));
         }
-        let skipped = Skipped::collect()?;
+        let skipped = SkippedTests::collect()?;
         let mut command = process::with_deadline(TEST_SECONDS, &self.cargo(one, &["--", &one.test]));
         skipped.tell(&mut command);
         let told = process::tell(&mut command, Echo::Silent)?;
@@ -212,18 +212,18 @@ impl Copy {
 }
 
 /// What a run of tests says, from how it ended.
-pub(crate) fn judge(told: &Told, skipped: &[String]) -> Verdict {
+pub(crate) fn judge(told: &ProgramEnd, skipped: &[String]) -> TestVerdict {
     let ran = tests_run(&told.lines);
     let failed = told.lines.iter().any(|line| line.starts_with("test result: FAILED"));
     if let Some(reason) = skipped.first() {
-        return Verdict::Nothing(format!("skipped on this machine:{reason}"));
+        return TestVerdict::Nothing(format!("skipped on this machine:{reason}"));
     }
     match told.code {
-        Some(0) if ran > 0 => Verdict::Green,
-        Some(0) => Verdict::Nothing("no test has that name".into()),
-        Some(124 | 137) => Verdict::Nothing(format!("it did not end within {TEST_SECONDS} s")),
-        _ if failed && ran > 0 => Verdict::Red,
-        code => Verdict::Nothing(format!(
+        Some(0) if ran > 0 => TestVerdict::Green,
+        Some(0) => TestVerdict::Nothing("no test has that name".into()),
+        Some(124 | 137) => TestVerdict::Nothing(format!("it did not end within {TEST_SECONDS} s")),
+        _ if failed && ran > 0 => TestVerdict::Red,
+        code => TestVerdict::Nothing(format!(
             "the test run ended with {} and no result: {}",
             code.map_or_else(|| "a signal".into(), |code| format!("code {code}")),
             told.complaint()
@@ -244,7 +244,7 @@ fn tests_run(lines: &[String]) -> u64 {
     lines.iter().filter_map(numbers).sum()
 }
 
-fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
+fn table(rows: &[(PromiseBreak, Result<(), XtaskFailure>)]) -> (Vec<String>, usize) {
     let mut lines: Vec<String> = rows
         .iter()
         .map(|(one, result)| match result {
@@ -258,7 +258,7 @@ fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
 }
 
 /// A copy of everything that belongs to the tree, in a temporary folder.
-pub(crate) fn copied_tree(prefix: &str) -> Result<tempfile::TempDir, Failure> {
+pub(crate) fn copied_tree(prefix: &str) -> Result<tempfile::TempDir, XtaskFailure> {
     let tree = tempfile::Builder::new().prefix(prefix).tempdir();
     let tree = tree.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
     for file in project::files()? {
@@ -284,25 +284,25 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn told(code: i32, text: &str) -> Told {
-        Told { code: Some(code), lines: text.lines().map(str::to_owned).collect() }
+    fn told(code: i32, text: &str) -> ProgramEnd {
+        ProgramEnd { code: Some(code), lines: text.lines().map(str::to_owned).collect() }
     }
 
     #[test]
     fn only_a_failing_test_is_red() {
         let ok = "running 1 test\ntest result: ok. 1 passed; 0 failed; 0 ignored";
         let red = "test result: FAILED. 0 passed; 1 failed; 0 ignored";
-        assert_eq!(judge(&told(0, ok), &[]), Verdict::Green);
-        assert_eq!(judge(&told(101, red), &[]), Verdict::Red);
+        assert_eq!(judge(&told(0, ok), &[]), TestVerdict::Green);
+        assert_eq!(judge(&told(101, red), &[]), TestVerdict::Red);
         for (code, text) in [
             (0, "test result: ok. 0 passed; 0 failed"),
             (101, "error: could not compile"),
             (124, red),
             (137, ""),
         ] {
-            assert!(matches!(judge(&told(code, text), &[]), Verdict::Nothing(_)), "{code} {text}");
+            assert!(matches!(judge(&told(code, text), &[]), TestVerdict::Nothing(_)), "{code} {text}");
         }
-        assert!(matches!(judge(&told(0, ok), &["  x: no root".into()]), Verdict::Nothing(_)));
+        assert!(matches!(judge(&told(0, ok), &["  x: no root".into()]), TestVerdict::Nothing(_)));
     }
 
     #[test]

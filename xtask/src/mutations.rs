@@ -12,9 +12,9 @@ use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
 
-use crate::breaks::{Verdict, copied_tree, judge};
+use crate::breaks::{TestVerdict, copied_tree, judge};
 use crate::process::{self, Echo};
-use crate::{Failure, project, space};
+use crate::{XtaskFailure, project, space};
 
 /// Where the list of mutations is, relative to the root.
 const LIST: &str = "breaks/supervisor/rules.toml";
@@ -50,19 +50,19 @@ struct Mutation {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct MutationList {
     #[serde(rename = "mutation")]
     mutations: Vec<Mutation>,
 }
 
-fn parse(text: &str) -> Result<Vec<Mutation>, Failure> {
-    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
+fn parse(text: &str) -> Result<Vec<Mutation>, XtaskFailure> {
+    let list: MutationList = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
     Ok(list.mutations)
 }
 
 impl Mutation {
     /// The file's text with the rule changed.
-    fn apply(&self, text: &str) -> Result<String, Failure> {
+    fn apply(&self, text: &str) -> Result<String, XtaskFailure> {
         match text.matches(&self.old).count() {
             1 => Ok(text.replacen(&self.old, &self.new, 1)),
             count => Err(format!("its text occurs {count} times in {}", self.file)),
@@ -79,7 +79,7 @@ impl Mutation {
 
 /// What became of a mutation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
+enum MutationFate {
     Caught,
     /// Every test stayed green.
     Survived,
@@ -89,7 +89,7 @@ enum Fate {
 
 /// What else the machine does meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum MutationLane {
     /// Nothing: every mutation is told as it comes.
     Alone,
     /// Other tests, which come first.
@@ -97,60 +97,60 @@ enum Place {
 }
 
 /// What became of which mutation, by its number.
-type Fates = Vec<(usize, Fate)>;
+type MutationFates = Vec<(usize, MutationFate)>;
 
 /// The closing lines, and whether enough were caught.
-type Verdicts = (Vec<String>, Result<(), Failure>);
+type MutationVerdicts = (Vec<String>, Result<(), XtaskFailure>);
 
 /// Mutations that are being tried behind other tests.
-pub(crate) struct Underway(JoinHandle<Verdicts>);
+pub(crate) struct RunningMutations(JoinHandle<MutationVerdicts>);
 
 /// Begins to try every mutation with what other tests leave of the processors.
-pub(crate) fn begin(target: &Path) -> Underway {
+pub(crate) fn begin(target: &Path) -> RunningMutations {
     let target = target.to_owned();
-    Underway(thread::spawn(move || try_all(&target, Place::Behind)))
+    RunningMutations(thread::spawn(move || try_all(&target, MutationLane::Behind)))
 }
 
 /// Tries every mutation, or waits for those under way; an error when too few are caught or one cannot be tried.
 pub(crate) fn run(
     target: &Path,
-    underway: Option<Underway>,
+    underway: Option<RunningMutations>,
     closing: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<(), XtaskFailure> {
     let (lines, result) = match underway {
-        Some(Underway(tried)) => tried.join().map_err(|_| "the mutations came to nothing")?,
-        None => try_all(target, Place::Alone),
+        Some(RunningMutations(tried)) => tried.join().map_err(|_| "the mutations came to nothing")?,
+        None => try_all(target, MutationLane::Alone),
     };
     closing.extend(lines);
     result
 }
 
-fn try_all(target: &Path, place: Place) -> Verdicts {
+fn try_all(target: &Path, place: MutationLane) -> MutationVerdicts {
     match fates(target, place) {
         Ok((mutations, fates)) => sum_up(&mutations, fates),
         Err(failure) => (Vec::new(), Err(failure)),
     }
 }
 
-fn fates(target: &Path, place: Place) -> Result<(Vec<Mutation>, Fates), Failure> {
+fn fates(target: &Path, place: MutationLane) -> Result<(Vec<Mutation>, MutationFates), XtaskFailure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
     let mutations = parse(&text)?;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(WORKERS);
     let next = AtomicUsize::new(0);
-    let fates: Mutex<Fates> = Mutex::default();
-    let failures: Vec<Failure> = thread::scope(|scope| {
+    let fates: Mutex<MutationFates> = Mutex::default();
+    let failures: Vec<XtaskFailure> = thread::scope(|scope| {
         let work = |number: usize| {
             let (mutations, next, fates) = (&mutations, &next, &fates);
             let folder = target.join("mutations").join(number.to_string());
             scope.spawn(move || {
-                let copy = Copy::new(folder, place)?;
+                let copy = MutationTreeCopy::new(folder, place)?;
                 copy.prove_green()?;
                 loop {
                     let at = next.fetch_add(1, Ordering::SeqCst);
                     let Some(mutation) = mutations.get(at) else { return Ok(()) };
                     let fate = copy.fate(mutation)?;
-                    if place == Place::Alone {
+                    if place == MutationLane::Alone {
                         eprintln!("--- {}: {}", told(&fate), mutation.name());
                     }
                     fates.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, fate));
@@ -158,7 +158,7 @@ fn fates(target: &Path, place: Place) -> Result<(Vec<Mutation>, Fates), Failure>
             })
         };
         let threads: Vec<_> = (0..workers).map(work).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<(), XtaskFailure>>| {
             thread.join().unwrap_or_else(|_| Err("a worker came to grief".to_owned())).err()
         };
         threads.into_iter().filter_map(join).collect()
@@ -170,21 +170,21 @@ fn fates(target: &Path, place: Place) -> Result<(Vec<Mutation>, Fates), Failure>
     Ok((mutations, fates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
-fn told(fate: &Fate) -> &str {
+fn told(fate: &MutationFate) -> &str {
     match fate {
-        Fate::Caught => "caught",
-        Fate::Survived => "SURVIVED",
-        Fate::Untried(why) => why,
+        MutationFate::Caught => "caught",
+        MutationFate::Survived => "SURVIVED",
+        MutationFate::Untried(why) => why,
     }
 }
 
-fn sum_up(mutations: &[Mutation], mut fates: Fates) -> Verdicts {
+fn sum_up(mutations: &[Mutation], mut fates: MutationFates) -> MutationVerdicts {
     fates.sort_by_key(|(at, _)| *at);
-    let missed = fates.iter().filter(|(_, fate)| *fate != Fate::Caught);
+    let missed = fates.iter().filter(|(_, fate)| *fate != MutationFate::Caught);
     let mut lines: Vec<String> =
         missed.map(|(at, fate)| format!("{}: {}", told(fate), mutations[*at].name())).collect();
-    let caught = fates.iter().filter(|(_, fate)| *fate == Fate::Caught).count();
-    let untried = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Untried(_))).count();
+    let caught = fates.iter().filter(|(_, fate)| *fate == MutationFate::Caught).count();
+    let untried = fates.iter().filter(|(_, fate)| matches!(fate, MutationFate::Untried(_))).count();
     lines.push(format!("mutations: {caught} of {} caught", mutations.len()));
     let result = if mutations.len() < LEAST {
         Err(format!("there must be at least {LEAST} mutations"))
@@ -199,18 +199,18 @@ fn sum_up(mutations: &[Mutation], mut fates: Fates) -> Verdicts {
 }
 
 /// A copy of the tree in which rules are changed and mended.
-struct Copy {
+struct MutationTreeCopy {
     tree: tempfile::TempDir,
     target: PathBuf,
-    place: Place,
+    place: MutationLane,
 }
 
-impl Copy {
-    fn new(target: PathBuf, place: Place) -> Result<Self, Failure> {
+impl MutationTreeCopy {
+    fn new(target: PathBuf, place: MutationLane) -> Result<Self, XtaskFailure> {
         Ok(Self { tree: copied_tree("holon-mutations-")?, target, place })
     }
 
-    fn tests(&self, filter: &[&str], seconds: u64) -> Result<Verdict, Failure> {
+    fn tests(&self, filter: &[&str], seconds: u64) -> Result<TestVerdict, XtaskFailure> {
         let mut cargo: Command = project::cargo();
         cargo
             .current_dir(self.tree.path())
@@ -226,8 +226,8 @@ impl Copy {
             .args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
         cargo.args(["test", "--package", PACKAGE, "--lib", "--quiet", "--"]).args(filter);
         let mut limited = match self.place {
-            Place::Alone => process::with_deadline(seconds, &cargo),
-            Place::Behind => {
+            MutationLane::Alone => process::with_deadline(seconds, &cargo),
+            MutationLane::Behind => {
                 process::behind_others(&process::with_deadline(seconds * PATIENCE_BEHIND, &cargo))
             }
         };
@@ -235,21 +235,21 @@ impl Copy {
     }
 
     /// Every test has to pass while nothing is changed, or a red one would prove nothing.
-    fn prove_green(&self) -> Result<(), Failure> {
+    fn prove_green(&self) -> Result<(), XtaskFailure> {
         match self.tests(&[], FIRST_SECONDS)? {
-            Verdict::Green => Ok(()),
-            Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
-            Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
+            TestVerdict::Green => Ok(()),
+            TestVerdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
+            TestVerdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
         }
     }
 
-    fn fate(&self, mutation: &Mutation) -> Result<Fate, Failure> {
+    fn fate(&self, mutation: &Mutation) -> Result<MutationFate, XtaskFailure> {
         let path = self.tree.path().join(&mutation.file);
         let original =
             fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", mutation.file))?;
         let changed = match mutation.apply(&original) {
             Ok(changed) => changed,
-            Err(why) => return Ok(Fate::Untried(why)),
+            Err(why) => return Ok(MutationFate::Untried(why)),
         };
         let write = |text: &str| {
             fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", mutation.file))
@@ -257,14 +257,14 @@ impl Copy {
         write(&changed)?;
         // The test that knows the rule is quickest; if it does not notice, any other may.
         let mut verdict = self.tests(&[&mutation.test], SECONDS)?;
-        if !matches!(verdict, Verdict::Red) {
+        if !matches!(verdict, TestVerdict::Red) {
             verdict = self.tests(&[], SECONDS)?;
         }
         write(&original)?;
         Ok(match verdict {
-            Verdict::Red => Fate::Caught,
-            Verdict::Green => Fate::Survived,
-            Verdict::Nothing(why) => Fate::Untried(why),
+            TestVerdict::Red => MutationFate::Caught,
+            TestVerdict::Green => MutationFate::Survived,
+            TestVerdict::Nothing(why) => MutationFate::Untried(why),
         })
     }
 }
@@ -296,15 +296,17 @@ mod tests {
             test: "t".into(),
         };
         let mutations = vec![one.clone(); 40];
-        let fates = |survivors: usize| -> Fates {
-            (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()
+        let fates = |survivors: usize| -> MutationFates {
+            (0..40)
+                .map(|at| (at, if at < survivors { MutationFate::Survived } else { MutationFate::Caught }))
+                .collect()
         };
         let (lines, result) = sum_up(&mutations, fates(2));
         assert_eq!(lines, ["SURVIVED: a.rs: a == b", "SURVIVED: a.rs: a == b", "mutations: 38 of 40 caught"]);
         assert!(result.is_ok());
         assert!(sum_up(&mutations, fates(3)).1.unwrap_err().contains("95 %"));
         assert!(sum_up(&mutations[..3], vec![]).1.is_err());
-        let untried = vec![(0, Fate::Untried("it does not build".into()))];
+        let untried = vec![(0, MutationFate::Untried("it does not build".into()))];
         assert!(sum_up(&mutations, untried).1.unwrap_err().contains("could not be tried"));
         assert!(one.apply("x").is_err() && one.apply("\n  a == b\n  a == b").is_err());
     }

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 /// So much of a line is repeated in a report, in characters.
 const COMPLAINT: usize = 200;
 
 /// Runs a program with its output shown; an error when it does not succeed.
-pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn show(command: &mut Command) -> Result<(), XtaskFailure> {
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot_start(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", words(command))) }
 }
 
 /// Runs a program silently and returns its standard output; its standard error is part of the error.
-pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn capture(command: &mut Command) -> Result<String, XtaskFailure> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(command, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -27,14 +27,14 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
 }
 
 /// How a program that was shown and remembered ended.
-pub(crate) struct Told {
+pub(crate) struct ProgramEnd {
     /// Its exit code; none when a signal ended it.
     pub(crate) code: Option<i32>,
     /// Everything it wrote, both streams in the order of arrival.
     pub(crate) lines: Vec<String>,
 }
 
-impl Told {
+impl ProgramEnd {
     /// True when it ended with 0.
     pub(crate) fn succeeded(&self) -> bool {
         self.code == Some(0)
@@ -61,7 +61,7 @@ pub(crate) enum Echo {
 }
 
 /// Runs a program, shows its output as it comes if asked to, and remembers it.
-pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
+pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<ProgramEnd, XtaskFailure> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
     let (send, receive) = mpsc::channel();
@@ -76,7 +76,7 @@ pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
         receive.iter().inspect(|line| echo_line(line, echo)).collect()
     });
     let status = child.wait().map_err(|error| format!("waiting for `{}`: {error}", words(command)))?;
-    Ok(Told { code: status.code(), lines })
+    Ok(ProgramEnd { code: status.code(), lines })
 }
 
 fn forward(stream: impl Read, send: &mpsc::Sender<String>) {
@@ -128,7 +128,7 @@ fn through(first: &Command, command: &Command) -> Command {
     both
 }
 
-fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
+fn cannot_start(command: &Command, error: &std::io::Error) -> XtaskFailure {
     format!("cannot start `{}`: {error}", words(command))
 }
 
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_best_line_of_a_failure_is_repeated() {
-        let told = |text: &str| Told { code: Some(101), lines: text.lines().map(str::to_owned).collect() };
+        let told =
+            |text: &str| ProgramEnd { code: Some(101), lines: text.lines().map(str::to_owned).collect() };
         let full =
             "   Compiling a\nerror: could not write b\n  = note: No space left on device (os error 28)\n";
         assert_eq!(told(full).complaint(), "= note: No space left on device (os error 28)");

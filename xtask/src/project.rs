@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// The root of the source tree this command was started from.
 pub(crate) fn root() -> PathBuf {
@@ -20,7 +20,7 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Every file that is tracked or would be: what a fresh clone of the current state holds.
-pub(crate) fn files() -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn files() -> Result<Vec<PathBuf>, XtaskFailure> {
     let mut git = Command::new("git");
     git.current_dir(root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let listing = process::capture(&mut git)?;
@@ -34,7 +34,7 @@ pub(crate) fn files() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// What cargo knows about the workspace.
-pub(crate) struct Metadata {
+pub(crate) struct CargoMetadata {
     /// Where cargo builds.
     pub(crate) target: PathBuf,
     /// The names of all integration tests.
@@ -42,12 +42,12 @@ pub(crate) struct Metadata {
 }
 
 /// Asks cargo about the workspace, without touching the network.
-pub(crate) fn metadata() -> Result<Metadata, Failure> {
+pub(crate) fn metadata() -> Result<CargoMetadata, XtaskFailure> {
     let text = process::capture(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     parse_metadata(&text)
 }
 
-fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
+fn parse_metadata(text: &str) -> Result<CargoMetadata, XtaskFailure> {
     let document: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| format!("cannot read what `cargo metadata` said: {error}"))?;
     let target = document["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
@@ -60,7 +60,7 @@ fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
         .collect();
     tests.sort();
     tests.dedup();
-    Ok(Metadata { target: target.into(), tests })
+    Ok(CargoMetadata { target: target.into(), tests })
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// A future that can be kept in a list.
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Runs all to their ends, side by side; the results are in the order of the futures.
-pub(crate) async fn join_all<T: Send>(futures: Vec<Boxed<'_, T>>) -> Vec<T> {
-    let mut slots: Vec<Result<T, Boxed<'_, T>>> = futures.into_iter().map(Err).collect();
+pub(crate) async fn join_all<T: Send>(futures: Vec<BoxedFuture<'_, T>>) -> Vec<T> {
+    let mut slots: Vec<Result<T, BoxedFuture<'_, T>>> = futures.into_iter().map(Err).collect();
     poll_fn(|context| {
         let mut waiting = false;
         for slot in &mut slots {
@@ -36,7 +36,7 @@ mod tests {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..5).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
         let mut before: Option<tokio::sync::oneshot::Sender<()>> = None;
-        let mut futures: Vec<Boxed<'_, usize>> = Vec::new();
+        let mut futures: Vec<BoxedFuture<'_, usize>> = Vec::new();
         for (number, (sender, receiver)) in senders.into_iter().zip(receivers).enumerate() {
             let tell = before.replace(sender);
             futures.push(Box::pin(async move {

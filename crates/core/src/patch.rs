@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// What a patch says next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PatchItem<'a> {
     /// A file begins; its name before and after, `None` where it does not exist.
     File {
         /// The old name.
@@ -31,19 +31,22 @@ pub enum Step<'a> {
 }
 
 /// Goes through a patch; whatever is no part of a text hunk is passed over, and no input is refused.
-pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
+pub fn walk(patch: &[u8], see: &mut dyn FnMut(PatchItem<'_>)) {
     let (mut old_name, mut new_name) = (None::<String>, None::<String>);
-    let mut hunk = Hunk::default();
+    let mut hunk = HunkCursor::default();
     for line in patch.split(|b| *b == b'\n') {
         if hunk.is_open() {
             match line.first() {
                 Some(b'+') => {
                     let path = new_name.as_deref().unwrap_or_default();
-                    see(Step::Added { path, line: hunk.line, text: &line[1..] });
+                    see(PatchItem::Added { path, line: hunk.line, text: &line[1..] });
                     hunk.new_line();
                 }
                 Some(b'-') => {
-                    see(Step::Removed { path: old_name.as_deref().unwrap_or_default(), text: &line[1..] });
+                    see(PatchItem::Removed {
+                        path: old_name.as_deref().unwrap_or_default(),
+                        text: &line[1..],
+                    });
                     hunk.old = hunk.old.saturating_sub(1);
                 }
                 Some(b'\\') => {}
@@ -57,9 +60,9 @@ pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
             old_name = file_name(name, b"a/");
         } else if let Some(name) = line.strip_prefix(b"+++ ") {
             new_name = file_name(name, b"b/");
-            see(Step::File { old: old_name.as_deref(), new: new_name.as_deref() });
+            see(PatchItem::File { old: old_name.as_deref(), new: new_name.as_deref() });
         } else if line.starts_with(b"@@ ") {
-            hunk = Hunk::parse(line);
+            hunk = HunkCursor::parse(line);
         }
     }
 }
@@ -68,7 +71,7 @@ pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
 pub fn named_paths(patch: &[u8]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     walk(patch, &mut |step| {
-        if let Step::File { old, new } = step {
+        if let PatchItem::File { old, new } = step {
             found.extend(old.into_iter().chain(new).map(str::to_owned));
         }
     });
@@ -90,13 +93,13 @@ pub fn named_paths(patch: &[u8]) -> BTreeSet<String> {
 
 /// Where a hunk stands: what remains of it, and the current line of the new file.
 #[derive(Default)]
-struct Hunk {
+struct HunkCursor {
     old: u64,
     new: u64,
     line: u64,
 }
 
-impl Hunk {
+impl HunkCursor {
     fn is_open(&self) -> bool {
         self.old > 0 || self.new > 0
     }
@@ -183,11 +186,11 @@ mod tests {
         let mut seen = Vec::new();
         walk(patch, &mut |step| {
             seen.push(match step {
-                Step::File { old, new } => format!("{} > {}", old.unwrap_or("-"), new.unwrap_or("-")),
-                Step::Added { path, line, text } => {
+                PatchItem::File { old, new } => format!("{} > {}", old.unwrap_or("-"), new.unwrap_or("-")),
+                PatchItem::Added { path, line, text } => {
                     format!("+{path}:{line} {}", String::from_utf8_lossy(text))
                 }
-                Step::Removed { path, text } => format!("-{path} {}", String::from_utf8_lossy(text)),
+                PatchItem::Removed { path, text } => format!("-{path} {}", String::from_utf8_lossy(text)),
             });
         });
         assert_eq!(seen, ["x > y", "-x -- old", "+y:2 ++ new", "z > -", "-z gone"]);

@@ -5,29 +5,29 @@
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FileChange {
+pub struct FileLineMoves {
     /// Its name before; `None` when it is new.
     pub old: Option<String>,
     /// Its name after; `None` when it is gone.
     pub new: Option<String>,
     /// The changed places, in order.
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<LineMoveHunk>,
     /// Whether its content is not told line by line.
     pub opaque: bool,
 }
 
 /// One changed place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hunk {
+pub struct LineMoveHunk {
     /// First line in the old file, counted from 0.
     pub start: usize,
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineMove>,
 }
 
 /// One line of a hunk, without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum LineMove {
     /// It stays.
     Kept(Vec<u8>),
     /// It goes.
@@ -38,7 +38,7 @@ pub enum Line {
 
 /// A line of the new file, and the line of the old one it was, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct After<'a> {
+pub struct ResultLine<'a> {
     /// Its bytes.
     pub text: &'a [u8],
     /// Where it comes from; `None` when it is new.
@@ -46,13 +46,13 @@ pub struct After<'a> {
 }
 
 /// Reads a patch as git writes it; what cannot be understood makes its file `opaque`, never an error.
-pub fn parse(patch: &[u8]) -> Vec<FileChange> {
-    let mut files: Vec<FileChange> = Vec::new();
+pub fn parse(patch: &[u8]) -> Vec<FileLineMoves> {
+    let mut files: Vec<FileLineMoves> = Vec::new();
     let mut lines = patch.split(|b| *b == b'\n').peekable();
     while let Some(line) = lines.next() {
         if let Some(names) = line.strip_prefix(b"diff --git ") {
             let name = header_name(names);
-            files.push(FileChange { old: name.clone(), new: name, ..FileChange::default() });
+            files.push(FileLineMoves { old: name.clone(), new: name, ..FileLineMoves::default() });
             continue;
         }
         let Some(file) = files.last_mut() else { continue };
@@ -81,29 +81,32 @@ pub fn parse(patch: &[u8]) -> Vec<FileChange> {
     files
 }
 
-fn hunk<'a>(range: &[u8], lines: &mut std::iter::Peekable<impl Iterator<Item = &'a [u8]>>) -> Option<Hunk> {
+fn hunk<'a>(
+    range: &[u8],
+    lines: &mut std::iter::Peekable<impl Iterator<Item = &'a [u8]>>,
+) -> Option<LineMoveHunk> {
     let text = String::from_utf8_lossy(range);
     let mut fields = text.split(' ');
     let (start, mut old) = numbers(fields.next()?, '-')?;
     let (_, mut new) = numbers(fields.next()?, '+')?;
     // A hunk that takes nothing away names the line before the place.
     let start = if old == 0 { start } else { start.checked_sub(1)? };
-    let mut found = Hunk { start, lines: Vec::new() };
+    let mut found = LineMoveHunk { start, lines: Vec::new() };
     while old > 0 || new > 0 {
         let line = lines.next()?;
         match line.split_first() {
             Some((b'+', text)) => {
                 new = new.checked_sub(1)?;
-                found.lines.push(Line::New(text.to_vec()));
+                found.lines.push(LineMove::New(text.to_vec()));
             }
             Some((b'-', text)) => {
                 old = old.checked_sub(1)?;
-                found.lines.push(Line::Gone(text.to_vec()));
+                found.lines.push(LineMove::Gone(text.to_vec()));
             }
             Some((b'\\', _)) => {}
             Some((b' ', text)) => {
                 (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?);
-                found.lines.push(Line::Kept(text.to_vec()));
+                found.lines.push(LineMove::Kept(text.to_vec()));
             }
             _ => return None,
         }
@@ -164,15 +167,15 @@ fn plain(name: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-impl FileChange {
+impl FileLineMoves {
     /// The new file's lines with where they come from; `None` when the old lines are not those the patch was made for.
-    pub fn after<'a>(&'a self, old: &[&'a [u8]]) -> Option<Vec<After<'a>>> {
+    pub fn after<'a>(&'a self, old: &[&'a [u8]]) -> Option<Vec<ResultLine<'a>>> {
         if self.opaque {
             return None;
         }
         let mut result = Vec::with_capacity(old.len());
         let mut at = 0;
-        let keep = |at: usize| old.get(at).map(|text| After { text, from: Some(at) });
+        let keep = |at: usize| old.get(at).map(|text| ResultLine { text, from: Some(at) });
         for hunk in &self.hunks {
             while at < hunk.start {
                 result.push(keep(at)?);
@@ -180,12 +183,12 @@ impl FileChange {
             }
             for line in &hunk.lines {
                 match line {
-                    Line::New(text) => result.push(After { text, from: None }),
-                    Line::Kept(text) => {
+                    LineMove::New(text) => result.push(ResultLine { text, from: None }),
+                    LineMove::Kept(text) => {
                         result.push(keep(at).filter(|line| line.text == text.as_slice())?);
                         at += 1;
                     }
-                    Line::Gone(text) => {
+                    LineMove::Gone(text) => {
                         old.get(at).filter(|line| **line == text.as_slice())?;
                         at += 1;
                     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Shared between whoever may cancel and the run that looks at it.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct RunCancel(Arc<AtomicBool>);
 
-impl Cancel {
+impl RunCancel {
     /// Asks the run to stop.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::SeqCst);

@@ -3,44 +3,48 @@
 use std::io;
 use std::path::Path;
 
-use holon_core::config::{Config, Layer, Source, known, merge};
-use holon_core::mode::{self, Catalog};
+use holon_core::config::{ConfigLayer, ConfigSource, ResolvedConfig, known, merge};
+use holon_core::mode::{self, ModeCatalog};
 use holon_core::suggest;
 use toml::{Table, Value};
 
 use crate::error::HostError;
+use crate::holon_folders::HolonFolders;
 use crate::modes::read_of;
-use crate::places::Places;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 /// Modes that can be named in the configuration without a file of their own.
 const MODES: [&str; 6] = ["orchestrate", "architect", "code", "review", "debug", "ethical"];
 
 /// What holds for a workspace; a file that cannot be used is an error that names it.
-pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Config, HostError> {
+pub fn read(
+    places: &HolonFolders,
+    workspace: &Path,
+    env: &HostEnvironment,
+) -> Result<ResolvedConfig, HostError> {
     let mut layers = Vec::new();
     layers.extend(user(places)?);
-    layers.extend(file(&workspace.join("holon.toml"), |path| Source::Project { path })?);
+    layers.extend(file(&workspace.join("holon.toml"), |path| ConfigSource::Project { path })?);
     layers.extend(environment(env));
     merge(&layers).map_err(wrong)
 }
 
 /// What the user alone says, wherever the work is: their file and the environment.
-pub fn of_user(places: &Places, env: &Environment) -> Result<Config, HostError> {
-    let layers: Vec<Layer> = user(places)?.into_iter().chain(environment(env)).collect();
+pub fn of_user(places: &HolonFolders, env: &HostEnvironment) -> Result<ResolvedConfig, HostError> {
+    let layers: Vec<ConfigLayer> = user(places)?.into_iter().chain(environment(env)).collect();
     merge(&layers).map_err(wrong)
 }
 
-fn user(places: &Places) -> Result<Option<Layer>, HostError> {
-    file(&places.config.join("config.toml"), |path| Source::User { path })
+fn user(places: &HolonFolders) -> Result<Option<ConfigLayer>, HostError> {
+    file(&places.config.join("config.toml"), |path| ConfigSource::User { path })
 }
 
-fn environment(env: &Environment) -> Vec<Layer> {
+fn environment(env: &HostEnvironment) -> Vec<ConfigLayer> {
     let variables: Vec<(String, String)> = variables()
         .filter_map(|name| Some((name.clone(), env(&name)?.into_string().ok()?)))
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
-    Layer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str())))
+    ConfigLayer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str())))
 }
 
 /// The name a mode has in the configuration.
@@ -49,12 +53,12 @@ pub fn name_of_mode(mode: &str) -> &str {
 }
 
 /// What to tell about a mode that is asked for by the name it had in a former release; where those are errors, one.
-pub(crate) fn former_mode(config: &Config, mode: &str) -> Result<Option<String>, HostError> {
+pub(crate) fn former_mode(config: &ResolvedConfig, mode: &str) -> Result<Option<String>, HostError> {
     config.former_mode(mode).map_err(wrong)
 }
 
 /// What to tell about sections for modes that nobody knows: they have no effect.
-pub fn unknown_modes(config: &Config, catalog: &Catalog) -> Vec<String> {
+pub fn unknown_modes(config: &ResolvedConfig, catalog: &ModeCatalog) -> Vec<String> {
     let mut unknown = config.modes();
     unknown.retain(|mode| !MODES.contains(mode) && catalog.canonical(mode).is_none());
     let known: Vec<String> = catalog.list().into_iter().map(|mode| mode.name).collect();
@@ -79,7 +83,8 @@ pub fn variables() -> impl Iterator<Item = String> {
 /// A section of the user's own file, `config.toml`, or else of a workspace's `holon.toml`, that has its own rules;
 /// nothing when there is no such file or section.
 pub(crate) fn section(path: &Path, own: bool, name: &str) -> Result<Option<Table>, HostError> {
-    let source = |path: String| if own { Source::User { path } } else { Source::Project { path } };
+    let source =
+        |path: String| if own { ConfigSource::User { path } } else { ConfigSource::Project { path } };
     match file(path, source)?.and_then(|mut layer| layer.table.remove(name)) {
         None => Ok(None),
         Some(Value::Table(section)) => Ok(Some(section)),
@@ -90,10 +95,13 @@ pub(crate) fn section(path: &Path, own: bool, name: &str) -> Result<Option<Table
     }
 }
 
-fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Layer>, HostError> {
+fn file(path: &Path, source: impl FnOnce(String) -> ConfigSource) -> Result<Option<ConfigLayer>, HostError> {
     let source = source(path.display().to_string());
-    let whose =
-        if matches!(source, Source::User { .. }) { mode::Source::User } else { mode::Source::Project };
+    let whose = if matches!(source, ConfigSource::User { .. }) {
+        mode::ModeSource::User
+    } else {
+        mode::ModeSource::Project
+    };
     let text = match read_of(whose, path) {
         Ok(text) => text,
         Err(HostError::Io { source: answer, .. })
@@ -103,7 +111,7 @@ fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Lay
         }
         Err(error) => return Err(error),
     };
-    Layer::parse(source, &text).map(Some).map_err(wrong)
+    ConfigLayer::parse(source, &text).map(Some).map_err(wrong)
 }
 
 fn wrong(error: holon_core::config::ConfigError) -> HostError {

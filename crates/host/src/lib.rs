@@ -3,35 +3,35 @@
 //! [`run::Host::run`] is the whole way; [`store`] keeps what it leaves; [`adapter`] knows how an agent is driven.
 
 pub mod adapter;
+pub mod agent_conformance;
 pub mod cancel;
 pub mod config;
 pub mod contained;
 pub mod effect;
 pub mod error;
-pub mod given_spec;
+pub mod holon_folders;
 pub mod insertions;
 mod model;
 pub mod modes;
-mod own;
-pub mod places;
 pub mod record;
 pub mod recording;
-pub mod rehearsal;
 pub mod release;
 pub mod request;
 pub mod run;
+mod self_exe;
 mod servers;
 mod shape;
+pub mod spec_source;
 mod steering;
 pub mod store;
 mod supervision;
 pub mod thread;
 
-pub use cancel::Cancel;
+pub use cancel::RunCancel;
 pub use error::HostError;
-pub use given_spec::GivenSpec;
+pub use holon_folders::HolonFolders;
 pub use model::remedy as model_hint;
-pub use model::{ModelRules, ModelWish, decide as decide_model};
-pub use places::Places;
+pub use model::{ModelPreferences, ModelRules, decide as decide_model};
 pub use request::RunRequest;
-pub use run::{Finished, Host, TreeBefore};
+pub use run::{FinishedRun, Host, TreeBefore};
+pub use spec_source::SourcedSpec;

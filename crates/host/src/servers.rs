@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use holon_agent::mcp::ServerConfig;
+use holon_agent::mcp::McpServerConfig;
 use toml::Value;
 
 use crate::config::section;
@@ -11,13 +11,17 @@ use crate::error::HostError;
 
 /// The servers to start inside the walls, and what to tell about those that are not used.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
-    pub servers: Vec<ServerConfig>,
+pub(crate) struct McpServersToStart {
+    pub servers: Vec<McpServerConfig>,
     pub warnings: Vec<String>,
 }
 
 /// `[mcp.NAME]` of the user's file, with what flags say laid over it by name.
-pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Result<Wanted, HostError> {
+pub(crate) fn wanted(
+    config: &Path,
+    workspace: &Path,
+    flags: &[String],
+) -> Result<McpServersToStart, HostError> {
     let mut servers = BTreeMap::new();
     let user = config.join("config.toml");
     for (name, value) in section(&user, true, "mcp")?.unwrap_or_default() {
@@ -36,23 +40,23 @@ pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Resul
     if section(&project, false, "mcp")?.is_some_and(|section| !section.is_empty()) {
         warnings.push(format!("holon.toml cannot start tool servers; write [mcp] into {}", user.display()));
     }
-    Ok(Wanted { servers: servers.into_values().collect(), warnings })
+    Ok(McpServersToStart { servers: servers.into_values().collect(), warnings })
 }
 
 /// `NAME=COMMAND`; the command is one for a shell.
-fn from_flag(flag: &str) -> Option<ServerConfig> {
+fn from_flag(flag: &str) -> Option<McpServerConfig> {
     let (name, command) = flag.split_once('=')?;
     let (name, command) = (name.trim(), command.trim());
     if name.is_empty() || command.is_empty() {
         return None;
     }
     let argv = ["sh".to_owned(), "-c".to_owned(), format!("exec {command}")].to_vec();
-    Some(ServerConfig { name: name.to_owned(), argv, env: BTreeMap::new() })
+    Some(McpServerConfig { name: name.to_owned(), argv, env: BTreeMap::new() })
 }
 
-fn described(name: &str, value: Value) -> Result<ServerConfig, String> {
+fn described(name: &str, value: Value) -> Result<McpServerConfig, String> {
     let Value::Table(table) = value else { return Err("is not a table".into()) };
-    let mut server = ServerConfig { name: name.to_owned(), ..ServerConfig::default() };
+    let mut server = McpServerConfig { name: name.to_owned(), ..McpServerConfig::default() };
     for (key, value) in table {
         match (key.as_str(), value) {
             ("command", Value::Array(words)) => {
@@ -81,7 +85,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn with(user: &str, project: &str, flags: &[&str]) -> Result<Wanted, HostError> {
+    fn with(user: &str, project: &str, flags: &[&str]) -> Result<McpServersToStart, HostError> {
         let (config, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(config.path().join("config.toml"), user).unwrap();
         std::fs::write(workspace.path().join("holon.toml"), project).unwrap();

@@ -12,15 +12,15 @@ use crate::error::ModelError;
 
 /// Stops every request it was given to, at once and for good; clones share the flag.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<Flag>);
+pub struct ModelCancel(Arc<CancelFlag>);
 
 #[derive(Debug, Default)]
-struct Flag {
+struct CancelFlag {
     set: AtomicBool,
     told: Notify,
 }
 
-impl Cancel {
+impl ModelCancel {
     /// Stops what runs and what would start.
     pub fn cancel(&self) {
         self.0.set.store(true, Ordering::SeqCst);
@@ -51,18 +51,18 @@ impl Cancel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::ModelErrorKind;
 
     #[tokio::test]
     async fn a_waiting_future_is_stopped_and_a_done_one_is_not() {
-        let cancel = Cancel::default();
+        let cancel = ModelCancel::default();
         assert_eq!(cancel.race(async { 7 }).await.ok(), Some(7));
         let other = cancel.clone();
         let stopped = cancel.race(async move {
             other.cancel();
             std::future::pending::<()>().await;
         });
-        assert_eq!(stopped.await.map_err(|e| e.kind), Err(ErrorKind::Cancelled));
-        assert_eq!(cancel.race(async { 7 }).await.map_err(|e| e.kind), Err(ErrorKind::Cancelled));
+        assert_eq!(stopped.await.map_err(|e| e.kind), Err(ModelErrorKind::Cancelled));
+        assert_eq!(cancel.race(async { 7 }).await.map_err(|e| e.kind), Err(ModelErrorKind::Cancelled));
     }
 }

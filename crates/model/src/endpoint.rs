@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{ErrorKind, ModelError};
-use crate::key::Key;
-use crate::request::Request;
-use crate::wire::{Dialect, Wire};
+use crate::error::{ModelError, ModelErrorKind};
+use crate::key::ProviderKey;
+use crate::request::ModelRequest;
+use crate::wire::{WireDialect, WireFormat};
 
 /// The variables that hold keys, by provider.
 pub const KEY_VARIABLES: [(&str, &str); 3] =
@@ -21,11 +21,11 @@ pub struct Endpoint {
     /// The URL below which the wire's path is, such as `https://openrouter.ai/api/v1`.
     pub base: String,
     /// The wire it speaks.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Its dialect.
-    pub dialect: Dialect,
+    pub dialect: WireDialect,
     /// The key, where one is needed.
-    pub key: Option<Key>,
+    pub key: Option<ProviderKey>,
     /// The variable that is looked into for the key.
     pub key_from: Option<String>,
     /// Headers besides those of the wire.
@@ -36,7 +36,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// OpenRouter, on the chat wire.
-    pub fn openrouter(key: Key) -> Self {
+    pub fn openrouter(key: ProviderKey) -> Self {
         let headers = vec![
             ("http-referer".to_owned(), "https://github.com/holon-run/holon".to_owned()),
             ("x-title".to_owned(), "Holon".to_owned()),
@@ -46,29 +46,35 @@ impl Endpoint {
             ..Self::at(
                 "openrouter",
                 "https://openrouter.ai/api/v1",
-                Wire::Chat,
-                Dialect::OpenRouter,
+                WireFormat::Chat,
+                WireDialect::OpenRouter,
                 Some(key),
             )
         }
     }
 
     /// Anthropic, on its own wire.
-    pub fn anthropic(key: Key) -> Self {
-        Self::at("anthropic", "https://api.anthropic.com/v1", Wire::Messages, Dialect::Compatible, Some(key))
+    pub fn anthropic(key: ProviderKey) -> Self {
+        Self::at(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            WireFormat::Messages,
+            WireDialect::Compatible,
+            Some(key),
+        )
     }
 
     /// OpenAI, on the Responses wire.
-    pub fn openai(key: Key) -> Self {
-        Self::at("openai", "https://api.openai.com/v1", Wire::Responses, Dialect::OpenAi, Some(key))
+    pub fn openai(key: ProviderKey) -> Self {
+        Self::at("openai", "https://api.openai.com/v1", WireFormat::Responses, WireDialect::OpenAi, Some(key))
     }
 
     /// Any server that speaks chat completions, local ones mostly.
-    pub fn compatible(name: &str, base: &str, key: Option<Key>) -> Self {
-        Self::at(name, base, Wire::Chat, Dialect::Compatible, key)
+    pub fn compatible(name: &str, base: &str, key: Option<ProviderKey>) -> Self {
+        Self::at(name, base, WireFormat::Chat, WireDialect::Compatible, key)
     }
 
-    fn at(name: &str, base: &str, wire: Wire, dialect: Dialect, key: Option<Key>) -> Self {
+    fn at(name: &str, base: &str, wire: WireFormat, dialect: WireDialect, key: Option<ProviderKey>) -> Self {
         let base = base.trim().trim_end_matches('/').to_owned();
         let name = name.to_owned();
         Self { name, base, wire, dialect, key, key_from: None, headers: Vec::new(), extra: Map::new() }
@@ -87,20 +93,22 @@ impl Endpoint {
         let own = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
         let mut endpoint = match (name, variable) {
             ("openrouter", Some(variable)) => {
-                Self::openrouter(Key::from_env(variable, "OpenRouter", &look_up)?)
+                Self::openrouter(ProviderKey::from_env(variable, "OpenRouter", &look_up)?)
             }
-            ("anthropic", Some(variable)) => Self::anthropic(Key::from_env(variable, "Anthropic", &look_up)?),
-            ("openai", Some(variable)) => Self::openai(Key::from_env(variable, "OpenAI", &look_up)?),
+            ("anthropic", Some(variable)) => {
+                Self::anthropic(ProviderKey::from_env(variable, "Anthropic", &look_up)?)
+            }
+            ("openai", Some(variable)) => Self::openai(ProviderKey::from_env(variable, "OpenAI", &look_up)?),
             _ => {
                 let Some(base) = base else {
                     return Err(ModelError::new(
-                        ErrorKind::Setup,
+                        ModelErrorKind::Setup,
                         format!(
                             "unknown provider `{name}`: use openrouter, anthropic, openai, or give a base URL"
                         ),
                     ));
                 };
-                Self::compatible(name, base, Key::from_env(&own, name, &look_up).ok())
+                Self::compatible(name, base, ProviderKey::from_env(&own, name, &look_up).ok())
             }
         };
         endpoint.key_from = Some(variable.map_or(own, str::to_owned));
@@ -113,7 +121,7 @@ impl Endpoint {
 
     /// Refuses what is no URL, and a key on its way over an open network.
     pub fn check(&self) -> Result<(), ModelError> {
-        let refuse = |message: String| Err(ModelError::new(ErrorKind::Setup, message));
+        let refuse = |message: String| Err(ModelError::new(ModelErrorKind::Setup, message));
         let encrypted = self.base.starts_with("https://");
         if !encrypted && !self.base.starts_with("http://") {
             return refuse(format!(
@@ -181,11 +189,11 @@ impl Endpoint {
             ("content-type".to_owned(), "application/json".to_owned()),
             ("accept".to_owned(), "text/event-stream".to_owned()),
         ];
-        if self.wire == Wire::Messages {
+        if self.wire == WireFormat::Messages {
             headers.push(("anthropic-version".to_owned(), "2023-06-01".to_owned()));
         }
         match &self.key {
-            Some(key) if self.wire == Wire::Messages => {
+            Some(key) if self.wire == WireFormat::Messages => {
                 headers.push(("x-api-key".to_owned(), key.expose().to_owned()));
             }
             Some(key) => headers.push(("authorization".to_owned(), format!("Bearer {}", key.expose()))),
@@ -196,7 +204,7 @@ impl Endpoint {
     }
 
     /// The body of a request.
-    pub fn body(&self, request: &Request) -> Value {
+    pub fn body(&self, request: &ModelRequest) -> Value {
         let mut body = self.wire.encode(request, self.dialect);
         for (key, value) in &self.extra {
             match (body.get_mut(key), value) {
@@ -231,7 +239,7 @@ mod tests {
             assert!(value.ends_with(&format!("value-of-{}_API_KEY", name.to_uppercase())), "{value}");
             assert!(!format!("{endpoint:?}").contains("value-of"));
             let error = Endpoint::named(name, None, |_| None).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::Auth);
+            assert_eq!(error.kind, ModelErrorKind::Auth);
             assert!(error.to_string().contains(&format!("{}_API_KEY", name.to_uppercase())), "{error}");
         }
         let local = Endpoint::named("local", Some("http://127.0.0.1:8080/v1/"), env).unwrap();
@@ -241,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_key_does_not_travel_in_the_open() {
-        let with = |base: &str| Endpoint::compatible("x", base, Some(Key::new("k"))).check().is_ok();
+        let with = |base: &str| Endpoint::compatible("x", base, Some(ProviderKey::new("k"))).check().is_ok();
         for (base, fine) in [
             ("https://example.com/v1", true),
             ("http://localhost:1234/v1", true),
@@ -259,11 +267,11 @@ mod tests {
 
     #[test]
     fn extra_fields_join_what_is_there() {
-        let mut endpoint = Endpoint::openrouter(Key::new("k"));
+        let mut endpoint = Endpoint::openrouter(ProviderKey::new("k"));
         endpoint.extra =
             json!({"provider": {"data_collection": "deny"}, "models": ["b"]}).as_object().unwrap().clone();
-        let mut request = Request::new("a", "x");
-        request.tools = vec![crate::Tool::new("ls", "", json!({}))];
+        let mut request = ModelRequest::new("a", "x");
+        request.tools = vec![crate::ToolSpec::new("ls", "", json!({}))];
         let body = endpoint.body(&request);
         assert_eq!(body["provider"], json!({"require_parameters": true, "data_collection": "deny"}));
         assert_eq!(body["models"], json!(["b"]));

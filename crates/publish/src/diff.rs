@@ -2,7 +2,7 @@
 
 /// One hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
+pub struct DiffHunk {
     /// First line on the old side.
     pub old_start: u64,
     /// First line on the new side.
@@ -10,12 +10,12 @@ pub struct Hunk {
     /// What follows the second `@@`.
     pub heading: String,
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiffLine>,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct DiffLine {
     /// Its number on the old side; none when it was added.
     pub old: Option<u64>,
     /// Its number on the new side; none when it was removed.
@@ -24,11 +24,12 @@ pub struct Line {
     pub text: String,
 }
 
-impl Hunk {
+impl DiffHunk {
     /// The hunk's header.
     pub fn header(&self) -> String {
-        let count =
-            |side: fn(&Line) -> Option<u64>| self.lines.iter().filter(|line| side(line).is_some()).count();
+        let count = |side: fn(&DiffLine) -> Option<u64>| {
+            self.lines.iter().filter(|line| side(line).is_some()).count()
+        };
         let (old, new) = (count(|l| l.old), count(|l| l.new));
         let text = format!("@@ -{},{old} +{},{new} @@ {}", self.old_start, self.new_start, self.heading);
         text.trim_end().to_owned()
@@ -36,8 +37,8 @@ impl Hunk {
 }
 
 /// The hunks of one file's diff; anything that is no hunk is skipped, a broken hunk ends where it breaks.
-pub fn hunks(patch: &str) -> Vec<Hunk> {
-    let mut found: Vec<Hunk> = Vec::new();
+pub fn hunks(patch: &str) -> Vec<DiffHunk> {
+    let mut found: Vec<DiffHunk> = Vec::new();
     let mut left = (0, 0);
     let mut at = (0, 0);
     for line in patch.split('\n') {
@@ -71,13 +72,13 @@ pub fn hunks(patch: &str) -> Vec<Hunk> {
         };
         let old = number(old, &mut at.0, &mut left.0);
         let new = number(new, &mut at.1, &mut left.1);
-        hunk.lines.push(Line { old, new, text: text.to_owned() });
+        hunk.lines.push(DiffLine { old, new, text: text.to_owned() });
     }
     found
 }
 
 /// `@@ -a,b +c,d @@ heading` as a hunk without lines, and how many are to come.
-fn header(line: &str) -> Option<(Hunk, (u64, u64))> {
+fn header(line: &str) -> Option<(DiffHunk, (u64, u64))> {
     let rest = line.strip_prefix("@@ -")?;
     let (ranges, heading) = rest.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -87,7 +88,7 @@ fn header(line: &str) -> Option<(Hunk, (u64, u64))> {
     };
     let ((old_start, old_count), (new_start, new_count)) = (range(old)?, range(new)?);
     let heading = heading.trim().to_owned();
-    Some((Hunk { old_start, new_start, heading, lines: Vec::new() }, (old_count, new_count)))
+    Some((DiffHunk { old_start, new_start, heading, lines: Vec::new() }, (old_count, new_count)))
 }
 
 #[cfg(test)]

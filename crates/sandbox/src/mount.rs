@@ -11,7 +11,7 @@ pub struct Mount {
     #[serde(with = "path")]
     pub at: PathBuf,
     /// Where it comes from.
-    pub source: Source,
+    pub source: MountSource,
     /// Whether the payload may write to it; everything else is mounted read-only.
     pub writable: bool,
 }
@@ -19,7 +19,7 @@ pub struct Mount {
 /// The origin of a [`Mount`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum MountSource {
     /// A directory or file of the host, with everything mounted below it.
     Bind(#[serde(with = "path")] PathBuf),
     /// A merged view: see [`Overlay`].
@@ -74,17 +74,17 @@ impl Mount {
     /// A read-only view of a host path at the same path inside.
     pub fn same_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { at: path.clone(), source: Source::Bind(path), writable: false }
+        Self { at: path.clone(), source: MountSource::Bind(path), writable: false }
     }
 
     /// A read-only view of a host path somewhere else inside.
     pub fn read_only(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        Self { at: at.into(), source: Source::Bind(source.into()), writable: false }
+        Self { at: at.into(), source: MountSource::Bind(source.into()), writable: false }
     }
 
     /// A writable view of a host directory.
     pub fn writable(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        Self { at: at.into(), source: Source::Bind(source.into()), writable: true }
+        Self { at: at.into(), source: MountSource::Bind(source.into()), writable: true }
     }
 }
 
@@ -98,37 +98,37 @@ pub mod path {
 
     #[derive(Serialize, Deserialize)]
     #[serde(untagged)]
-    pub(super) enum Stored {
+    pub(super) enum StoredPath {
         Text(String),
         Bytes(Vec<u8>),
     }
 
-    impl From<&std::ffi::OsStr> for Stored {
+    impl From<&std::ffi::OsStr> for StoredPath {
         fn from(value: &std::ffi::OsStr) -> Self {
             match value.to_str() {
-                Some(text) => Stored::Text(text.to_owned()),
-                None => Stored::Bytes(value.as_bytes().to_vec()),
+                Some(text) => StoredPath::Text(text.to_owned()),
+                None => StoredPath::Bytes(value.as_bytes().to_vec()),
             }
         }
     }
 
-    impl From<Stored> for OsString {
-        fn from(value: Stored) -> Self {
+    impl From<StoredPath> for OsString {
+        fn from(value: StoredPath) -> Self {
             match value {
-                Stored::Text(text) => text.into(),
-                Stored::Bytes(bytes) => OsString::from_vec(bytes),
+                StoredPath::Text(text) => text.into(),
+                StoredPath::Bytes(bytes) => OsString::from_vec(bytes),
             }
         }
     }
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &Path, to: S) -> Result<S::Ok, S::Error> {
-        Stored::from(value.as_os_str()).serialize(to)
+        StoredPath::from(value.as_os_str()).serialize(to)
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Stored::deserialize(from).map(|stored| PathBuf::from(OsString::from(stored)))
+        StoredPath::deserialize(from).map(|stored| PathBuf::from(OsString::from(stored)))
     }
 }
 
@@ -139,16 +139,16 @@ pub mod optional_path {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
-        value.as_ref().map(|p| Stored::from(p.as_os_str())).serialize(to)
+        value.as_ref().map(|p| StoredPath::from(p.as_os_str())).serialize(to)
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-        Ok(Option::<Stored>::deserialize(from)?.map(|s| PathBuf::from(OsString::from(s))))
+        Ok(Option::<StoredPath>::deserialize(from)?.map(|s| PathBuf::from(OsString::from(s))))
     }
 }
 
@@ -159,16 +159,19 @@ pub mod paths {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(value.iter().map(|p| Stored::from(p.as_os_str())))
+        to.collect_seq(value.iter().map(|p| StoredPath::from(p.as_os_str())))
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
-        Ok(Vec::<Stored>::deserialize(from)?.into_iter().map(|s| PathBuf::from(OsString::from(s))).collect())
+        Ok(Vec::<StoredPath>::deserialize(from)?
+            .into_iter()
+            .map(|s| PathBuf::from(OsString::from(s)))
+            .collect())
     }
 }
 
@@ -178,15 +181,15 @@ pub mod strings {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &[OsString], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(value.iter().map(|s| Stored::from(s.as_os_str())))
+        to.collect_seq(value.iter().map(|s| StoredPath::from(s.as_os_str())))
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OsString>, D::Error> {
-        Ok(Vec::<Stored>::deserialize(from)?.into_iter().map(OsString::from).collect())
+        Ok(Vec::<StoredPath>::deserialize(from)?.into_iter().map(OsString::from).collect())
     }
 }

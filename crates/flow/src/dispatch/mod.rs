@@ -5,48 +5,48 @@ mod breaker;
 mod contract;
 mod ids;
 mod log;
+mod observed;
 mod parent;
 mod runner;
 mod settings;
-mod watched;
 
 use std::path::{Path, PathBuf};
 
-use holon_core::event::Sink;
+use holon_core::event::EventSink;
 use holon_core::ids::{RequestId, TaskId};
 use holon_core::manifest::ContextFile;
 use holon_core::mode::Profile;
-use holon_core::mode_run::{Decision, Envelope, Given, ModeResult, Permissions};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::mode_run::{ModeDecision, ModeEnvelope, ModeInputs, ModeResult, Permissions};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::{RunFolder, RunRecord};
-use holon_host::{Cancel, Finished, Host, Places, RunRequest, modes};
+use holon_host::{FinishedRun, HolonFolders, Host, RunCancel, RunRequest, modes};
 use serde_json::json;
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
 use crate::sealed::{self, MANIFEST_SHA256, SEALED_SHA256};
 use log::RequestLog;
-use watched::{About, Tracing, Watched};
+use observed::{DispatchTrace, ObservedRequest, RequestDescription};
 
 pub(crate) use breaker::private_folder;
-pub use breaker::{Admission, Breaker, Rule};
+pub use breaker::{Admission, BreakerRule, CircuitBreaker};
 pub use ids::{new_request, new_task};
-pub use parent::Parent;
-pub use runner::{Capabilities, ModeContext, ModeRunner, Walled, runner};
-pub use settings::{Logs, Settings};
+pub use parent::ParentWork;
+pub use runner::{ModeCapabilities, ModeRunContext, ModeRunner, SandboxedMode, runner};
+pub use settings::{DispatchSettings, LogLocation};
 
 /// Routes work to modes; one per process is enough, and it can be shared between threads.
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
-    places: Places,
+    places: HolonFolders,
     /// What holds for all calls; without, each is looked up for its own workspace.
-    settings: Option<Settings>,
-    tracing: Tracing,
-    audit: Audit,
+    settings: Option<DispatchSettings>,
+    tracing: DispatchTrace,
+    audit: AuditTrail,
 }
 
 /// One piece of work for a mode.
-pub struct Call<'a> {
+pub struct DispatchCall<'a> {
     /// What is asked; its `mode` names where it goes.
     pub request: RunRequest,
     /// The task it belongs to, across retries.
@@ -54,12 +54,12 @@ pub struct Call<'a> {
     /// Which start this is, from 1.
     pub attempt: u32,
     /// Who asks, when it is other work.
-    pub parent: Option<Parent>,
+    pub parent: Option<ParentWork>,
     /// A run to go on with, and what to tell it.
     pub resume: Option<(&'a RunFolder, Option<&'a str>)>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> DispatchCall<'a> {
     /// Work of its own, asked for by a person or a program.
     pub fn new(request: RunRequest) -> Self {
         Self { request, task: new_task(), attempt: 1, parent: None, resume: None }
@@ -75,9 +75,9 @@ impl<'a> Call<'a> {
 
 /// What came of a piece of work.
 #[derive(Debug)]
-pub struct Dispatched {
+pub struct DispatchResult {
     /// The run.
-    pub finished: Finished,
+    pub finished: FinishedRun,
     /// What it means.
     pub result: ModeResult,
     /// Under which its log is found.
@@ -86,13 +86,13 @@ pub struct Dispatched {
 
 impl Dispatcher {
     /// Keeps logs, breakers and the audit log in the state folder of `places`.
-    pub fn new(places: Places) -> Self {
-        let audit = Audit::of(&places.state);
-        Self { places, settings: None, tracing: Tracing::new(), audit }
+    pub fn new(places: HolonFolders) -> Self {
+        let audit = AuditTrail::of(&places.state);
+        Self { places, settings: None, tracing: DispatchTrace::new(), audit }
     }
 
     /// The same with settings for all calls, whose workspaces may be copies of the one these were read for.
-    pub fn within(self, settings: Settings) -> Self {
+    pub fn within(self, settings: DispatchSettings) -> Self {
         Self { settings: Some(settings), ..self }
     }
 
@@ -108,29 +108,29 @@ impl Dispatcher {
     }
 
     /// The whole is over.
-    pub(crate) fn end_whole(&self, finished: &Finished, decision: Option<&Decision>) {
+    pub(crate) fn end_whole(&self, finished: &FinishedRun, decision: Option<&ModeDecision>) {
         self.tracing.end_whole(&finished.manifest, decision);
     }
 
     /// The audit log.
-    pub fn audit(&self) -> &Audit {
+    pub fn audit(&self) -> &AuditTrail {
         &self.audit
     }
 
     /// Routes a call to its mode, and tells what came of it. An error means that nothing was started.
     pub fn dispatch(
         &self,
-        call: Call<'_>,
+        call: DispatchCall<'_>,
         host: &Host,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Dispatched, FlowError> {
+        sink: &mut dyn EventSink,
+        cancel: &RunCancel,
+    ) -> Result<DispatchResult, FlowError> {
         let (profile, workspace) = self.profile(&call, host)?;
         let settings = match &self.settings {
             Some(settings) => settings.clone(),
-            None => Settings::read(&self.places, &workspace, &*host.env)?,
+            None => DispatchSettings::read(&self.places, &workspace, &*host.env)?,
         };
-        let Call { mut request, task, attempt, parent, resume } = call;
+        let DispatchCall { mut request, task, attempt, parent, resume } = call;
         if let Some(parent) = &parent {
             parent.check(&profile.name)?;
         }
@@ -145,7 +145,7 @@ impl Dispatcher {
             "attempt": attempt, "asked_by": parent.as_ref().map(|parent| &parent.mode),
         });
         request.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
-        let mut watched = Watched::begin(&self.tracing, host, &envelope.mode, attempt);
+        let mut watched = ObservedRequest::begin(&self.tracing, host, &envelope.mode, attempt);
         let mut log = {
             let parts = [envelope.mode.as_str(), envelope.task_id.as_str(), envelope.request_id.as_str()];
             let folder = settings.logs.folder(&self.places.state, &parts);
@@ -154,11 +154,11 @@ impl Dispatcher {
         };
         let intent = profile.model.intent.as_str();
         let asked_by = parent.as_ref().map(|parent| parent.mode.as_str());
-        let about = About { envelope: &envelope, intent, attempt, asked_by };
+        let about = RequestDescription { envelope: &envelope, intent, attempt, asked_by };
         let runner = runner(&envelope.mode);
         let mut listening = watched.listening(sink);
         let (envelope, sink) = (&envelope, &mut listening);
-        let context = ModeContext { envelope, request: &request, resume, host, sink, cancel };
+        let context = ModeRunContext { envelope, request: &request, resume, host, sink, cancel };
         let finished = match runner.run(context) {
             Ok(finished) => finished,
             Err(error) => {
@@ -172,7 +172,7 @@ impl Dispatcher {
         let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker, weighed);
         watched.ended(&about, &finished.manifest, result.outcome, &result.decision);
         noted?;
-        Ok(Dispatched { finished, result, request_id: envelope.request_id.clone() })
+        Ok(DispatchResult { finished, result, request_id: envelope.request_id.clone() })
     }
 
     /// Adds to the log of an orchestration what became of its children.
@@ -181,7 +181,7 @@ impl Dispatcher {
         task: &TaskId,
         request: &str,
         children: serde_json::Value,
-        decision: &Decision,
+        decision: &ModeDecision,
     ) {
         // Planning that was refused has no log.
         if request.is_empty() {
@@ -194,8 +194,8 @@ impl Dispatcher {
     }
 
     /// Whether the task may start now.
-    fn admit(&self, task: &TaskId, rule: Rule) -> Result<(), FlowError> {
-        let breakers = breaker::Breakers::new(&self.places.state, rule);
+    fn admit(&self, task: &TaskId, rule: BreakerRule) -> Result<(), FlowError> {
+        let breakers = breaker::CircuitBreakers::new(&self.places.state, rule);
         match breakers.refuses(task, ids::now_ms())? {
             None => Ok(()),
             Some((failures, until_ms)) => {
@@ -207,19 +207,19 @@ impl Dispatcher {
 
     fn take_note(
         &self,
-        envelope: &Envelope,
-        finished: &Finished,
+        envelope: &ModeEnvelope,
+        finished: &FinishedRun,
         result: &ModeResult,
         log: &mut RequestLog,
-        rule: Rule,
+        rule: BreakerRule,
         weighed: bool,
     ) -> Result<(), FlowError> {
         let manifest = &finished.manifest;
-        let failed = result.outcome == Outcome::Failure;
+        let failed = result.outcome == RunOutcome::Failure;
         log.end(&finished.folder.join("output"), manifest, result);
         // Being stopped says nothing about the work.
-        if manifest.status != Status::Cancelled {
-            let breakers = breaker::Breakers::new(&self.places.state, rule);
+        if manifest.status != RunStatus::Cancelled {
+            let breakers = breaker::CircuitBreakers::new(&self.places.state, rule);
             breakers.record(&envelope.task_id, !failed, ids::now_ms())?;
         }
         // What a model reports to whoever weighs it against the host's own checks is no decision yet.
@@ -242,7 +242,7 @@ impl Dispatcher {
 
     /// The mode of a request and the folder it works on. What a person asks for is looked at as a whole first: a wrong
     /// request starts nothing, and leaves no trace.
-    fn profile(&self, call: &Call<'_>, host: &Host) -> Result<(Profile, PathBuf), FlowError> {
+    fn profile(&self, call: &DispatchCall<'_>, host: &Host) -> Result<(Profile, PathBuf), FlowError> {
         let request = &call.request;
         if call.parent.is_none() && call.resume.is_none() {
             let plan = host.plan(request)?;
@@ -256,22 +256,22 @@ impl Dispatcher {
 }
 
 /// What a run means that ended while nobody watched.
-pub(crate) fn result_of(finished: &Finished) -> ModeResult {
+pub(crate) fn result_of(finished: &FinishedRun) -> ModeResult {
     contract::result(finished, &runner(&finished.manifest.mode).capabilities(), false, 1)
 }
 
-fn envelope(profile: &Profile, task: TaskId, request: &RunRequest, permissions: Permissions) -> Envelope {
+fn envelope(profile: &Profile, task: TaskId, request: &RunRequest, permissions: Permissions) -> ModeEnvelope {
     let files = request.context.iter().map(|path| ContextFile {
         path: path.to_string_lossy().into_owned(),
         // What really reached the agent is in the manifest, with its digest.
         sha256: String::new(),
     });
-    Envelope {
+    ModeEnvelope {
         mode: profile.name.clone(),
         request_id: new_request(),
         task_id: task,
         goal: request.goal.clone().unwrap_or_default(),
-        context: Given {
+        context: ModeInputs {
             snapshot: request.workspace.as_deref().unwrap_or(Path::new(".")).display().to_string(),
             constraints: request.checks.clone(),
             artifacts: files.collect(),

@@ -6,39 +6,39 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_core::config::Config;
-use holon_host::run::Environment;
-use holon_host::{HostError, Places, config};
+use holon_core::config::ResolvedConfig;
+use holon_host::run::HostEnvironment;
+use holon_host::{HolonFolders, HostError, config};
 
-use super::breaker::{Rule, private_folder};
+use super::breaker::{BreakerRule, private_folder};
 
 /// What holds for one workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct DispatchSettings {
     /// When work that keeps failing is refused.
-    pub breaker: Rule,
+    pub breaker: BreakerRule,
     /// Where logs and reports of modes go.
-    pub logs: Logs,
+    pub logs: LogLocation,
 }
 
-impl Settings {
+impl DispatchSettings {
     /// Reads the layers of the configuration for a workspace.
-    pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Self, HostError> {
+    pub fn read(places: &HolonFolders, workspace: &Path, env: &HostEnvironment) -> Result<Self, HostError> {
         Self::of(&config::read(places, workspace, env)?, workspace)
     }
 
     /// From a configuration that was read for this workspace.
-    pub fn of(config: &Config, workspace: &Path) -> Result<Self, HostError> {
-        let usual = Rule::default();
+    pub fn of(config: &ResolvedConfig, workspace: &Path) -> Result<Self, HostError> {
+        let usual = BreakerRule::default();
         let failures = config.number("breaker.failures").map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let cool_down = config.number("breaker.cool_down_seconds").map(Duration::from_secs);
-        let breaker = Rule {
+        let breaker = BreakerRule {
             failures: failures.unwrap_or(usual.failures),
             cool_down: cool_down.unwrap_or(usual.cool_down),
         };
         let logs = match config.text("artifacts.logs_dir") {
-            Some(folder) => Logs::Workspace { workspace: workspace.to_owned(), folder },
-            None => Logs::State,
+            Some(folder) => LogLocation::Workspace { workspace: workspace.to_owned(), folder },
+            None => LogLocation::State,
         };
         logs.check()?;
         Ok(Self { breaker, logs })
@@ -47,7 +47,7 @@ impl Settings {
 
 /// Where logs and reports of modes go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Logs {
+pub enum LogLocation {
     /// Below `logs` in the state folder.
     #[default]
     State,
@@ -60,7 +60,7 @@ pub enum Logs {
     },
 }
 
-impl Logs {
+impl LogLocation {
     /// Finds out before anything starts whether a link would lead the logs elsewhere.
     fn check(&self) -> Result<(), HostError> {
         let Self::Workspace { workspace, folder } = self else { return Ok(()) };
@@ -122,11 +122,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (state, workspace) = (temp.path().join("state"), temp.path().join("work"));
         fs::create_dir_all(workspace.join("logs")).unwrap();
-        let logs = |folder: &str| Logs::Workspace { workspace: workspace.clone(), folder: folder.into() };
+        let logs =
+            |folder: &str| LogLocation::Workspace { workspace: workspace.clone(), folder: folder.into() };
         let made = logs("logs").folder(&state, &["review", "t-1", "r"]).unwrap();
         assert_eq!(made, workspace.join("logs/review/t-1/r"));
         assert!(made.is_dir() && !state.exists());
-        assert_eq!(Logs::State.folder(&state, &["a"]).unwrap(), state.join("logs/a"));
+        assert_eq!(LogLocation::State.folder(&state, &["a"]).unwrap(), state.join("logs/a"));
 
         // A link anywhere on the way ends it, and nothing is made behind it.
         let outside = temp.path().join("outside");

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use holon_core::patch::{self, Step};
+use holon_core::patch::{self, PatchItem};
 
 /// One file of a patch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct PatchedFile {
+pub(super) struct PatchSection {
     /// Its name before; `None` when it is new.
     pub(super) old: Option<String>,
     /// Its name after; `None` when it is gone.
@@ -19,7 +19,7 @@ pub(super) struct PatchedFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PatchSummary {
     /// Its files; one that changes its type is in it twice.
-    pub(super) sections: Vec<PatchedFile>,
+    pub(super) sections: Vec<PatchSection>,
     /// Lines added.
     pub(super) insertions: u64,
     /// Lines removed.
@@ -31,16 +31,16 @@ impl PatchSummary {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut summary = Self { sections: sections(bytes), ..Self::default() };
         patch::walk(bytes, &mut |step| match step {
-            Step::Added { .. } => summary.insertions += 1,
-            Step::Removed { .. } => summary.deletions += 1,
-            Step::File { .. } => {}
+            PatchItem::Added { .. } => summary.insertions += 1,
+            PatchItem::Removed { .. } => summary.deletions += 1,
+            PatchItem::File { .. } => {}
         });
         summary
     }
 
     /// How many files it changes; a rename counts once, and so does a file that becomes a link.
     pub(super) fn files(&self) -> u64 {
-        let name = |file: &PatchedFile| file.new.clone().or_else(|| file.old.clone());
+        let name = |file: &PatchSection| file.new.clone().or_else(|| file.old.clone());
         self.sections.iter().map(name).collect::<BTreeSet<_>>().len() as u64
     }
 
@@ -51,8 +51,8 @@ impl PatchSummary {
 }
 
 /// The files of a patch, from its headers; lines of hunks are passed over by their counts.
-fn sections(bytes: &[u8]) -> Vec<PatchedFile> {
-    let mut files: Vec<PatchedFile> = Vec::new();
+fn sections(bytes: &[u8]) -> Vec<PatchSection> {
+    let mut files: Vec<PatchSection> = Vec::new();
     let mut left = (0_u64, 0_u64);
     for line in bytes.split(|b| *b == b'\n') {
         if left != (0, 0) {
@@ -67,7 +67,7 @@ fn sections(bytes: &[u8]) -> Vec<PatchedFile> {
         let text = String::from_utf8_lossy(line);
         if let Some(names) = text.strip_prefix("diff --git ") {
             let (old, new) = both_names(names);
-            files.push(PatchedFile { old, new, old_id: None });
+            files.push(PatchSection { old, new, old_id: None });
             continue;
         }
         let Some(file) = files.last_mut() else { continue };

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holon_model::retry::Headers;
-use holon_model::{Endpoint, ErrorKind, ModelError, Timeouts, classify};
+use holon_model::retry::ResponseHeaders;
+use holon_model::{Endpoint, HttpTimeouts, ModelError, ModelErrorKind, classify};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 const MAX_ERROR: usize = 256 * 1024;
 
 /// A client that follows no redirect; certificates are read only when the endpoint is encrypted.
-pub(super) fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest::Client, ModelError> {
+pub(super) fn client(endpoint: &Endpoint, timeouts: HttpTimeouts) -> Result<reqwest::Client, ModelError> {
     endpoint.check()?;
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(endpoint.base.starts_with("https://"))?)
@@ -29,7 +29,7 @@ pub(super) fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest:
 }
 
 fn tls(encrypted: bool) -> Result<ClientConfig, ModelError> {
-    let fail = |message: String| ModelError::new(ErrorKind::Network, message);
+    let fail = |message: String| ModelError::new(ModelErrorKind::Network, message);
     let mut roots = RootCertStore::empty();
     if encrypted {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -48,7 +48,7 @@ fn tls(encrypted: bool) -> Result<ClientConfig, ModelError> {
 /// What an answer without success amounts to.
 pub(super) async fn refused(mut response: reqwest::Response, idle: Duration) -> ModelError {
     let status = response.status().as_u16();
-    let headers: Headers = response
+    let headers: ResponseHeaders = response
         .headers()
         .iter()
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
@@ -66,11 +66,11 @@ pub(super) async fn read_body(
     let mut body = Vec::new();
     while let Some(chunk) = within(idle, "the next piece", response.chunk())
         .await?
-        .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
+        .map_err(|error| ModelError::new(ModelErrorKind::Cut, causes(&error)))?
     {
         if body.len() + chunk.len() > most {
             let message = format!("the answer is larger than {most} bytes");
-            return Err(ModelError::new(ErrorKind::Malformed, message));
+            return Err(ModelError::new(ModelErrorKind::Malformed, message));
         }
         body.extend_from_slice(&chunk);
     }
@@ -83,12 +83,12 @@ pub(super) async fn within<T>(
     future: impl Future<Output = T>,
 ) -> Result<T, ModelError> {
     tokio::time::timeout(limit, future).await.map_err(|_| {
-        ModelError::new(ErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
+        ModelError::new(ModelErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
     })
 }
 
 pub(super) fn network(error: &reqwest::Error) -> ModelError {
-    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    let kind = if error.is_timeout() { ModelErrorKind::Timeout } else { ModelErrorKind::Network };
     ModelError::new(kind, causes(error))
 }
 

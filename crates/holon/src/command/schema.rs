@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use holon_core::{schema, suggest};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// Print the JSON Schema of a file or message
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  holon schema review > review.schema.json")]
-pub(crate) struct Args {
+pub(crate) struct SchemaArgs {
     /// Which one; without it, their names are listed
     name: Option<String>,
     /// List the names
@@ -20,13 +20,13 @@ pub(crate) struct Args {
 }
 
 /// Prints the schema or the names.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &SchemaArgs, session: &Session) -> CommandExit {
     let names = || schema::schemas().iter().map(|(name, _)| *name);
     let text = match args.name.as_deref().filter(|_| !args.list) {
         None => names().map(|name| format!("{name}\n")).collect(),
         Some(name) => schema::render(name).ok_or_else(|| {
             let message = format!("unknown schema `{name}`{}", suggest::hint(name, names()));
-            Failure::user(message, format!("the schemas are: {}", names().collect::<Vec<_>>().join(", ")))
+            CliFailure::user(message, format!("the schemas are: {}", names().collect::<Vec<_>>().join(", ")))
         })?,
     };
     session.terminal.print(text)?;

@@ -2,11 +2,11 @@
 
 use holon_core::patch::plain_name;
 
-use crate::terminal::{Stream, Style, visible};
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileChange {
+pub(crate) struct PatchFileSummary {
     /// The path, without the quotes git puts around odd ones.
     pub(crate) path: String,
     /// Lines added.
@@ -18,8 +18,8 @@ pub(crate) struct FileChange {
 }
 
 /// The files of a patch, in its order.
-pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
-    let mut found: Vec<FileChange> = Vec::new();
+pub(crate) fn changes(patch: &[u8]) -> Vec<PatchFileSummary> {
+    let mut found: Vec<PatchFileSummary> = Vec::new();
     // Lines of the current hunk still to come: a removed line may well begin with `-- a/`.
     let (mut old, mut new) = (0u64, 0u64);
     for line in patch.split(|b| *b == b'\n') {
@@ -36,7 +36,7 @@ pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
         }
         if let Some(names) = line.strip_prefix(b"diff --git ") {
             let path = second_name(&String::from_utf8_lossy(names));
-            found.push(FileChange { path, added: 0, removed: 0, note: "" });
+            found.push(PatchFileSummary { path, added: 0, removed: 0, note: "" });
             continue;
         }
         let Some(change) = found.last_mut() else { continue };
@@ -90,18 +90,18 @@ fn hunk_size(line: &str) -> (u64, u64) {
 }
 
 /// The patch as it goes to a terminal: coloured, and without anything a terminal would obey.
-pub(crate) fn coloured(patch: &[u8], stream: Stream) -> String {
+pub(crate) fn coloured(patch: &[u8], stream: TerminalStream) -> String {
     let mut text = String::new();
     for line in String::from_utf8_lossy(patch).split_inclusive('\n') {
         let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
         let body = visible(body);
         let style = match body.as_bytes().first() {
             _ if body.starts_with("+++ ") || body.starts_with("--- ") || body.starts_with("diff ") => {
-                Some(Style::Bold)
+                Some(TextStyle::Bold)
             }
-            Some(b'+') => Some(Style::Green),
-            Some(b'-') => Some(Style::Red),
-            Some(b'@') => Some(Style::Cyan),
+            Some(b'+') => Some(TextStyle::Green),
+            Some(b'-') => Some(TextStyle::Red),
+            Some(b'@') => Some(TextStyle::Cyan),
             _ => None,
         };
         text.push_str(&style.map_or_else(|| body.clone(), |style| stream.paint(style, &body)));
@@ -121,7 +121,7 @@ diff --git a/n b/n\nnew file mode 100755\nindex 0..1\n--- /dev/null\n+++ b/n\n@@
 diff --git \"a/q\\\"\" \"b/q\\\"\"\ndeleted file mode 100644\n\
 diff --git a/bin b/bin\nindex 1..2\nGIT binary patch\nliteral 3\n-Kc$\n\n";
         let expect =
-            |path: &str, added, removed, note| FileChange { path: path.into(), added, removed, note };
+            |path: &str, added, removed, note| PatchFileSummary { path: path.into(), added, removed, note };
         assert_eq!(
             changes(patch),
             [

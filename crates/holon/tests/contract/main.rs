@@ -2,10 +2,10 @@
 //! agent may leave is taken, and what is told is true.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod asked;
-mod left;
+mod every_flag;
+mod leftovers;
 mod reach;
-mod told;
+mod reported;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 

@@ -5,11 +5,11 @@ use std::net::TcpStream;
 
 use rustix::process::Signal;
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn a_server_ends_although_somebody_is_still_sending() {
-    let mut stage = Stage::playing("- text: never\n");
+    let mut stage = ServeStage::playing("- text: never\n");
     let host = format!("127.0.0.1:{}", stage.port);
     let begin = |head: &str| {
         let mut stream = TcpStream::connect(&host).unwrap();

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 /// Bounds on a version, such as `>=2.1, <3`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Range(Vec<(Bound, Vec<u64>)>);
+pub struct VersionRange(Vec<(VersionBound, Vec<u64>)>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
+enum VersionBound {
     AtLeast,
     Below,
 }
 
-impl Range {
+impl VersionRange {
     /// Whether a version is inside.
     pub fn holds(&self, version: &str) -> bool {
         let version = numbers(version);
         self.0.iter().all(|(bound, limit)| match bound {
-            Bound::AtLeast => version >= *limit,
-            Bound::Below => version < *limit,
+            VersionBound::AtLeast => version >= *limit,
+            VersionBound::Below => version < *limit,
         })
     }
 }
@@ -41,14 +41,14 @@ pub(super) fn find(text: &str) -> Option<String> {
     plain.take(200).find(is_version).map(|word| word.chars().take(40).collect())
 }
 
-impl FromStr for Range {
+impl FromStr for VersionRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bound = |part: &str| {
             let (bound, rest) = match part.trim() {
-                part if part.starts_with(">=") => (Bound::AtLeast, &part[2..]),
-                part if part.starts_with('<') => (Bound::Below, &part[1..]),
+                part if part.starts_with(">=") => (VersionBound::AtLeast, &part[2..]),
+                part if part.starts_with('<') => (VersionBound::Below, &part[1..]),
                 _ => return Err(format!("`{part}` is no bound: write `>=1.2` or `<2`")),
             };
             let limit = numbers(rest.trim());
@@ -61,24 +61,24 @@ impl FromStr for Range {
     }
 }
 
-impl TryFrom<String> for Range {
+impl TryFrom<String> for VersionRange {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
 }
 
-impl From<Range> for String {
-    fn from(range: Range) -> Self {
+impl From<VersionRange> for String {
+    fn from(range: VersionRange) -> Self {
         range.to_string()
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (bound, limit)) in self.0.iter().enumerate() {
             let limit: Vec<String> = limit.iter().map(u64::to_string).collect();
-            let sign = if *bound == Bound::AtLeast { ">=" } else { "<" };
+            let sign = if *bound == VersionBound::AtLeast { ">=" } else { "<" };
             write!(f, "{}{sign}{}", if index > 0 { ", " } else { "" }, limit.join("."))?;
         }
         Ok(())
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn ranges_hold_what_they_say() {
-        let range: Range = ">=2.1, <3".parse().unwrap();
+        let range: VersionRange = ">=2.1, <3".parse().unwrap();
         for (version, inside) in [
             ("2.1", true),
             ("2.1.325", true),
@@ -104,7 +104,7 @@ mod tests {
             assert_eq!(range.holds(version), inside, "{version}");
         }
         assert_eq!(range.to_string(), ">=2.1, <3");
-        assert!("2.1".parse::<Range>().is_err() && ">=x".parse::<Range>().is_err());
+        assert!("2.1".parse::<VersionRange>().is_err() && ">=x".parse::<VersionRange>().is_err());
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use holon_core::event::Sink;
-use holon_core::manifest::{ErrorInfo, Phase, Verification};
-use holon_core::outcome::Status;
+use holon_core::event::EventSink;
+use holon_core::manifest::{ErrorInfo, RunPhase, VerificationReport};
+use holon_core::outcome::RunStatus;
 
 use super::check_tree::CheckedChange;
-use super::checks::Checking;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
-use super::{Entering, Finished, Host, Run, rungs};
-use crate::cancel::Cancel;
+use super::checks::CheckSession;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
+use super::{ActiveRun, FinishedRun, Host, RunEntry, isolation_levels};
+use crate::cancel::RunCancel;
 use crate::error::HostError;
 use crate::record::now;
 use crate::request::RunRequest;
@@ -40,32 +40,32 @@ impl Host {
         &self,
         request: &RunRequest,
         before: Option<&TreeBefore>,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
+        sink: &mut dyn EventSink,
+        cancel: &RunCancel,
+    ) -> Result<FinishedRun, HostError> {
         let (began, started_at) = (Instant::now(), now());
         let mut plan = self.plan(request)?;
         // Nothing is handed over, kept or brought in.
         plan.profile.artifacts.required.clear();
         (plan.out, plan.record, plan.apply) = (None, None, false);
         let (mode, audit) = (NAME.to_owned(), request.audit.clone());
-        let entering = Entering { plan, mode, audit, resumed: None, began, started_at, sink, cancel };
+        let entering = RunEntry { plan, mode, audit, resumed: None, began, started_at, sink, cancel };
         let mut run = self.enter(entering)?;
-        let verdict = run.only_checks(before).unwrap_or_else(|e| Verdict::failed(&e));
+        let verdict = run.only_checks(before).unwrap_or_else(|e| RunVerdict::failed(&e));
         Ok(run.seal(verdict))
     }
 }
 
-impl Run<'_> {
-    fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<Verdict, HostError> {
+impl ActiveRun<'_> {
+    fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<RunVerdict, HostError> {
         self.manifest.metadata.mode = NAME.to_owned();
         // What checks write is thrown away.
         self.manifest.no_changes = true;
-        let backend = rungs::first(self.host, &self.plan, self.ground())?;
-        self.phase(Phase::Prepare, Self::prepare)?;
-        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, None))?;
-        let mut verdict = Verdict::good();
-        self.phase(Phase::Verify, |run| {
+        let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
+        self.phase(RunPhase::Prepare, Self::prepare)?;
+        let mut stage = self.phase(RunPhase::Snapshot, |run| run.take_snapshot(backend, None))?;
+        let mut verdict = RunVerdict::good();
+        self.phase(RunPhase::Verify, |run| {
             run.try_walls(&mut stage)?;
             let (all, end) = (run.plan.checking(), stage.deadline);
             let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
@@ -76,25 +76,26 @@ impl Run<'_> {
                 }
                 None => CheckedChange::of(None, workspace, &commands),
             };
-            let mut checking = Checking::new(change, all, Some(end));
+            let mut checking = CheckSession::new(change, all, Some(end));
             checking.always_based = before.is_some_and(|before| before.always);
             let checks = run.each_check(&mut stage, &mut checking)?;
             let definitions = checking.change.as_it_was.definitions.clone();
             let tests_may_change = run.plan.tests_may_change;
-            let mut known = Verification { checks, definitions, tests_may_change, ..Verification::default() };
+            let mut known =
+                VerificationReport { checks, definitions, tests_may_change, ..VerificationReport::default() };
             run.judge_checks(&checking.change, &mut known, &mut verdict);
             run.manifest.metadata.verification = Some(known);
             Ok(())
         })?;
         if self.cancel.is_cancelled() {
-            verdict = Verdict::good();
-            verdict.ended(Status::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
+            verdict = RunVerdict::good();
+            verdict.ended(RunStatus::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
         }
         Ok(verdict)
     }
 
     /// Finds out which walls can be built here, as the start of an agent would.
-    fn try_walls(&mut self, stage: &mut Stage) -> Result<(), HostError> {
+    fn try_walls(&mut self, stage: &mut RunStage) -> Result<(), HostError> {
         let nothing = ["/bin/sh", "-c", ":"].map(Into::into).to_vec();
         let payload = self.build_walls(stage, nothing)?;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);

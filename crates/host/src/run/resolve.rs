@@ -4,42 +4,42 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use holon_agent::mcp::ServerConfig;
-use holon_core::config::Config as Configured;
+use holon_agent::mcp::McpServerConfig;
+use holon_core::config::ResolvedConfig;
 use holon_core::manifest::{ErrorInfo, Manifest};
-use holon_core::mode::{Network, Origin, Overrides, Profile};
-use holon_core::outcome::Status;
+use holon_core::mode::{NetworkReach, Profile, RunOverrides, ValueOrigin};
+use holon_core::outcome::RunStatus;
 use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::Spec;
 use holon_model::Cassette;
-use holon_sandbox::fallback::Choice;
-use holon_sandbox::snapshot::StrategyChoice;
-use holon_supervisor::Config;
+use holon_sandbox::fallback::SandboxChoice;
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
+use holon_supervisor::SupervisorConfig;
 
 use super::Host;
 use super::foreign;
 use super::out::checked_out;
-use crate::adapter::{self, Agent, Kind};
+use crate::adapter::{self, AdapterKind, ResolvedAgent};
 use crate::config;
 use crate::effect;
 use crate::error::HostError;
-use crate::given_spec::{GivenSpec, NamedPath};
 use crate::model::{self, ModelRules};
 use crate::modes;
 use crate::request::RunRequest;
 use crate::servers;
-use crate::supervision::{self, Wishes};
+use crate::spec_source::{NamedPath, SourcedSpec};
+use crate::supervision::{self, SupervisionSources};
 
 /// What a request means, completely worked out.
-pub struct Plan {
+pub struct ResolvedRun {
     /// The spec, with flags laid over it.
     pub spec: Spec,
     /// The mode, narrowed by spec and flags.
     pub profile: Profile,
     /// The agent.
-    pub agent: Agent,
+    pub agent: ResolvedAgent,
     /// Canonical path of the workspace.
     pub workspace: PathBuf,
     /// Wanted model.
@@ -49,7 +49,7 @@ pub struct Plan {
     /// A cassette that answers instead, with the file it came from.
     pub replay: Option<(PathBuf, Cassette)>,
     /// How the run that is done once more was cut short, if it was.
-    pub cut: Option<(Status, ErrorInfo)>,
+    pub cut: Option<(RunStatus, ErrorInfo)>,
     /// Where the conversation with the model is copied to.
     pub record: Option<PathBuf>,
     /// Where to copy the artifacts.
@@ -61,17 +61,17 @@ pub struct Plan {
     /// Whether commands that fit the repository's shape are run when none were asked for.
     pub auto_checks: bool,
     /// How closely the native agent is watched.
-    pub supervisor: Config,
+    pub supervisor: SupervisorConfig,
     /// What the configuration says about the mode's models.
     pub models: ModelRules,
     /// Tool servers of the native agent.
-    pub servers: Vec<ServerConfig>,
+    pub servers: Vec<McpServerConfig>,
     /// Wanted walls.
-    pub sandbox: Choice,
+    pub sandbox: SandboxChoice,
     /// Whether no walls at all are acceptable.
     pub accept_no_isolation: bool,
     /// Wanted snapshot.
-    pub snapshot: StrategyChoice,
+    pub snapshot: SnapshotStrategyChoice,
     /// Workspace-relative paths the agent must not see.
     pub hide: Vec<PathBuf>,
     /// The folder of the workspace that logs go to, when the user wants them there.
@@ -98,11 +98,11 @@ pub struct Plan {
 pub const CREDENTIAL_IN_GOAL: &str =
     "the goal held what looks like a credential; it was taken out, since agents see none";
 
-pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
-    let (given, mut warnings) = GivenSpec::of(request)?;
+pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<ResolvedRun, HostError> {
+    let (given, mut warnings) = SourcedSpec::of(request)?;
     let workspace = workspace(request, given.as_ref())?;
     let given = given.map(|given| given.settled(request, &workspace)).transpose()?;
-    let mut context = given.as_ref().map(GivenSpec::context).transpose()?.unwrap_or_default();
+    let mut context = given.as_ref().map(SourcedSpec::context).transpose()?.unwrap_or_default();
     let mut spec = with_goal(given.map(|given| given.spec), request)?;
     let redactor = Redactor::new(host.secrets.iter().map(|(name, value)| (name, value)));
     let goal = redactor.redact_str(&spec.goal.description);
@@ -180,10 +180,10 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         ));
     }
     let check_reports = [spec.constraints.check_reports.clone(), request.check_reports.clone()].concat();
-    holon_checks::ReportPlaces::of("", &check_reports).map_err(|wrong| {
+    holon_checks::ReportLocations::of("", &check_reports).map_err(|wrong| {
         HostError::usage(wrong.to_string(), "give one such as `reports/*.xml`, relative to the workspace")
     })?;
-    let supervised = supervision::settle(&Wishes {
+    let supervised = supervision::settle(&SupervisionSources {
         places: &host.places,
         workspace: &workspace,
         env: &*host.env,
@@ -195,7 +195,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let models = models(&configured, &profile)?;
     let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
     warnings.extend(wanted.warnings);
-    let mut plan = Plan {
+    let mut plan = ResolvedRun {
         models,
         servers: wanted.servers,
         sources: Vec::new(),
@@ -227,7 +227,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         workspace,
     };
     plan.sources = sources(&plan, request);
-    let native = plan.agent.adapter.kind == Kind::Native;
+    let native = plan.agent.adapter.kind == AdapterKind::Native;
     let named = plan.model.is_some() || plan.provider.is_some() || plan.replay.is_some();
     let gateway = plan.agent.adapter.model.as_ref().is_some_and(|model| !model.on_request || named);
     if native || gateway {
@@ -245,7 +245,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
 }
 
 /// What the configuration says about the mode's models; a mode that is switched off cannot be used.
-fn models(configured: &Configured, profile: &Profile) -> Result<ModelRules, HostError> {
+fn models(configured: &ResolvedConfig, profile: &Profile) -> Result<ModelRules, HostError> {
     let name = config::name_of_mode(&profile.name);
     let rules = ModelRules::of(configured, name);
     if !rules.mode.enabled {
@@ -273,10 +273,10 @@ fn with_goal(spec: Option<Spec>, request: &RunRequest) -> Result<Spec, HostError
     Ok(spec)
 }
 
-fn workspace(request: &RunRequest, spec: Option<&GivenSpec>) -> Result<PathBuf, HostError> {
+fn workspace(request: &RunRequest, spec: Option<&SourcedSpec>) -> Result<PathBuf, HostError> {
     let given = match &request.workspace {
         Some(flag) => flag.clone(),
-        None => spec.map(GivenSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
+        None => spec.map(SourcedSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
     };
     let wrong = |e: std::io::Error| {
         HostError::usage(
@@ -292,25 +292,25 @@ fn workspace(request: &RunRequest, spec: Option<&GivenSpec>) -> Result<PathBuf, 
 /// Spec first, then flags; each can only narrow, except for the flags made to widen.
 fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile, HostError> {
     let wanted = spec.output.artifacts.iter().map(|a| (a.path.clone(), a.required)).collect();
-    let from_spec = Overrides {
+    let from_spec = RunOverrides {
         timeout: spec.constraints.timeout,
         rounds: spec.constraints.max_steps,
         cost_usd: spec.constraints.max_cost_usd,
         network: spec.constraints.network,
         artifacts: wanted,
-        ..Overrides::default()
+        ..RunOverrides::default()
     };
     let file = request.spec.as_ref().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut profile = profile.narrowed(&from_spec, &Origin::Spec { file })?;
+    let mut profile = profile.narrowed(&from_spec, &ValueOrigin::Spec { file })?;
     let flags = [
-        ("--timeout", Overrides { timeout: request.timeout, ..Overrides::default() }),
-        ("--idle-timeout", Overrides { idle_timeout: request.idle_timeout, ..Overrides::default() }),
-        ("--max-rounds", Overrides { rounds: request.max_rounds, ..Overrides::default() }),
-        ("--max-cost", Overrides { cost_usd: request.max_cost_usd, ..Overrides::default() }),
-        ("--max-output", Overrides { output_mb: request.max_output_mb, ..Overrides::default() }),
+        ("--timeout", RunOverrides { timeout: request.timeout, ..RunOverrides::default() }),
+        ("--idle-timeout", RunOverrides { idle_timeout: request.idle_timeout, ..RunOverrides::default() }),
+        ("--max-rounds", RunOverrides { rounds: request.max_rounds, ..RunOverrides::default() }),
+        ("--max-cost", RunOverrides { cost_usd: request.max_cost_usd, ..RunOverrides::default() }),
+        ("--max-output", RunOverrides { output_mb: request.max_output_mb, ..RunOverrides::default() }),
     ];
     for (flag, overrides) in flags {
-        profile = profile.narrowed(&overrides, &Origin::Flag { flag: flag.into() })?;
+        profile = profile.narrowed(&overrides, &ValueOrigin::Flag { flag: flag.into() })?;
     }
     if request.allow_writes {
         profile = profile.with_writes()?;
@@ -322,8 +322,8 @@ fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile
 }
 
 /// `--network` is made to choose; a mode that promises no change still refuses the host's network.
-fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostError> {
-    if network == Network::Host && profile.promises_no_change() {
+fn with_network(mut profile: Profile, network: NetworkReach) -> Result<Profile, HostError> {
+    if network == NetworkReach::Host && profile.promises_no_change() {
         return Err(HostError::usage(
             format!(
                 "mode {} promises that nothing changes, so it cannot use the host's network",
@@ -333,16 +333,16 @@ fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostE
         ));
     }
     profile.network = network;
-    profile.origins.insert("network.tools".into(), Origin::Flag { flag: "--network".into() });
+    profile.origins.insert("network.tools".into(), ValueOrigin::Flag { flag: "--network".into() });
     Ok(profile)
 }
 
-fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
-    let container = agent.adapter.kind == Kind::Image || agent.image.is_some();
+fn walls_for(request: &RunRequest, agent: &ResolvedAgent) -> Result<SandboxChoice, HostError> {
+    let container = agent.adapter.kind == AdapterKind::Image || agent.image.is_some();
     match (request.sandbox, container) {
-        (Choice::Auto, true) => Ok(Choice::Oci),
-        (Choice::Oci, true) => Ok(Choice::Oci),
-        (Choice::Oci, false) => Err(HostError::usage(
+        (SandboxChoice::Auto, true) => Ok(SandboxChoice::Oci),
+        (SandboxChoice::Oci, true) => Ok(SandboxChoice::Oci),
+        (SandboxChoice::Oci, false) => Err(HostError::usage(
             "--sandbox oci needs an image that holds the agent or its interpreter",
             "name one with --image",
         )),
@@ -350,7 +350,7 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
             let message = format!("an image cannot run with --sandbox {}", choice.name());
             Err(HostError::usage(message, "use --sandbox oci, or leave --sandbox out"))
         }
-        (Choice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
+        (SandboxChoice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
             "--sandbox none takes all walls away: the agent could change anything you can",
             "add --i-accept-no-isolation if that is what you want",
         )),
@@ -385,7 +385,7 @@ pub fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostE
 }
 
 /// Copies what is known before anything runs into the manifest.
-pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
+pub(super) fn describe(plan: &ResolvedRun, manifest: &mut Manifest) {
     let meta = &mut manifest.metadata;
     meta.mode.clone_from(&plan.profile.name);
     meta.workspace_access = plan.profile.access.label().to_owned();
@@ -393,7 +393,7 @@ pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
     meta.adapter.clone_from(&plan.agent.adapter.name);
     foreign::describe(&plan.agent, &plan.profile, manifest);
     let meta = &mut manifest.metadata;
-    if plan.accept_no_isolation && plan.sandbox == Choice::None {
+    if plan.accept_no_isolation && plan.sandbox == SandboxChoice::None {
         meta.accepted.push("no isolation (--i-accept-no-isolation)".into());
     }
     if plan.tests_may_change {
@@ -404,7 +404,7 @@ pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
     }
 }
 
-fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+fn sources(plan: &ResolvedRun, request: &RunRequest) -> Vec<(String, String, String)> {
     let flag_or = |flag: bool, name: &str, other: &str| if flag { name.to_owned() } else { other.to_owned() };
     let has_spec = request.spec.as_ref().map(|p| format!("spec {}", p.display()));
     let spec = has_spec.as_deref().unwrap_or("default");
@@ -440,7 +440,7 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
         (
             "sandbox".into(),
             plan.sandbox.name().to_owned(),
-            flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default"),
+            flag_or(request.sandbox != SandboxChoice::Auto, "flag --sandbox", "default"),
         ),
     ];
     if let Some(out) = &plan.out {
@@ -460,7 +460,7 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
 }
 
 /// What was asked for besides, each with its flag.
-fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+fn asked_rows(plan: &ResolvedRun, request: &RunRequest) -> Vec<(String, String, String)> {
     let path = |path: &Path| path.display().to_string();
     let mut rows: Vec<(&str, String, &str)> = Vec::new();
     for named in &plan.context {
@@ -486,7 +486,7 @@ fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)
     }
     for (asked, name, value, flag) in [
         (
-            plan.snapshot != StrategyChoice::Auto,
+            plan.snapshot != SnapshotStrategyChoice::Auto,
             "snapshot",
             format!("{:?}", plan.snapshot).to_lowercase(),
             "flag --snapshot",

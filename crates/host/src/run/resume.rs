@@ -1,26 +1,26 @@
 //! Going on with a run that ended before its work was done: stopped for a person, cut short, or killed.
 
-use holon_agent::supervise::Checkpoint;
-use holon_core::event::Sink;
+use holon_agent::supervise::RunCheckpoint;
+use holon_core::event::EventSink;
 use holon_core::ids::RunId;
 use holon_core::manifest::AuditHead;
-use holon_core::outcome::Outcome;
+use holon_core::outcome::RunOutcome;
 
-use super::again::AskedFor;
-use super::carry::Carry;
+use super::carried_changes::CarriedChanges;
 use super::checkpoints;
-use super::{Finished, Host};
-use crate::cancel::Cancel;
+use super::replay::ReplayInputs;
+use super::{FinishedRun, Host};
+use crate::cancel::RunCancel;
 use crate::error::HostError;
 use crate::request::RunRequest;
 use crate::store::RunFolder;
 
 /// What a run goes on from.
-pub(super) struct Resumed {
+pub(super) struct ResumedRun {
     /// The run before.
     pub from: RunId,
-    pub checkpoint: Checkpoint,
-    pub carry: Carry,
+    pub checkpoint: RunCheckpoint,
+    pub carry: CarriedChanges,
     /// What the agent is told first.
     pub message: String,
 }
@@ -33,9 +33,9 @@ impl Host {
         folder: &RunFolder,
         message: Option<&str>,
         (audit, apply): (Option<AuditHead>, bool),
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
+        sink: &mut dyn EventSink,
+        cancel: &RunCancel,
+    ) -> Result<FinishedRun, HostError> {
         let record = folder.record()?;
         if folder.is_alive() {
             let hint =
@@ -44,7 +44,7 @@ impl Host {
         }
         folder.mark_interrupted()?;
         let manifest = folder.manifest();
-        if manifest.as_ref().is_some_and(|manifest| manifest.outcome == Outcome::Success) {
+        if manifest.as_ref().is_some_and(|manifest| manifest.outcome == RunOutcome::Success) {
             return Err(HostError::run(
                 format!("run {} has done its work", record.id),
                 "start a new one with --goal; `holon runs apply` brings its patch in",
@@ -61,10 +61,10 @@ impl Host {
                 format!("go on with the whole: holon run --resume {whole}"),
             ));
         }
-        let asked = AskedFor::load(folder)?;
+        let asked = ReplayInputs::load(folder)?;
         let name = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
         let checkpoint = checkpoints::load(folder.path(), &name)?;
-        let Some(carry) = Carry::of(folder.path()) else { return Err(nothing_kept(&record.id)) };
+        let Some(carry) = CarriedChanges::of(folder.path()) else { return Err(nothing_kept(&record.id)) };
         let outdated = carry.outdated(&record.workspace);
         if !outdated.is_empty() {
             return Err(HostError::run(
@@ -73,8 +73,12 @@ impl Host {
             ));
         }
         let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
-        let resumed =
-            Resumed { message: opening(why.as_deref(), message), from: record.id.clone(), checkpoint, carry };
+        let resumed = ResumedRun {
+            message: opening(why.as_deref(), message),
+            from: record.id.clone(),
+            checkpoint,
+            carry,
+        };
         let request = asked.request_again(folder)?;
         let apply = apply || request.apply;
         let request = RunRequest { replay: asked.request.replay.clone(), audit, apply, ..request };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::error::{ErrorKind, ModelError};
+use crate::error::{ModelError, ModelErrorKind};
 
 /// The settings for a client; without `encrypted` no certificate is read, and no encrypted host is trusted.
 pub(super) fn config(encrypted: bool) -> Result<ClientConfig, ModelError> {
-    let fail = |message: String| ModelError::new(ErrorKind::Network, message);
+    let fail = |message: String| ModelError::new(ModelErrorKind::Network, message);
     let mut roots = RootCertStore::empty();
     if encrypted {
         let found = rustls_native_certs::load_native_certs();

@@ -3,5 +3,5 @@
 mod app;
 mod jwt;
 
-pub use app::{App, installation_token};
+pub use app::{GitHubApp, installation_token};
 pub use jwt::base64;

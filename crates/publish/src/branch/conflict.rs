@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::diff::{Hunk, hunks};
+use crate::diff::{DiffHunk, hunks};
 
 /// A place of the patch that stands against applying it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct PatchConflict {
     /// The file.
     pub path: String,
     /// The header of the hunk, when one hunk is to blame.
@@ -15,7 +15,7 @@ pub struct Conflict {
     pub why: String,
 }
 
-impl fmt::Display for Conflict {
+impl fmt::Display for PatchConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.hunk {
             Some(hunk) => write!(f, "{}: {hunk}: {}", self.path, self.why),
@@ -26,23 +26,23 @@ impl fmt::Display for Conflict {
 
 /// One file of a patch made by git.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct GitPatchFile {
     /// The path before; none for a new file.
     pub old: Option<String>,
     /// The path after; none for a deleted file.
     pub new: Option<String>,
     pub binary: bool,
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<DiffHunk>,
 }
 
-impl Part {
+impl GitPatchFile {
     pub(super) fn path(&self) -> &str {
         self.new.as_deref().or(self.old.as_deref()).unwrap_or_default()
     }
 }
 
 /// The files of a patch, in order.
-pub(super) fn parts(patch: &[u8]) -> Vec<Part> {
+pub(super) fn parts(patch: &[u8]) -> Vec<GitPatchFile> {
     let text = String::from_utf8_lossy(patch);
     let mut found = Vec::new();
     let mut section: Vec<&str> = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn parts(patch: &[u8]) -> Vec<Part> {
     found
 }
 
-fn part(section: &[&str]) -> Option<Part> {
+fn part(section: &[&str]) -> Option<GitPatchFile> {
     let first = section.first()?.strip_prefix("diff --git ")?;
     let body = section.iter().position(|l| l.starts_with("@@ ") || l.starts_with("GIT binary patch"));
     let (head, body) = section.split_at(body.unwrap_or(section.len()));
@@ -82,7 +82,7 @@ fn part(section: &[&str]) -> Option<Part> {
         .or_else(both);
     let new =
         side("+++ ", "b/").or_else(|| after("rename to ").or(after("copy to ")).map(unquoted)).or_else(both);
-    Some(Part {
+    Some(GitPatchFile {
         old: old.filter(|_| !created),
         new: new.filter(|_| !deleted),
         binary: body.first().is_some_and(|l| l.starts_with("GIT binary")),
@@ -123,8 +123,9 @@ fn unquoted(name: &str) -> String {
 }
 
 /// What in a part does not fit the file as it is now; nothing when everything can be found.
-pub(super) fn against(part: &Part, now: Option<&[u8]>) -> Vec<Conflict> {
-    let whole = |why: &str| vec![Conflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
+pub(super) fn against(part: &GitPatchFile, now: Option<&[u8]>) -> Vec<PatchConflict> {
+    let whole =
+        |why: &str| vec![PatchConflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
     match (&part.old, now) {
         (None, Some(_)) => return whole("the patch creates it, but it is already there"),
         (None, None) => return Vec::new(),
@@ -134,12 +135,12 @@ pub(super) fn against(part: &Part, now: Option<&[u8]>) -> Vec<Conflict> {
     }
     let text = String::from_utf8_lossy(now.unwrap_or_default());
     let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
-    let missing = |hunk: &&Hunk| {
+    let missing = |hunk: &&DiffHunk| {
         let wanted: Vec<&str> =
             hunk.lines.iter().filter(|l| l.old.is_some()).map(|l| l.text.trim_end_matches('\r')).collect();
         !wanted.is_empty() && !lines.windows(wanted.len()).any(|part| part == wanted)
     };
-    let told = |hunk: &Hunk| Conflict {
+    let told = |hunk: &DiffHunk| PatchConflict {
         path: part.path().to_owned(),
         hunk: Some(hunk.header()),
         why: "these lines were changed since".to_owned(),

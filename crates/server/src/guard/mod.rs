@@ -1,20 +1,20 @@
 //! Who may come in, under which name, and how often.
 
-mod door;
-mod lively;
+mod concurrency_limit;
+mod idle_guard;
 mod rate;
-mod seats;
+mod request_handler;
 mod token;
 
-pub(crate) use door::{Indoors, enter};
-pub(crate) use lively::{Lively, PATIENCE};
-pub(crate) use rate::Rates;
-pub(crate) use seats::{Seat, Seats};
-pub(crate) use token::Tokens;
+pub(crate) use concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
+pub(crate) use idle_guard::{IdleGuardListener, PATIENCE};
+pub(crate) use rate::RateLimiter;
+pub(crate) use request_handler::{ViaUnixSocket, enter};
+pub(crate) use token::AccessTokens;
 
 /// Who asks; every request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct User(pub(crate) String);
+pub(crate) struct RequestUser(pub(crate) String);
 
 /// The user when nobody needs a token.
 pub(crate) const LOCAL: &str = "local";

@@ -6,11 +6,11 @@ use super::LOCAL;
 
 /// Who has which token, by digest.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tokens {
+pub(crate) struct AccessTokens {
     known: Vec<(String, String)>,
 }
 
-impl Tokens {
+impl AccessTokens {
     pub(crate) fn new(tokens: &[(String, String)]) -> Self {
         Self { known: tokens.iter().map(|(user, token)| (user.clone(), sha256(token.as_bytes()))).collect() }
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_token_is_its_users_name() {
-        let tokens = Tokens::new(&[("ann".into(), "one".into()), ("bob".into(), "two".into())]);
+        let tokens = AccessTokens::new(&[("ann".into(), "one".into()), ("bob".into(), "two".into())]);
         let check = |header: Option<&str>, expect: Option<&str>| {
             assert_eq!(tokens.user(header).as_deref(), expect, "{header:?}");
         };
@@ -59,6 +59,6 @@ mod tests {
         check(Some("one"), None);
         check(Some("Bearer "), None);
         check(None, None);
-        assert_eq!(Tokens::default().user(None).as_deref(), Some(LOCAL));
+        assert_eq!(AccessTokens::default().user(None).as_deref(), Some(LOCAL));
     }
 }

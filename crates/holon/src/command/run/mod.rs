@@ -10,33 +10,33 @@ pub(crate) mod route;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_apply::Outcome as Applying;
+use holon_apply::ApplyOutcome as Applying;
 use holon_core::release::ReleaseTarget;
-use holon_flow::{Call, Dispatcher};
-use holon_host::run::Applied;
+use holon_flow::{DispatchCall, Dispatcher};
+use holon_host::run::AppliedRun;
 use holon_host::store::RunFolder;
-use holon_host::{Finished, Host, Places, RunRequest};
-use holon_sandbox::walls::Launcher;
+use holon_host::{FinishedRun, HolonFolders, Host, RunRequest};
+use holon_sandbox::isolation::Launcher;
 
-use crate::Done;
-use crate::command::publish::{self, Wish, publish_after};
-use crate::failure::Failure;
-use crate::person::AtTerminal;
+use crate::CommandExit;
+use crate::command::publish::{self, PublishFlags, publish_after};
+use crate::failure::CliFailure;
+use crate::person::TerminalPerson;
 use crate::session::{self, Session};
-use crate::show::progress::Progress;
+use crate::show::progress::RunProgress;
 use crate::show::{applied, flow, plan, summary};
 use crate::stop;
 use crate::terminal::visible;
 
-pub(crate) use flags::{Args, EXAMPLES, Level};
+pub(crate) use flags::{EXAMPLES, RunArgs, SupervisorFlag};
 
 /// The host with everything of this process it may use.
-pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
+pub(crate) fn host(session: &Session) -> Result<Host, CliFailure> {
     Ok(host_in(session.places()?))
 }
 
 /// The same with its folders elsewhere.
-pub(crate) fn host_in(places: Places) -> Host {
+pub(crate) fn host_in(places: HolonFolders) -> Host {
     Host {
         places,
         launcher: Launcher::default(),
@@ -50,7 +50,7 @@ pub(crate) fn host_in(places: Places) -> Host {
 }
 
 /// Carries the run out and shows what came of it.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
+pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
     // Found out before anything is started, and paid for.
     if let Some(target) = &args.publish {
         publish::target(target.as_deref())?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return composite::resume(name, &args, session);
     }
     if args.message.is_some() {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "--message goes with --resume",
             "put what the agent shall know into --goal",
         ));
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let publish = args.publish.clone();
     let mut host = host(session)?;
     if !json && !quiet {
-        host.person = AtTerminal::present(&session.terminal).map(|person| Arc::new(person) as _);
+        host.person = TerminalPerson::present(&session.terminal).map(|person| Arc::new(person) as _);
     }
     let request = RunRequest::from(args);
     let terminal = &session.terminal;
@@ -87,9 +87,9 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     let cancel = stop::on_signals()?;
-    let mut progress = Progress::new(terminal, json, quiet);
+    let mut progress = RunProgress::new(terminal, json, quiet);
     let dispatcher = Dispatcher::new(session.places()?);
-    let dispatched = dispatcher.dispatch(Call::new(request), &host, &mut progress, &cancel);
+    let dispatched = dispatcher.dispatch(DispatchCall::new(request), &host, &mut progress, &cancel);
     // The status line goes away before anything else is printed.
     drop(progress);
     let finished = dispatched.map_err(composite::with_flows)?.finished;
@@ -98,11 +98,16 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
 }
 
 /// Publishes a good result if that was asked for, and gives the exit code of the whole.
-fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, session: &Session) -> Done {
+fn conclude(
+    finished: &FinishedRun,
+    publish: Option<Option<String>>,
+    json: bool,
+    session: &Session,
+) -> CommandExit {
     let code = ExitCode::from(finished.manifest.exit_code);
     match &finished.applied {
         Some(Err(_)) => return Ok(ExitCode::FAILURE),
-        Some(Ok(Applied { outcome: Applying::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
+        Some(Ok(AppliedRun { outcome: Applying::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
         _ => {}
     }
     let Some(target) = publish else { return Ok(code) };
@@ -112,12 +117,12 @@ fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, se
         session.terminal.say(&format!("nothing was published: {}", visible(&decision.message())));
         return Ok(code);
     }
-    let wish = Wish { target, json, ..Wish::default() };
+    let wish = PublishFlags { target, json, ..PublishFlags::default() };
     publish_after(&finished.folder.join("output"), &wish, session)
 }
 
 /// Says what came of a run or a flow.
-fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Failure> {
+fn report(finished: &FinishedRun, json: bool, session: &Session) -> Result<(), CliFailure> {
     let terminal = &session.terminal;
     let manifest = &finished.manifest;
     let reason = summary::reason(manifest, terminal.stderr);
@@ -128,7 +133,7 @@ fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Fail
         let id = manifest.run_id.as_str();
         let then = format!("the run is kept; when it can be done: holon runs apply {id}");
         let hint = error.hint().map_or(then.clone(), |hint| format!("{hint}; {then}"));
-        Failure::config(format!("the patch was not applied: {error}")).hint(hint).report(terminal);
+        CliFailure::config(format!("the patch was not applied: {error}")).hint(hint).report(terminal);
     }
     if !json {
         let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));

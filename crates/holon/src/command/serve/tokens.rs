@@ -3,17 +3,20 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Users with their tokens.
-pub(super) type Tokens = Vec<(String, String)>;
+pub(super) type UserTokens = Vec<(String, String)>;
 
 /// The tokens, and the one that has to be told because it was made just now.
-pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, Option<String>), Failure> {
+pub(super) fn read(
+    file: Option<&Path>,
+    listen: SocketAddr,
+) -> Result<(UserTokens, Option<String>), CliFailure> {
     if let Some(file) = file {
-        let text = std::fs::read_to_string(file).map_err(Failure::io("read", file))?;
+        let text = std::fs::read_to_string(file).map_err(CliFailure::io("read", file))?;
         return parse(&text).map(|tokens| (tokens, None)).map_err(|line| {
-            Failure::user(
+            CliFailure::user(
                 format!(
                     "{}:{line}: expected a user and a token of at least 16 characters that nobody else has",
                     file.display()
@@ -27,14 +30,14 @@ pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, O
     }
     let mut random = [0_u8; 24];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(|e| Failure::internal(format!("no randomness for a token: {e}")))?;
+        .map_err(|e| CliFailure::internal(format!("no randomness for a token: {e}")))?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok((vec![("local".to_owned(), token.clone())], Some(token)))
 }
 
 /// Lines `USER TOKEN`; empty ones and those that begin with `#` do not count. On a wrong line, its number.
-fn parse(text: &str) -> Result<Tokens, usize> {
-    let mut tokens = Tokens::new();
+fn parse(text: &str) -> Result<UserTokens, usize> {
+    let mut tokens = UserTokens::new();
     // Some editors mark the beginning of a file.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in text.lines().enumerate() {
