@@ -63,7 +63,10 @@ pub struct HostMountRequest<'a> {
 
 impl fmt::Debug for HostMountRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostMountRequest").field("workspace", &self.workspace).field("wanted", &self.wanted).finish()
+        f.debug_struct("HostMountRequest")
+            .field("workspace", &self.workspace)
+            .field("wanted", &self.wanted)
+            .finish()
     }
 }
 
