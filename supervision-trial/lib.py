@@ -109,7 +109,7 @@ def env(rid, port, level=None):
     h = f"{ROOT}/homes/{rid}"; shutil.rmtree(h, ignore_errors=True); os.makedirs(h + "/config/holon")
     if level: open(h + "/config/holon/config.toml", "w").write(f'[supervisor]\nlevel = "{level}"\n')
     e = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "CARGO_HOME", "RUSTUP_HOME")}
-    e["PATH"] = "/usr/local/bin:/usr/bin:/bin:/root/.cargo/bin"
-    e.update(HOME=h, XDG_STATE_HOME=h + "/state", XDG_CONFIG_HOME=h + "/config", XDG_CACHE_HOME=h + "/cache", CARGO_HOME="/root/.cargo", RUSTUP_HOME="/root/.rustup",
+    e["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    e.update(HOME=h, XDG_STATE_HOME=h + "/state", XDG_CONFIG_HOME=h + "/config", XDG_CACHE_HOME=h + "/cache", 
              HOLON_BASE_URL=f"http://127.0.0.1:{port}/{rid}/v1", HOLON_MODEL="scripted", HOLON_API_KEY="none", HOLON_WIRE="chat", HOLON_TOOLS="native", NO_COLOR="1")
     return e
