@@ -2,8 +2,9 @@
 //!
 //! An overlay shows the workspace itself, so a file a person edits meanwhile is not what the run began with. To say what
 //! the agent changed, its original is needed. A file that git's index vouches for can be had from git later; everything
-//! else (edited, untracked, in no repository) is copied here by a thread of low priority, within bounds. What changed
-//! before the thread came to it is named as uncertain: nobody will take a guess for the original.
+//! else (edited, untracked, in no repository) is copied here by a thread, within bounds. The agent begins when the thread
+//! has looked at the first files, which in most repositories is all of them; the rest follows at low priority. What
+//! changed before the thread came to it is named as uncertain: nobody will take a guess for the original.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use holon_git::Repository;
@@ -32,6 +34,10 @@ const LARGEST: u64 = 8 << 20;
 /// All kept files together.
 const ROOM: u64 = 64 << 20;
 const MOST: usize = 20_000;
+/// So many files are looked at before the agent begins.
+const LOOKED_AT_FIRST: usize = 2_000;
+/// So many bytes are copied before the agent begins.
+const COPIED_FIRST: u64 = 4 << 20;
 /// A larger index belongs to a repository in which a thread like this has no place.
 const LARGEST_INDEX: u64 = 256 << 20;
 
@@ -77,7 +83,8 @@ pub struct OriginalsKeeper {
 }
 
 impl OriginalsKeeper {
-    /// Begins to keep originals of a snapshot that was just taken and can be written to.
+    /// Begins to keep originals of a snapshot that was just taken and can be written to; returns when the first files
+    /// are kept.
     pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         if snapshot.written().is_none() {
             return Ok(None);
@@ -85,6 +92,7 @@ impl OriginalsKeeper {
         let dir = snapshot.dir().join(FOLDER);
         fs::create_dir(&dir).map_err(Error::io("create", &dir))?;
         let stop = Arc::new(AtomicBool::new(false));
+        let (first, first_is_done) = mpsc::channel();
         let scan = Scan {
             workspace: snapshot.workspace().to_owned(),
             hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
@@ -95,8 +103,12 @@ impl OriginalsKeeper {
             list: OriginalsList::default(),
             room: ROOM,
             tracked: Vec::new(),
+            looked_at: 0,
+            first: Some(first),
         };
         let thread = thread::Builder::new().name("originals".into()).spawn(move || scan.run());
+        // The other end is dropped when the first files are kept, and in any case when the thread ends.
+        let _ = first_is_done.recv();
         Ok(Some(Self { stop, thread: thread.ok() }))
     }
 
@@ -128,16 +140,28 @@ struct Scan {
     room: u64,
     /// Sorted.
     tracked: Vec<Vec<u8>>,
+    looked_at: usize,
+    /// There while the agent waits.
+    first: Option<Sender<()>>,
 }
 
 impl Scan {
     fn run(mut self) {
-        // The agent and its host come first.
-        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
         // What could not be kept is unknown later, which is all an error here means.
         self.list.complete = self.scan().is_ok_and(|whole| whole);
         let text = serde_json::to_vec(&self.list).unwrap_or_default();
         let _ = fs::write(self.dir.join(LIST), text);
+    }
+
+    /// Counts a file, and lets the agent begin when that were enough; from then on the agent and its host come first.
+    fn looked_at_one(&mut self) {
+        self.looked_at += 1;
+        if self.looked_at < LOOKED_AT_FIRST && ROOM - self.room < COPIED_FIRST {
+            return;
+        }
+        if self.first.take().is_some() {
+            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
+        }
     }
 
     fn stopped(&self) -> bool {
@@ -211,6 +235,7 @@ impl Scan {
             Some(meta) if !absent && clean(&meta) => {}
             Some(meta) => self.keep(root, path, &meta)?,
         }
+        self.looked_at_one();
         Ok(())
     }
 
@@ -226,6 +251,7 @@ impl Scan {
                 Step::Left => continue,
                 Step::Done => return Ok(true),
             };
+            self.looked_at_one();
             let git = entry.name.eq_ignore_ascii_case(b".git");
             if git || self.hidden.contains(&entry.path) || self.own.as_ref() == Some(&entry.path) {
                 continue;

@@ -123,6 +123,22 @@ fn what_is_saved_while_changes_are_told_is_not_the_original() {
     assert_eq!((patch.insertions, patch.deletions), (1, 0));
 }
 
+/// In a small workspace a person may save in the very moment the agent begins: what was there is known.
+#[test]
+fn what_is_saved_right_after_the_start_has_its_original() {
+    let world = World::new();
+    let names: Vec<String> = (0..200).map(|number| format!("f{number}")).collect();
+    names.iter().for_each(|name| write(&world.ws, name, "one\ntwo\n"));
+    let access = Access::ReadWrite;
+    let snapshot = take(&Request { strategy: StrategyChoice::Copy, ..world.request(&access) }).unwrap();
+    let keeper = OriginalsKeeper::start(&snapshot).unwrap();
+    names.iter().for_each(|name| write(&world.ws, name, "person\none\ntwo\n"));
+    names.iter().for_each(|name| write(snapshot.written().unwrap(), name, "one\ntwo\nagent\n"));
+    drop(keeper);
+    let changes = snapshot.changes(&Options { git: &GIT, limits: Limits::default() }).unwrap();
+    assert_eq!((changes.moved.len(), changes.unknown.len()), (200, 0));
+}
+
 /// Nobody waits for ever for a program that never stops writing.
 #[test]
 fn a_file_that_never_settles_is_an_error() {
