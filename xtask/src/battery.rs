@@ -1,9 +1,11 @@
-//! `cargo xtask battery`: the tests that take long, and the breaks.
+//! `cargo xtask battery`: the tests that take long, the breaks and the mutations.
 
 use crate::report::Report;
 use crate::runner::{self, LONG, Selection};
 use crate::skipped::Skipped;
-use crate::{Failure, agents, breaks, mutations, page, project, setup, space, test};
+use crate::switched::Pace;
+use crate::trial::{BuiltTrial, Trial, TrialUnderway};
+use crate::{Failure, agents, page, project, setup, space, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -34,7 +36,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     test::setup(&mut report);
     let skipped = Skipped::collect()?;
     let mut closing = Vec::new();
-    let (mut prepared, mut underway) = (None, None);
+    let trial = plan.breaks || plan.mutations;
+    let mut trial = trial.then(|| Trial::new(&metadata.target, plan.breaks, plan.mutations)).transpose()?;
+    let mut underway = None;
     if plan.binaries.is_empty() {
         if names.is_empty() {
             report.not_run("long tests", "there are none in crates/holon/tests/battery_*.rs");
@@ -57,10 +61,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         let (variables, missing) = if programs { setup::for_server()? } else { Default::default() };
         closing.extend(missing);
         // Nothing ends this early from here on, so that no build is left behind.
-        if plan.breaks {
-            prepared = Some(breaks::prepare(&metadata.target)?);
-        }
-        underway = plan.mutations.then(|| mutations::begin(&metadata.target));
+        underway = trial.take().map(|trial| trial.begin(Pace::Behind));
         let long = Selection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
@@ -72,11 +73,18 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             test::judge(result, &mut closing)
         });
     }
-    if plan.breaks {
-        report.step(BREAKS, || breaks::run(&metadata.target, prepared, &mut closing));
-    }
-    if plan.mutations {
-        report.step(MUTATIONS, || mutations::run(&metadata.target, underway, &mut closing));
+    let underway = underway.or_else(|| trial.map(|trial| trial.begin(Pace::Alone)));
+    if let Some(built) = underway.map(TrialUnderway::finish) {
+        let tried = |of: fn(&BuiltTrial, &mut Vec<String>) -> Result<(), Failure>,
+                     closing: &mut Vec<String>| {
+            built.as_ref().map_err(Clone::clone).and_then(|built| of(built, closing))
+        };
+        if plan.breaks {
+            report.step(BREAKS, || tried(BuiltTrial::breaks, &mut closing));
+        }
+        if plan.mutations {
+            report.step(MUTATIONS, || tried(BuiltTrial::mutations, &mut closing));
+        }
     }
     report.close_with(closing);
     report.close_with(space::after(&metadata.target));

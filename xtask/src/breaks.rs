@@ -1,24 +1,19 @@
 //! `cargo xtask battery breaks`: each promise is broken once on purpose, and its test has to notice.
-//!
-//! All of it happens in a copy of the tree outside of the repository; only the build folder is kept between calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
 
-use crate::process::{self, Echo, Told};
 use crate::skipped::Skipped;
-use crate::{Failure, project, space};
+use crate::switched::{Pace, SwitchedCopy, TestBinary, side_by_side};
+use crate::verdict::{Verdict, judge};
+use crate::{Failure, project};
 
 /// Where the list of breaks is, relative to the root.
 pub(crate) const LIST: &str = "breaks/breaks.toml";
 
-/// How long one test may take, broken or not, in seconds; its build is not counted.
+/// How long one test may take, broken or not, in seconds.
 const TEST_SECONDS: u64 = 300;
 
 /// One way to break one promise.
@@ -56,192 +51,94 @@ fn listed() -> Result<Vec<Break>, Failure> {
     parse(&text)
 }
 
-/// A copy of the tree whose tests are being built.
-pub(crate) struct Prepared {
-    copy: Arc<Copy>,
-    builds: JoinHandle<()>,
-}
-
-/// Begins to build what the breaks need, with what other tests leave of the processors: most of them wait.
-pub(crate) fn prepare(target: &Path) -> Result<Prepared, Failure> {
-    let breaks = listed()?;
-    let copy = Arc::new(Copy::of_the_tree(target)?);
-    let builder = Arc::clone(&copy);
-    let builds = thread::spawn(move || {
-        let mut seen = BTreeSet::new();
-        for one in breaks.iter().filter(|one| seen.insert((one.package.clone(), one.binary.clone()))) {
-            // What does not build is told when its turn comes.
-            let _ =
-                process::tell(&mut process::behind_others(&builder.cargo(one, &["--no-run"])), Echo::Silent);
-        }
-    });
-    Ok(Prepared { copy, builds })
-}
-
-/// Breaks every promise in turn; an error when a test did not turn red or could not be tried.
-pub(crate) fn run(
-    target: &Path,
-    prepared: Option<Prepared>,
-    closing: &mut Vec<String>,
-) -> Result<(), Failure> {
-    let breaks = listed()?;
-    let copy = match prepared {
-        Some(Prepared { copy, builds }) => {
-            builds.join().map_err(|_| "the builds for the breaks came to nothing")?;
-            copy
-        }
-        None => Arc::new(Copy::of_the_tree(target)?),
-    };
-    let green = copy.prove_green(&breaks);
-    let mut rows = Vec::new();
-    for one in &breaks {
-        eprintln!("--- {}: {}", one.id, one.patch);
-        let result = match &green {
-            Ok(()) => copy.try_break(one),
-            Err(failures) => failures.iter().find(|(key, _)| *key == one.key()).map_or_else(
-                || copy.try_break(one),
-                |(_, failure)| Err(format!("not green before the break: {failure}")),
-            ),
-        };
-        rows.push((one.clone(), result));
-    }
-    space::give_back(&copy.target);
-    let (lines, failed) = table(&rows);
-    closing.extend(lines);
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} breaks did not do what they should")) }
-}
-
-/// What is known of one run of a test.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Green,
-    Red,
-    /// Neither counts: it did not build, run or end as tests do.
-    Nothing(String),
-}
-
-type Failures = Vec<((String, String, String), Failure)>;
-
 impl Break {
-    fn key(&self) -> (String, String, String) {
-        (self.package.clone(), self.binary.clone(), self.test.clone())
+    fn tests(&self) -> TestBinary {
+        TestBinary { package: self.package.clone(), binary: self.binary.clone() }
     }
 
-    fn target_args(&self) -> Vec<String> {
-        match self.binary.as_str() {
-            "lib" => vec!["--lib".into()],
-            "bin" => vec!["--bins".into()],
-            name => vec!["--test".into(), name.into()],
-        }
+    /// What is run, whatever is broken.
+    fn key(&self) -> (TestBinary, String) {
+        (self.tests(), self.test.clone())
     }
 }
 
-/// The copied tree that gets broken and mended.
-struct Copy {
-    tree: tempfile::TempDir,
-    target: PathBuf,
+/// All breaks with their numbers in a copy of the tree, or why one has none.
+pub(crate) struct NumberedBreaks(Vec<(Break, Result<usize, Failure>)>);
+
+/// Puts every break into the copy.
+pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedBreaks, Failure> {
+    let add = |one: Break| {
+        let patch = project::root().join(LIST).with_file_name(&one.patch);
+        let number = copy.tree().patched(&patch).and_then(|changed| copy.add(changed, one.tests()));
+        (one, number)
+    };
+    Ok(NumberedBreaks(listed()?.into_iter().map(add).collect()))
 }
 
-impl Copy {
-    fn of_the_tree(target: &Path) -> Result<Self, Failure> {
-        Ok(Self { tree: copied_tree("holon-breaks-")?, target: target.join("breaks") })
-    }
-
-    fn cargo(&self, one: &Break, more: &[&str]) -> Command {
-        let mut cargo = project::cargo();
-        cargo
-            .current_dir(self.tree.path())
-            .env("CARGO_TARGET_DIR", &self.target)
-            .env("CARGO_INCREMENTAL", "1");
-        cargo.env_remove("CARGO_MANIFEST_DIR");
-        cargo.args(["test", "--package", &one.package]).args(one.target_args()).args(more);
-        cargo
+impl NumberedBreaks {
+    /// Breaks every promise; an error when a test did not turn red or could not be tried.
+    pub(crate) fn try_all(&self, copy: &SwitchedCopy, closing: &mut Vec<String>) -> Result<(), Failure> {
+        let red = self.red_before(copy);
+        let results = side_by_side(self.0.len(), |at| {
+            let (one, number) = &self.0[at];
+            eprintln!("--- {}: {}", one.id, one.patch);
+            let number = number.clone()?;
+            match red.get(&one.key()) {
+                Some(why) => Err(format!("not green before the break: {why}")),
+                None => try_break(copy, one, number),
+            }
+        });
+        let rows: Vec<_> = self.0.iter().map(|(one, _)| one.clone()).zip(results).collect();
+        closing.extend(self.built_apart(copy));
+        let (lines, failed) = table(&rows);
+        closing.extend(lines);
+        if failed == 0 { Ok(()) } else { Err(format!("{failed} breaks did not do what they should")) }
     }
 
     /// Every test has to pass while nothing is broken, or a red one would prove nothing.
-    fn prove_green(&self, breaks: &[Break]) -> Result<(), Failures> {
+    fn red_before(&self, copy: &SwitchedCopy) -> BTreeMap<(TestBinary, String), Failure> {
         let mut seen = BTreeSet::new();
-        let mut failures = Vec::new();
-        for one in breaks.iter().filter(|one| seen.insert(one.key())) {
-            eprintln!("--- unbroken: {} in {} {}", one.test, one.package, one.binary);
-            match self.verdict(one) {
-                Ok(Verdict::Green) => {}
-                Ok(Verdict::Red) => failures.push((one.key(), "it fails".into())),
-                Ok(Verdict::Nothing(why)) | Err(why) => failures.push((one.key(), why)),
-            }
-        }
-        if failures.is_empty() { Ok(()) } else { Err(failures) }
-    }
-
-    fn try_break(&self, one: &Break) -> Result<(), Failure> {
-        self.apply(one, &[])?;
-        let verdict = self.verdict(one);
-        self.apply(one, &["--reverse"])
-            .map_err(|failure| format!("cannot mend the tree again: {failure}"))?;
-        match verdict? {
-            Verdict::Red => Ok(()),
-            Verdict::Green => Err(format!("`{}` stayed green", one.test)),
-            Verdict::Nothing(why) => Err(why),
-        }
-    }
-
-    fn apply(&self, one: &Break, more: &[&str]) -> Result<(), Failure> {
-        let patch = project::root().join(LIST).with_file_name(&one.patch);
-        let mut git = Command::new("git");
-        git.current_dir(self.tree.path())
-            .env("GIT_CEILING_DIRECTORIES", "/")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null");
-        if let Some(above) = self.tree.path().parent() {
-            git.env("GIT_CEILING_DIRECTORIES", above);
-        }
-        process::capture(git.args(["apply", "--whitespace=nowarn"]).args(more).arg(patch)).map(drop)
-    }
-
-    fn verdict(&self, one: &Break) -> Result<Verdict, Failure> {
-        let build = process::tell(&mut self.cargo(one, &["--no-run"]), Echo::Silent)?;
-        if !build.succeeded() {
-            build.lines.iter().for_each(|line| eprintln!("{line}"));
-            return Ok(Verdict::Nothing(format!("it does not build: {}", build.complaint())));
-        }
-        let skipped = Skipped::collect()?;
-        let mut command = process::with_deadline(TEST_SECONDS, &self.cargo(one, &["--", &one.test]));
-        skipped.tell(&mut command);
-        let told = process::tell(&mut command, Echo::Silent)?;
-        Ok(judge(&told, &skipped.reasons()))
-    }
-}
-
-/// What a run of tests says, from how it ended.
-pub(crate) fn judge(told: &Told, skipped: &[String]) -> Verdict {
-    let ran = tests_run(&told.lines);
-    let failed = told.lines.iter().any(|line| line.starts_with("test result: FAILED"));
-    if let Some(reason) = skipped.first() {
-        return Verdict::Nothing(format!("skipped on this machine:{reason}"));
-    }
-    match told.code {
-        Some(0) if ran > 0 => Verdict::Green,
-        Some(0) => Verdict::Nothing("no test has that name".into()),
-        Some(124 | 137) => Verdict::Nothing(format!("it did not end within {TEST_SECONDS} s")),
-        _ if failed && ran > 0 => Verdict::Red,
-        code => Verdict::Nothing(format!(
-            "the test run ended with {} and no result: {}",
-            code.map_or_else(|| "a signal".into(), |code| format!("code {code}")),
-            told.complaint()
-        )),
-    }
-}
-
-/// How many tests ran, from lines such as `test result: ok. 1 passed; 0 failed; …`.
-fn tests_run(lines: &[String]) -> u64 {
-    let numbers = |line: &String| -> Option<u64> {
-        let counts = line.strip_prefix("test result:")?.split_once(". ")?.1;
-        let number = |word: &str| -> u64 {
-            let part = counts.split("; ").find_map(|part| part.strip_suffix(word));
-            part.and_then(|digits| digits.trim().parse().ok()).unwrap_or(0)
+        let once: Vec<&Break> =
+            self.0.iter().map(|(one, _)| one).filter(|one| seen.insert(one.key())).collect();
+        let verdicts = side_by_side(once.len(), |at| {
+            eprintln!("--- unbroken: {} in {} {}", once[at].test, once[at].package, once[at].binary);
+            verdict(copy, once[at], 0)
+        });
+        let why = |verdict| match verdict {
+            Ok(Verdict::Green) => None,
+            Ok(Verdict::Red) => Some("it fails".to_owned()),
+            Ok(Verdict::Nothing(why)) | Err(why) => Some(why),
         };
-        Some(number(" passed") + number(" failed"))
+        let all = once.iter().map(|one| one.key()).zip(verdicts);
+        all.filter_map(|(key, verdict)| Some((key, why(verdict)?))).collect()
+    }
+
+    fn built_apart(&self, copy: &SwitchedCopy) -> Option<String> {
+        let apart = |number: &Result<usize, Failure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
+        let names: Vec<&str> =
+            self.0.iter().filter(|(_, number)| apart(number)).map(|(one, _)| one.patch.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!("breaks built on their own, {} of {}: {}", names.len(), self.0.len(), names.join(", "))
+        })
+    }
+}
+
+fn try_break(copy: &SwitchedCopy, one: &Break, number: usize) -> Result<(), Failure> {
+    match verdict(copy, one, number)? {
+        Verdict::Red => Ok(()),
+        Verdict::Green => Err(format!("`{}` stayed green", one.test)),
+        Verdict::Nothing(why) => Err(why),
+    }
+}
+
+fn verdict(copy: &SwitchedCopy, one: &Break, number: usize) -> Result<Verdict, Failure> {
+    let skipped = Skipped::collect()?;
+    let variant = match copy.variant(number, &one.tests(), Pace::Alone)? {
+        Ok(variant) => variant,
+        Err(why) => return Ok(Verdict::Nothing(why)),
     };
-    lines.iter().filter_map(numbers).sum()
+    let told = variant.run(&[&one.test], TEST_SECONDS, |command| skipped.tell(command))?;
+    Ok(judge(&told, &skipped.reasons()))
 }
 
 fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
@@ -257,59 +154,18 @@ fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
     (lines, failed)
 }
 
-/// A copy of everything that belongs to the tree, in a temporary folder.
-pub(crate) fn copied_tree(prefix: &str) -> Result<tempfile::TempDir, Failure> {
-    let tree = tempfile::Builder::new().prefix(prefix).tempdir();
-    let tree = tree.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
-    for file in project::files()? {
-        copy_file(&project::root().join(&file), &tree.path().join(&file))
-            .map_err(|error| format!("copying {}: {error}", file.display()))?;
-    }
-    Ok(tree)
-}
-
-fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    if from.symlink_metadata()?.is_symlink() {
-        std::os::unix::fs::symlink(fs::read_link(from)?, to)
-    } else {
-        fs::copy(from, to).map(drop)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    fn told(code: i32, text: &str) -> Told {
-        Told { code: Some(code), lines: text.lines().map(str::to_owned).collect() }
-    }
-
-    #[test]
-    fn only_a_failing_test_is_red() {
-        let ok = "running 1 test\ntest result: ok. 1 passed; 0 failed; 0 ignored";
-        let red = "test result: FAILED. 0 passed; 1 failed; 0 ignored";
-        assert_eq!(judge(&told(0, ok), &[]), Verdict::Green);
-        assert_eq!(judge(&told(101, red), &[]), Verdict::Red);
-        for (code, text) in [
-            (0, "test result: ok. 0 passed; 0 failed"),
-            (101, "error: could not compile"),
-            (124, red),
-            (137, ""),
-        ] {
-            assert!(matches!(judge(&told(code, text), &[]), Verdict::Nothing(_)), "{code} {text}");
-        }
-        assert!(matches!(judge(&told(0, ok), &["  x: no root".into()]), Verdict::Nothing(_)));
-    }
+    use crate::process;
+    use std::process::Command;
 
     #[test]
     fn the_table_counts() {
         let text = "[[break]]\nid = \"INV-01\"\npatch = \"INV-01.patch\"\npackage = \"holon\"\nbinary = \"run\"\ntest = \"inv_01_\"\n";
         let one = parse(text).unwrap().remove(0);
-        assert_eq!(one.target_args(), ["--test", "run"]);
+        assert_eq!(one.tests(), TestBinary { package: "holon".into(), binary: "run".into() });
         let rows = [(one.clone(), Ok(())), (one, Err("stayed green".into()))];
         let (lines, failed) = table(&rows);
         assert_eq!(failed, 1);

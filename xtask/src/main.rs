@@ -18,8 +18,11 @@ mod runner;
 mod setup;
 mod skipped;
 mod space;
+mod switched;
 mod test;
 mod tidy;
+mod trial;
+mod verdict;
 
 use std::process::ExitCode;
 

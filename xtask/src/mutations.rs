@@ -1,20 +1,15 @@
 //! `cargo xtask battery mutations`: single rules of the supervisor are changed one at a time, and a test has to notice.
 //!
-//! Like the breaks, all of it happens in copies of the tree; only their build folders are kept between calls. They are
-//! tried beside the long tests, which mostly wait, with what those leave of the processors.
+//! They are tried beside the long tests, which mostly wait, with what those leave of the processors.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::breaks::{Verdict, copied_tree, judge};
-use crate::process::{self, Echo};
-use crate::{Failure, project, space};
+use crate::switched::{Pace, SwitchedCopy, TestBinary, TestVariant, side_by_side};
+use crate::verdict::{Verdict, judge};
+use crate::{Failure, project};
 
 /// Where the list of mutations is, relative to the root.
 const LIST: &str = "breaks/supervisor/rules.toml";
@@ -24,15 +19,10 @@ const PACKAGE: &str = "holon-supervisor";
 const LEAST_PERCENT: usize = 95;
 /// So many there have to be.
 const LEAST: usize = 40;
-/// How long one build with its tests may take, in seconds; the first also builds everything below.
+/// How long the tests may take, in seconds.
 const SECONDS: u64 = 240;
-const FIRST_SECONDS: u64 = 1800;
-/// So many times as long it may take behind other tests.
-const PATIENCE_BEHIND: u64 = 5;
 /// How many random streams each property sees here: enough to notice, and quick.
 const STREAMS: (&str, &str) = ("HOLON_STREAMS", "400");
-/// Most copies at work at the same time.
-const WORKERS: usize = 4;
 
 /// One rule, changed.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
@@ -87,87 +77,104 @@ enum Fate {
     Untried(String),
 }
 
-/// What else the machine does meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Nothing: every mutation is told as it comes.
-    Alone,
-    /// Other tests, which come first.
-    Behind,
-}
-
-/// What became of which mutation, by its number.
+/// What became of which mutation, by its number in the list.
 type Fates = Vec<(usize, Fate)>;
 
 /// The closing lines, and whether enough were caught.
-type Verdicts = (Vec<String>, Result<(), Failure>);
+pub(crate) type Verdicts = (Vec<String>, Result<(), Failure>);
 
-/// Mutations that are being tried behind other tests.
-pub(crate) struct Underway(JoinHandle<Verdicts>);
+/// All mutations with their numbers in a copy of the tree, or why one has none.
+pub(crate) struct NumberedMutations(Vec<(Mutation, Result<usize, Failure>)>);
 
-/// Begins to try every mutation with what other tests leave of the processors.
-pub(crate) fn begin(target: &Path) -> Underway {
-    let target = target.to_owned();
-    Underway(thread::spawn(move || try_all(&target, Place::Behind)))
-}
-
-/// Tries every mutation, or waits for those under way; an error when too few are caught or one cannot be tried.
-pub(crate) fn run(
-    target: &Path,
-    underway: Option<Underway>,
-    closing: &mut Vec<String>,
-) -> Result<(), Failure> {
-    let (lines, result) = match underway {
-        Some(Underway(tried)) => tried.join().map_err(|_| "the mutations came to nothing")?,
-        None => try_all(target, Place::Alone),
-    };
-    closing.extend(lines);
-    result
-}
-
-fn try_all(target: &Path, place: Place) -> Verdicts {
-    match fates(target, place) {
-        Ok((mutations, fates)) => sum_up(&mutations, fates),
-        Err(failure) => (Vec::new(), Err(failure)),
-    }
-}
-
-fn fates(target: &Path, place: Place) -> Result<(Vec<Mutation>, Fates), Failure> {
+/// Puts every mutation into the copy.
+pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedMutations, Failure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
-    let mutations = parse(&text)?;
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(WORKERS);
-    let next = AtomicUsize::new(0);
-    let fates: Mutex<Fates> = Mutex::default();
-    let failures: Vec<Failure> = thread::scope(|scope| {
-        let work = |number: usize| {
-            let (mutations, next, fates) = (&mutations, &next, &fates);
-            let folder = target.join("mutations").join(number.to_string());
-            scope.spawn(move || {
-                let copy = Copy::new(folder, place)?;
-                copy.prove_green()?;
-                loop {
-                    let at = next.fetch_add(1, Ordering::SeqCst);
-                    let Some(mutation) = mutations.get(at) else { return Ok(()) };
-                    let fate = copy.fate(mutation)?;
-                    if place == Place::Alone {
-                        eprintln!("--- {}: {}", told(&fate), mutation.name());
-                    }
-                    fates.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, fate));
-                }
-            })
-        };
-        let threads: Vec<_> = (0..workers).map(work).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
-            thread.join().unwrap_or_else(|_| Err("a worker came to grief".to_owned())).err()
-        };
-        threads.into_iter().filter_map(join).collect()
-    });
-    space::give_back(&target.join("mutations"));
-    if let Some(failure) = failures.into_iter().next() {
-        return Err(failure);
+    let add = |mutation: Mutation| {
+        let file = PathBuf::from(&mutation.file);
+        let text = copy.tree().text(&file).and_then(|text| mutation.apply(&text.unwrap_or_default()));
+        let number = text.and_then(|text| copy.add([(file, text)].into(), unit_tests()));
+        (mutation, number)
+    };
+    Ok(NumberedMutations(parse(&text)?.into_iter().map(add).collect()))
+}
+
+fn unit_tests() -> TestBinary {
+    TestBinary { package: PACKAGE.to_owned(), binary: "lib".to_owned() }
+}
+
+impl NumberedMutations {
+    /// Tries every mutation; an error when too few are caught or one cannot be tried.
+    pub(crate) fn try_all(&self, copy: &SwitchedCopy, pace: Pace) -> Verdicts {
+        match self.fates(copy, pace) {
+            Ok(fates) => {
+                let mutations: Vec<&Mutation> = self.0.iter().map(|(mutation, _)| mutation).collect();
+                let (mut lines, result) = sum_up(&mutations, fates);
+                lines.extend(self.built_apart(copy));
+                (lines, result)
+            }
+            Err(failure) => (Vec::new(), Err(failure)),
+        }
     }
-    Ok((mutations, fates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+
+    fn fates(&self, copy: &SwitchedCopy, pace: Pace) -> Result<Fates, Failure> {
+        prove_green(copy, pace)?;
+        let fates = side_by_side(self.0.len(), |at| {
+            let (mutation, number) = &self.0[at];
+            let fate = match number {
+                Ok(number) => fate(copy, mutation, *number, pace)?,
+                Err(why) => Fate::Untried(why.clone()),
+            };
+            if pace == Pace::Alone {
+                eprintln!("--- {}: {}", told(&fate), mutation.name());
+            }
+            Ok((at, fate))
+        });
+        fates.into_iter().collect()
+    }
+
+    fn built_apart(&self, copy: &SwitchedCopy) -> Option<String> {
+        let apart = |number: &Result<usize, Failure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
+        let names: Vec<String> =
+            self.0.iter().filter(|(_, number)| apart(number)).map(|(mutation, _)| mutation.name()).collect();
+        (!names.is_empty()).then(|| {
+            format!("mutations built on their own, {} of {}: {}", names.len(), self.0.len(), names.join("; "))
+        })
+    }
+}
+
+/// Every test has to pass while nothing is changed, or a red one would prove nothing.
+fn prove_green(copy: &SwitchedCopy, pace: Pace) -> Result<(), Failure> {
+    let unchanged = copy.variant(0, &unit_tests(), pace)??;
+    match verdict_of(&unchanged, &[])? {
+        Verdict::Green => Ok(()),
+        Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
+        Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
+    }
+}
+
+fn fate(copy: &SwitchedCopy, mutation: &Mutation, number: usize, pace: Pace) -> Result<Fate, Failure> {
+    let changed = match copy.variant(number, &unit_tests(), pace)? {
+        Ok(changed) => changed,
+        Err(why) => return Ok(Fate::Untried(why)),
+    };
+    // The test that knows the rule is quickest; if it does not notice, any other may.
+    let mut verdict = verdict_of(&changed, &[&mutation.test])?;
+    if !matches!(verdict, Verdict::Red) {
+        verdict = verdict_of(&changed, &[])?;
+    }
+    Ok(match verdict {
+        Verdict::Red => Fate::Caught,
+        Verdict::Green => Fate::Survived,
+        Verdict::Nothing(why) => Fate::Untried(why),
+    })
+}
+
+fn verdict_of(variant: &TestVariant, filter: &[&str]) -> Result<Verdict, Failure> {
+    let told = variant.run(filter, SECONDS, |command| {
+        command.arg("--quiet").env(STREAMS.0, STREAMS.1);
+    })?;
+    Ok(judge(&told, &[]))
 }
 
 fn told(fate: &Fate) -> &str {
@@ -178,7 +185,7 @@ fn told(fate: &Fate) -> &str {
     }
 }
 
-fn sum_up(mutations: &[Mutation], mut fates: Fates) -> Verdicts {
+fn sum_up(mutations: &[&Mutation], mut fates: Fates) -> Verdicts {
     fates.sort_by_key(|(at, _)| *at);
     let missed = fates.iter().filter(|(_, fate)| *fate != Fate::Caught);
     let mut lines: Vec<String> =
@@ -196,77 +203,6 @@ fn sum_up(mutations: &[Mutation], mut fates: Fates) -> Verdicts {
         Ok(())
     };
     (lines, result)
-}
-
-/// A copy of the tree in which rules are changed and mended.
-struct Copy {
-    tree: tempfile::TempDir,
-    target: PathBuf,
-    place: Place,
-}
-
-impl Copy {
-    fn new(target: PathBuf, place: Place) -> Result<Self, Failure> {
-        Ok(Self { tree: copied_tree("holon-mutations-")?, target, place })
-    }
-
-    fn tests(&self, filter: &[&str], seconds: u64) -> Result<Verdict, Failure> {
-        let mut cargo: Command = project::cargo();
-        cargo
-            .current_dir(self.tree.path())
-            .env("CARGO_TARGET_DIR", &self.target)
-            .env_remove("CARGO_MANIFEST_DIR");
-        // Only whether a test fails matters here: nothing is worth optimising, and no debugger will look.
-        cargo
-            .env("CARGO_INCREMENTAL", "1")
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_PROFILE_TEST_DEBUG", "0");
-        cargo
-            .env(STREAMS.0, STREAMS.1)
-            .args(["--config", "profile.dev.package.holon-supervisor.opt-level=0"]);
-        cargo.args(["test", "--package", PACKAGE, "--lib", "--quiet", "--"]).args(filter);
-        let mut limited = match self.place {
-            Place::Alone => process::with_deadline(seconds, &cargo),
-            Place::Behind => {
-                process::behind_others(&process::with_deadline(seconds * PATIENCE_BEHIND, &cargo))
-            }
-        };
-        Ok(judge(&process::tell(&mut limited, Echo::Silent)?, &[]))
-    }
-
-    /// Every test has to pass while nothing is changed, or a red one would prove nothing.
-    fn prove_green(&self) -> Result<(), Failure> {
-        match self.tests(&[], FIRST_SECONDS)? {
-            Verdict::Green => Ok(()),
-            Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
-            Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
-        }
-    }
-
-    fn fate(&self, mutation: &Mutation) -> Result<Fate, Failure> {
-        let path = self.tree.path().join(&mutation.file);
-        let original =
-            fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", mutation.file))?;
-        let changed = match mutation.apply(&original) {
-            Ok(changed) => changed,
-            Err(why) => return Ok(Fate::Untried(why)),
-        };
-        let write = |text: &str| {
-            fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", mutation.file))
-        };
-        write(&changed)?;
-        // The test that knows the rule is quickest; if it does not notice, any other may.
-        let mut verdict = self.tests(&[&mutation.test], SECONDS)?;
-        if !matches!(verdict, Verdict::Red) {
-            verdict = self.tests(&[], SECONDS)?;
-        }
-        write(&original)?;
-        Ok(match verdict {
-            Verdict::Red => Fate::Caught,
-            Verdict::Green => Fate::Survived,
-            Verdict::Nothing(why) => Fate::Untried(why),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -295,7 +231,7 @@ mod tests {
             new: "c".into(),
             test: "t".into(),
         };
-        let mutations = vec![one.clone(); 40];
+        let mutations = vec![&one; 40];
         let fates = |survivors: usize| -> Fates {
             (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()
         };

@@ -2,23 +2,40 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock, mpsc};
 
 use crate::Failure;
 
 /// So much of a line is repeated in a report, in characters.
 const COMPLAINT: usize = 200;
 
+/// Held while a program is started, and alone while one is written: a program that began as a copy of this process
+/// holds its open files for a moment, and what somebody still writes cannot be started.
+static STARTS: RwLock<()> = RwLock::new(());
+
+fn spawn(command: &mut Command) -> Result<Child, Failure> {
+    let _started = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().map_err(|error| cannot_start(command, &error))
+}
+
+/// Does what must not happen while another program is being started.
+pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
+    let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
+    act()
+}
+
 /// Runs a program with its output shown; an error when it does not succeed.
 pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
-    let status = command.stdin(Stdio::null()).status().map_err(|error| cannot_start(command, &error))?;
+    let mut child = spawn(command.stdin(Stdio::null()))?;
+    let status = child.wait().map_err(|error| cannot_await(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", words(command))) }
 }
 
 /// Runs a program silently and returns its standard output; its standard error is part of the error.
 pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(command, &error))?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = spawn(command)?.wait_with_output().map_err(|error| cannot_await(command, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("`{}` ended with {}: {}", words(command), output.status, said.trim_end()));
@@ -63,7 +80,7 @@ pub(crate) enum Echo {
 /// Runs a program, shows its output as it comes if asked to, and remembers it.
 pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
+    let mut child = spawn(command)?;
     let (send, receive) = mpsc::channel();
     let streams: [Option<Box<dyn Read + Send>>; 2] =
         [child.stdout.take().map(|s| Box::new(s) as _), child.stderr.take().map(|s| Box::new(s) as _)];
@@ -75,7 +92,7 @@ pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
         drop(send);
         receive.iter().inspect(|line| echo_line(line, echo)).collect()
     });
-    let status = child.wait().map_err(|error| format!("waiting for `{}`: {error}", words(command)))?;
+    let status = child.wait().map_err(|error| cannot_await(command, &error))?;
     Ok(Told { code: status.code(), lines })
 }
 
@@ -130,6 +147,10 @@ fn through(first: &Command, command: &Command) -> Command {
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     format!("cannot start `{}`: {error}", words(command))
+}
+
+fn cannot_await(command: &Command, error: &std::io::Error) -> Failure {
+    format!("waiting for `{}`: {error}", words(command))
 }
 
 /// A command as a person would type it, without the folders of its program.

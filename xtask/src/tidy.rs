@@ -13,6 +13,8 @@ mod promises;
 mod unsafety;
 mod versions;
 
+pub(crate) use code::code_only;
+
 use crate::{Failure, project};
 
 /// `cargo xtask tidy`.
