@@ -11,9 +11,9 @@ use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
 use holon_core::redact::Redactor;
 use holon_host::record::now;
-use holon_host::run::{Applied, Plan, apply};
+use holon_host::run::{Applied, apply};
 use holon_host::store::{RunFolder, RunRecord, Store, copy_last_events, copy_out, write_durable};
-use holon_host::{Cancel, Finished, Host, HostError, Places, RunRequest, modes, release};
+use holon_host::{Cancel, Finished, Host, HostError, Places, RunPlan, RunRequest, modes, release};
 
 use crate::audit::Audit;
 use crate::builtin;
@@ -64,7 +64,7 @@ impl Conductor<'_> {
         definition: &Definition,
         request: RunRequest,
         base: &Path,
-    ) -> Result<Vec<(String, Plan)>, FlowError> {
+    ) -> Result<Vec<(String, RunPlan)>, FlowError> {
         self.plan_steps(definition, &Asked::new(request, base)?.without_secrets(&self.redactor()))
     }
 
@@ -130,7 +130,11 @@ impl Conductor<'_> {
         self.conduct(&definition, state, folder, &wanted, order)
     }
 
-    fn plan_steps(&self, definition: &Definition, asked: &Asked) -> Result<Vec<(String, Plan)>, FlowError> {
+    fn plan_steps(
+        &self,
+        definition: &Definition,
+        asked: &Asked,
+    ) -> Result<Vec<(String, RunPlan)>, FlowError> {
         let host = (self.host)(self.places.clone());
         let catalog = self.catalog(asked)?;
         let mut plans = Vec::new();

@@ -15,7 +15,7 @@ use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::Catalog;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::write_atomic;
-use holon_host::{Cancel, Host, HostError, RunRequest};
+use holon_host::{Cancel, Host, HostError, RunContext, RunRequest};
 
 use crate::definition::{Definition, Handed, Work};
 use crate::deliver;
@@ -92,10 +92,11 @@ impl World for Live<'_, '_> {
         let (task, attempt) = (self.task(state, step), state.steps[step].runs.len() as u32 + 1);
         let before = state.steps[step].goes_on.as_ref().map(|run| self.folder.steps().open(run));
         let said = state.steps[step].messages.join("\n\n");
-        let call = match &before {
-            Some(run) => Call { task, attempt, ..Call::resuming(run, Some(&said), run.record()?, false) },
-            None => Call { task, attempt, ..Call::new(self.request(state, step)?) },
+        let plan = match &before {
+            Some(run) => self.host.plan_to_resume(run, Some(&said), false)?,
+            None => self.host.plan(&self.request(state, step)?)?,
         };
+        let call = Call { task, attempt, ..Call::new(plan) };
         let (folder, journal) = (self.folder, &mut self.journal);
         let mut watch = |event: &Event| {
             if matches!(event.body, Body::RunStarted { .. }) {
@@ -107,7 +108,8 @@ impl World for Live<'_, '_> {
             }
             journal.pass(event);
         };
-        let finished = self.dispatcher.dispatch(call, &self.host, &mut watch, self.cancel)?.finished;
+        let context = RunContext::new(&mut watch, self.cancel);
+        let finished = self.dispatcher.dispatch(call, &self.host, context)?.finished;
         let context = &finished.manifest.metadata.context;
         // The files were checked before; this is what the agent really got.
         for (label, digest) in &state.steps[step].handed {

@@ -10,7 +10,7 @@ use holon_core::event::Sink;
 use holon_core::manifest::{CheckRun, Manifest};
 use holon_core::outcome::Status;
 use holon_git::{Digest, Git, ObjectFormat, Repository, apply, export};
-use holon_host::{Cancel, HostError, Places, RunRequest, TreeBefore};
+use holon_host::{Cancel, Executor, HostError, Places, RunContext, RunRequest, TreeBefore};
 
 use crate::conductor::MakeHost;
 use crate::dispatch::private_folder;
@@ -107,7 +107,9 @@ impl Rerun {
             always: self.baselines,
         };
         let inside = Places { state: house.dir.path().join("state"), ..places.clone() };
-        let finished = host(inside).check(&request, Some(&before), sink, cancel)?;
+        let host = host(inside);
+        let plan = host.plan(&request)?.only_checks(Some(before));
+        let finished = host.execute(plan, RunContext::new(sink, cancel))?;
         let manifest = finished.manifest;
         if manifest.status == Status::Cancelled {
             return Err(FlowError::refused("cancelled by request", "run it again to the end"));

@@ -36,7 +36,7 @@ const VERSION: u32 = 1;
 const MOST_FILES: usize = 100_000;
 
 /// What is final when a run, a flow or an orchestration ends.
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 19] = [
     "asked.json",
     "bases",
     "carry",
@@ -52,6 +52,8 @@ const PARTS: [&str; 17] = [
     "orchestrate.json",
     "originals",
     "output",
+    "recorded-model.json",
+    "run-plan.json",
     "specs",
     "touched.json",
 ];

@@ -7,8 +7,8 @@ use holon_core::Span;
 use holon_core::mode::{Catalog, Network, Profile};
 use holon_core::redact::Redactor;
 use holon_core::spec::{Spec, WantedArtifact};
-use holon_host::run::{CREDENTIAL_IN_GOAL, Plan};
-use holon_host::{GivenSpec, HostError, RunRequest, effect};
+use holon_host::run::CREDENTIAL_IN_GOAL;
+use holon_host::{GivenSpec, HostError, RunPlan, RunRequest, effect};
 
 use crate::definition::{Definition, RunWork, Work};
 use crate::error::FlowError;
@@ -58,7 +58,7 @@ impl Asked {
     }
 
     /// Refuses what would have no effect with the agent of this work, whichever step it is meant for.
-    pub(crate) fn refuse_without_effect(&self, plan: &Plan) -> Result<(), FlowError> {
+    pub(crate) fn refuse_without_effect(&self, plan: &RunPlan) -> Result<(), FlowError> {
         let nothing = Spec::for_goal(String::new());
         let spec = self.spec.as_ref().map_or(&nothing, |given| &given.spec);
         Ok(effect::refuse_without_effect(&self.request, spec, &plan.agent)?)

@@ -1,11 +1,13 @@
 //! What clients speak to the door.
 
 use holon_model::Wire;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A wire from the side of a client: one that providers are asked in too, or one that is always translated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ClientWire")]
 pub enum Tongue {
     /// OpenAI chat completions.
     Chat,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use holon_host::{Places, config};
+use holon_host::ConfigurationFiles;
 use holon_telemetry::{Caller, Counters, Exporter, Observer, Settings, Span};
 
 use crate::session;
@@ -26,8 +26,8 @@ struct Watch {
 }
 
 /// Who hears of work in modes; nobody unless a log or a collector is wanted.
-pub(crate) fn observer() -> Option<Arc<dyn Observer>> {
-    WATCH.get_or_init(watch).clone().map(|watch| watch as Arc<dyn Observer>)
+pub(crate) fn observer(configuration: &ConfigurationFiles) -> Option<Arc<dyn Observer>> {
+    WATCH.get_or_init(|| watch(configuration)).clone().map(|watch| watch as Arc<dyn Observer>)
 }
 
 /// Sends what is left; a collector that is slow or away is not waited for.
@@ -37,10 +37,10 @@ pub(crate) fn finish() {
     }
 }
 
-fn watch() -> Option<Arc<Watch>> {
+fn watch(configuration: &ConfigurationFiles) -> Option<Arc<Watch>> {
     let terminal = Terminal::again();
     let log = terminal.json.then(|| terminal.clone());
-    let exporter = settings(&terminal).map(|settings| {
+    let exporter = settings(&terminal, configuration).map(|settings| {
         Exporter::new(settings, Box::new(move |words| terminal.say(&format!("warning: telemetry: {words}"))))
     });
     (log.is_some() || exporter.is_some())
@@ -54,10 +54,9 @@ fn caller() -> Option<Caller> {
 }
 
 /// Where to send, if anywhere. Only what the user says counts: a repository has no say in where anything is sent.
-fn settings(terminal: &Terminal) -> Option<Settings> {
-    let places = Places::from_env(&session::variable).ok()?;
+fn settings(terminal: &Terminal, configuration: &ConfigurationFiles) -> Option<Settings> {
     // What is wrong with the configuration is told by whatever is done with it.
-    let own = config::of_user(&places, &session::variable).ok()?.text("telemetry.otlp_endpoint");
+    let own = configuration.of_user(&session::variable).ok()?.text("telemetry.otlp_endpoint");
     let variable = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
     Settings::read(own.as_deref(), variable).unwrap_or_else(|error| {
         terminal.say(&format!("warning: telemetry: {error}"));

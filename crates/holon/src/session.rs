@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use holon_host::Places;
+use holon_core::config::Config;
 use holon_host::store::Store;
+use holon_host::{ConfigurationFiles, Places};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -14,6 +16,8 @@ use crate::terminal::Terminal;
 pub(crate) struct Session {
     /// The two output streams.
     pub(crate) terminal: Terminal,
+    /// The files of the configuration, which one command opens once.
+    configuration: Arc<OnceLock<Arc<ConfigurationFiles>>>,
 }
 
 impl Session {
@@ -24,12 +28,23 @@ impl Session {
         let after = own.windows(2).filter(|pair| pair[0] == "--log-format").map(|pair| pair[1]);
         let joined = own.iter().filter_map(|arg| arg.to_str()?.strip_prefix("--log-format="));
         let format = after.filter_map(|arg| arg.to_str()).chain(joined).last();
-        Self { terminal: Terminal::detect(&variable, no_color, format) }
+        Self { terminal: Terminal::detect(&variable, no_color, format), configuration: Arc::default() }
     }
 
     /// The folders of Holon.
     pub(crate) fn places(&self) -> Result<Places, Failure> {
         Ok(Places::from_env(&variable)?)
+    }
+
+    /// The files of the configuration, shared by everything this command does.
+    pub(crate) fn configuration(&self) -> Result<Arc<ConfigurationFiles>, Failure> {
+        let places = self.places()?;
+        Ok(Arc::clone(self.configuration.get_or_init(|| ConfigurationFiles::shared(&places))))
+    }
+
+    /// What holds for a workspace.
+    pub(crate) fn settings(&self, workspace: &Path) -> Result<Config, Failure> {
+        Ok(self.configuration()?.of(workspace)?.merged(&variable)?)
     }
 
     /// The folder to work on, by its real path.

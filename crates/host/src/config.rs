@@ -1,41 +1,35 @@
 //! Reads the layers of the configuration: the user's file, the workspace's, the environment.
 
+mod files;
+
 use std::io;
 use std::path::Path;
 
-use holon_core::config::{Config, Layer, Source, known, merge};
+use holon_core::config::{Config, Layer, Source, known};
 use holon_core::mode::{self, Catalog};
 use holon_core::suggest;
-use toml::{Table, Value};
 
 use crate::error::HostError;
 use crate::modes::read_of;
 use crate::places::Places;
 use crate::run::Environment;
 
+pub use files::{ConfigurationFiles, WorkspaceConfiguration};
+
 /// Modes that can be named in the configuration without a file of their own.
 const MODES: [&str; 6] = ["orchestrate", "architect", "code", "review", "debug", "ethical"];
 
 /// What holds for a workspace; a file that cannot be used is an error that names it.
 pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Config, HostError> {
-    let mut layers = Vec::new();
-    layers.extend(user(places)?);
-    layers.extend(file(&workspace.join("holon.toml"), |path| Source::Project { path })?);
-    layers.extend(environment(env));
-    merge(&layers).map_err(wrong)
+    ConfigurationFiles::new(places).of(workspace)?.merged(env)
 }
 
 /// What the user alone says, wherever the work is: their file and the environment.
 pub fn of_user(places: &Places, env: &Environment) -> Result<Config, HostError> {
-    let layers: Vec<Layer> = user(places)?.into_iter().chain(environment(env)).collect();
-    merge(&layers).map_err(wrong)
+    ConfigurationFiles::new(places).of_user(env)
 }
 
-fn user(places: &Places) -> Result<Option<Layer>, HostError> {
-    file(&places.config.join("config.toml"), |path| Source::User { path })
-}
-
-fn environment(env: &Environment) -> Vec<Layer> {
+pub(crate) fn environment(env: &Environment) -> Vec<Layer> {
     let variables: Vec<(String, String)> = variables()
         .filter_map(|name| Some((name.clone(), env(&name)?.into_string().ok()?)))
         .filter(|(_, value)| !value.trim().is_empty())
@@ -76,22 +70,8 @@ pub fn variables() -> impl Iterator<Item = String> {
     })
 }
 
-/// A section of the user's own file, `config.toml`, or else of a workspace's `holon.toml`, that has its own rules;
-/// nothing when there is no such file or section.
-pub(crate) fn section(path: &Path, own: bool, name: &str) -> Result<Option<Table>, HostError> {
-    let source = |path: String| if own { Source::User { path } } else { Source::Project { path } };
-    match file(path, source)?.and_then(|mut layer| layer.table.remove(name)) {
-        None => Ok(None),
-        Some(Value::Table(section)) => Ok(Some(section)),
-        Some(_) => Err(HostError::usage(
-            format!("{}: `{name}` is not a table", path.display()),
-            format!("write it as [{name}]"),
-        )),
-    }
-}
-
-fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Layer>, HostError> {
-    let source = source(path.display().to_string());
+/// A file as a layer; nothing when there is none.
+pub(crate) fn file(path: &Path, source: Source) -> Result<Option<Layer>, HostError> {
     let whose =
         if matches!(source, Source::User { .. }) { mode::Source::User } else { mode::Source::Project };
     let text = match read_of(whose, path) {
@@ -106,7 +86,7 @@ fn file(path: &Path, source: impl FnOnce(String) -> Source) -> Result<Option<Lay
     Layer::parse(source, &text).map(Some).map_err(wrong)
 }
 
-fn wrong(error: holon_core::config::ConfigError) -> HostError {
+pub(crate) fn wrong(error: holon_core::config::ConfigError) -> HostError {
     HostError::usage(
         error.to_string(),
         "docs/configuration.md lists every key; `holon config show` what holds",

@@ -109,10 +109,10 @@ type Mind = (Arc<dyn Provider>, String, u64, Option<u32>);
 
 fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>) -> Result<Mind, HostError> {
     if let Some(file) = replay {
-        let (file, cassette) = model::cassette(file)?;
+        let (cassette, _) = model::cassette(file)?;
         let normaliser = Normaliser::new(Redactor::default());
         let (replay, info, window, _) =
-            model::replayed(&file, cassette, spec.agent.model.as_deref(), normaliser);
+            model::replayed(file, cassette, spec.agent.model.as_deref(), normaliser);
         return Ok((replay, info.id, window, None));
     }
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());

@@ -10,7 +10,9 @@ use std::path::{Component, Path, PathBuf};
 use holon_core::artifact::json_schema::{ArtifactSchema, MAX_SCHEMA_BYTES};
 use holon_core::digest::sha256;
 use holon_core::spec::{self, Spec, WantedSchema};
+use holon_sandbox::mount::{self, path::StoredPath};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::HostError;
@@ -35,11 +37,15 @@ pub struct GivenSpec {
 }
 
 /// A file or folder that is named somewhere, with the folder it must be in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedPath {
     /// Where it is.
+    #[serde(with = "mount::path")]
+    #[schemars(with = "StoredPath")]
     pub path: PathBuf,
     /// The folder it must be in; none when the user named it.
+    #[serde(with = "mount::optional_path", default)]
+    #[schemars(with = "Option<StoredPath>")]
     pub within: Option<PathBuf>,
 }
 

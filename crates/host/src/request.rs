@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use holon_core::Span;
-use holon_core::manifest::AuditHead;
 use holon_core::mode::Network;
 use holon_core::spec::Supervision;
 use holon_sandbox::fallback::Choice;
@@ -88,9 +87,6 @@ pub struct RunRequest {
     pub snapshot: StrategyChoice,
     /// `--keep`: leave the snapshot's layers in the run store.
     pub keep: bool,
-    /// Where the audit log ends, for the manifest; nobody can ask for it.
-    #[serde(skip)]
-    pub audit: Option<AuditHead>,
 }
 
 impl Default for RunRequest {
@@ -132,7 +128,6 @@ impl Default for RunRequest {
             verify_full: false,
             snapshot: StrategyChoice::Auto,
             keep: false,
-            audit: None,
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Tool servers (MCP) for the native agent: from the user's configuration and the command line, never from the workspace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use holon_agent::mcp::ServerConfig;
 use toml::Value;
 
-use crate::config::section;
+use crate::config::{ConfigurationFiles, WorkspaceConfiguration};
 use crate::error::HostError;
+use crate::plan::PlannedServer;
 
 /// The servers to start inside the walls, and what to tell about those that are not used.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    pub servers: Vec<ServerConfig>,
+    pub servers: Vec<PlannedServer>,
     pub warnings: Vec<String>,
 }
 
 /// `[mcp.NAME]` of the user's file, with what flags say laid over it by name.
-pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Result<Wanted, HostError> {
+pub(crate) fn wanted(configuration: &WorkspaceConfiguration, flags: &[String]) -> Result<Wanted, HostError> {
     let mut servers = BTreeMap::new();
-    let user = config.join("config.toml");
-    for (name, value) in section(&user, true, "mcp")?.unwrap_or_default() {
+    let user = &configuration.user_file;
+    for (name, value) in configuration.user_section("mcp")?.unwrap_or_default() {
         let server = described(&name, value)
             .map_err(|why| wrong(&format!("{}: [mcp.{name}]: {why}", user.display())))?;
         servers.insert(name, server);
@@ -32,11 +32,37 @@ pub(crate) fn wanted(config: &Path, workspace: &Path, flags: &[String]) -> Resul
         servers.insert(server.name.clone(), server);
     }
     let mut warnings = Vec::new();
-    let project = workspace.join("holon.toml");
-    if section(&project, false, "mcp")?.is_some_and(|section| !section.is_empty()) {
+    if configuration.project_section("mcp")?.is_some_and(|section| !section.is_empty()) {
         warnings.push(format!("holon.toml cannot start tool servers; write [mcp] into {}", user.display()));
     }
-    Ok(Wanted { servers: servers.into_values().collect(), warnings })
+    Ok(Wanted { servers: servers.into_values().map(planned).collect(), warnings })
+}
+
+/// A server as plans hold it: the values of its variables stay where they are.
+pub(crate) fn planned(server: ServerConfig) -> PlannedServer {
+    let ServerConfig { name, argv, env } = server;
+    PlannedServer { name, argv, variables: env.into_keys().collect() }
+}
+
+/// A planned server with the values of its variables, as the user's configuration gives them.
+pub(crate) fn with_values(
+    planned: &PlannedServer,
+    configuration: &ConfigurationFiles,
+) -> Result<ServerConfig, HostError> {
+    let mut env = BTreeMap::new();
+    for variable in &planned.variables {
+        let value = configuration.server_variable(&planned.name, variable)?.ok_or_else(|| {
+            let name = &planned.name;
+            HostError::usage(
+                format!(
+                    "the tool server {name} was planned with the variable {variable}, which has no value now"
+                ),
+                format!("put it into [mcp.{name}] of your config.toml, as env = {{ {variable} = \"…\" }}"),
+            )
+        })?;
+        env.insert(variable.clone(), value);
+    }
+    Ok(ServerConfig { name: planned.name.clone(), argv: planned.argv.clone(), env })
 }
 
 /// `NAME=COMMAND`; the command is one for a shell.
@@ -80,13 +106,16 @@ fn wrong(message: &str) -> HostError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::places::Places;
 
     fn with(user: &str, project: &str, flags: &[&str]) -> Result<Wanted, HostError> {
         let (config, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(config.path().join("config.toml"), user).unwrap();
         std::fs::write(workspace.path().join("holon.toml"), project).unwrap();
         let flags: Vec<String> = flags.iter().map(|f| (*f).to_owned()).collect();
-        wanted(config.path(), workspace.path(), &flags)
+        let own = config.path().to_owned();
+        let places = Places { state: own.clone(), cache: own.clone(), config: own, home: None };
+        wanted(&ConfigurationFiles::new(&places).of(workspace.path())?, &flags)
     }
 
     fn names(user: &str, project: &str, flags: &[&str]) -> Vec<(String, String)> {
@@ -99,7 +128,7 @@ mod tests {
         let user = "[mcp.a]\ncommand = [\"a\", \"-x\"]\nenv = { K = \"v\" }\n[mcp.b]\ncommand = [\"b\"]\n";
         let expect = [("a", "a -x"), ("b", "sh -c exec c d=e")].map(|(n, c)| (n.to_owned(), c.to_owned()));
         assert_eq!(names(user, "", &["b=c d=e"]), expect);
-        assert_eq!(with(user, "", &[]).unwrap().servers[0].env["K"], "v");
+        assert_eq!(with(user, "", &[]).unwrap().servers[0].variables, ["K"]);
     }
 
     #[test]

@@ -5,9 +5,8 @@ use std::path::Path;
 use holon_core::spec::Supervision as Wish;
 use holon_supervisor::{Config, ConfigError, Level};
 
-use crate::config::section;
+use crate::config::WorkspaceConfiguration;
 use crate::error::HostError;
-use crate::places::Places;
 use crate::run::Environment;
 
 /// Makes the supervisor watch and tell without acting.
@@ -15,8 +14,7 @@ pub(crate) const SHADOW_VARIABLE: &str = "HOLON_SUPERVISOR_SHADOW";
 
 /// Where wishes come from.
 pub(crate) struct Wishes<'a> {
-    pub places: &'a Places,
-    pub workspace: &'a Path,
+    pub configuration: &'a WorkspaceConfiguration,
     pub env: &'a Environment,
     /// `constraints.supervisor` of the spec.
     pub spec: Option<Wish>,
@@ -37,17 +35,17 @@ pub(crate) struct Settled {
 /// Works the settings out; anything malformed is an error that names file and key.
 pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
     let mut settled = Settled { level_from: "default".into(), ..Settled::default() };
-    let user = wishes.places.config.join("config.toml");
-    if let Some(section) = section(&user, true, "supervisor")? {
-        settled.config = Config::from_table(&section).map_err(|e| wrong(&user, &e))?;
+    let user = &wishes.configuration.user_file;
+    if let Some(section) = wishes.configuration.user_section("supervisor")? {
+        settled.config = Config::from_table(&section).map_err(|e| wrong(user, &e))?;
         if section.contains_key("level") || section.contains_key("preset") {
             settled.level_from = user.display().to_string();
         }
     }
-    let project = wishes.workspace.join("holon.toml");
-    if let Some(section) = section(&project, false, "supervisor")? {
+    let project = &wishes.configuration.project_file;
+    if let Some(section) = wishes.configuration.project_section("supervisor")? {
         let before = settled.config.level;
-        let loose = settled.config.tighten(&section).map_err(|e| wrong(&project, &e))?;
+        let loose = settled.config.tighten(&section).map_err(|e| wrong(project, &e))?;
         if settled.config.level != before {
             settled.level_from = "project holon.toml".into();
         }
@@ -93,6 +91,8 @@ fn wrong(path: &Path, error: &ConfigError) -> HostError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::config::ConfigurationFiles;
+    use crate::places::Places;
 
     struct Case<'a> {
         user: &'a str,
@@ -119,7 +119,8 @@ mod tests {
         let variable = case.variable.to_owned();
         let env = move |name: &str| (name == SHADOW_VARIABLE).then(|| variable.clone().into());
         let (spec, flag, shadow) = (case.spec, case.flag, case.shadow);
-        settle(&Wishes { places: &places, workspace: &at("w"), env: &env, spec, flag, shadow })
+        let configuration = &ConfigurationFiles::new(&places).of(&at("w"))?;
+        settle(&Wishes { configuration, env: &env, spec, flag, shadow })
     }
 
     fn check(case: Case<'_>, level: Level, from: &str, shadow: bool, warnings: usize) {

@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one reply or many; every token is in exactly one bucket, whatever the provider's own way of counting.
@@ -87,7 +88,8 @@ impl From<Usage> for holon_core::manifest::Usage {
 }
 
 /// What a model costs, in US dollars per token.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ModelPrices")]
 pub struct Prices {
     /// Fresh input.
     pub input: f64,

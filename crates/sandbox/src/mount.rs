@@ -94,41 +94,45 @@ pub mod path {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::{Path, PathBuf};
 
+    use schemars::JsonSchema;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[derive(Serialize, Deserialize)]
+    /// A path as it is written down.
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
     #[serde(untagged)]
-    pub(super) enum Stored {
+    pub enum StoredPath {
+        /// One that is text.
         Text(String),
+        /// The bytes of one that is not.
         Bytes(Vec<u8>),
     }
 
-    impl From<&std::ffi::OsStr> for Stored {
+    impl From<&std::ffi::OsStr> for StoredPath {
         fn from(value: &std::ffi::OsStr) -> Self {
             match value.to_str() {
-                Some(text) => Stored::Text(text.to_owned()),
-                None => Stored::Bytes(value.as_bytes().to_vec()),
+                Some(text) => StoredPath::Text(text.to_owned()),
+                None => StoredPath::Bytes(value.as_bytes().to_vec()),
             }
         }
     }
 
-    impl From<Stored> for OsString {
-        fn from(value: Stored) -> Self {
+    impl From<StoredPath> for OsString {
+        fn from(value: StoredPath) -> Self {
             match value {
-                Stored::Text(text) => text.into(),
-                Stored::Bytes(bytes) => OsString::from_vec(bytes),
+                StoredPath::Text(text) => text.into(),
+                StoredPath::Bytes(bytes) => OsString::from_vec(bytes),
             }
         }
     }
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &Path, to: S) -> Result<S::Ok, S::Error> {
-        Stored::from(value.as_os_str()).serialize(to)
+        StoredPath::from(value.as_os_str()).serialize(to)
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Stored::deserialize(from).map(|stored| PathBuf::from(OsString::from(stored)))
+        StoredPath::deserialize(from).map(|stored| PathBuf::from(OsString::from(stored)))
     }
 }
 
@@ -139,16 +143,16 @@ pub mod optional_path {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
-        value.as_ref().map(|p| Stored::from(p.as_os_str())).serialize(to)
+        value.as_ref().map(|p| StoredPath::from(p.as_os_str())).serialize(to)
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-        Ok(Option::<Stored>::deserialize(from)?.map(|s| PathBuf::from(OsString::from(s))))
+        Ok(Option::<StoredPath>::deserialize(from)?.map(|s| PathBuf::from(OsString::from(s))))
     }
 }
 
@@ -159,16 +163,19 @@ pub mod paths {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(value.iter().map(|p| Stored::from(p.as_os_str())))
+        to.collect_seq(value.iter().map(|p| StoredPath::from(p.as_os_str())))
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
-        Ok(Vec::<Stored>::deserialize(from)?.into_iter().map(|s| PathBuf::from(OsString::from(s))).collect())
+        Ok(Vec::<StoredPath>::deserialize(from)?
+            .into_iter()
+            .map(|s| PathBuf::from(OsString::from(s)))
+            .collect())
     }
 }
 
@@ -178,15 +185,15 @@ pub mod strings {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::path::Stored;
+    use super::path::StoredPath;
 
     /// For `#[serde(with)]`.
     pub fn serialize<S: Serializer>(value: &[OsString], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(value.iter().map(|s| Stored::from(s.as_os_str())))
+        to.collect_seq(value.iter().map(|s| StoredPath::from(s.as_os_str())))
     }
 
     /// For `#[serde(with)]`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OsString>, D::Error> {
-        Ok(Vec::<Stored>::deserialize(from)?.into_iter().map(OsString::from).collect())
+        Ok(Vec::<StoredPath>::deserialize(from)?.into_iter().map(OsString::from).collect())
     }
 }

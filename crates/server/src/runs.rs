@@ -15,7 +15,7 @@ use holon_flow::orchestrate::{Commission, Orchestrator};
 use holon_flow::{
     Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, MakeHost, Order, Question,
 };
-use holon_host::{Cancel, Places, RunRequest, config};
+use holon_host::{Cancel, ConfigurationFiles, Host, Places, RunContext, RunRequest};
 use holon_telemetry::Caller;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -131,7 +131,12 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
         gate: Mutex::default(),
     });
     let mut sink = Listing { app, going: &going, known: Some(known), id: None };
-    let make = |places: Places| app.host(places, caller.as_ref());
+    // All of the run goes by the configuration as it is now.
+    let configuration = ConfigurationFiles::shared(&app.setup.places);
+    let make = |places: Places| {
+        let configuration = Arc::clone(&configuration);
+        Host { configuration, ..app.host(places, caller.as_ref()) }
+    };
     let flow = request.mode.as_deref().map(holon_flow::builtin::find).transpose();
     let failed = match flow {
         Ok(_) if request.mode.as_deref() == Some("orchestrate") => {
@@ -154,7 +159,9 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
         Ok(_) => {
             let places = app.setup.places.clone();
             let (host, dispatcher) = (make(places.clone()), Dispatcher::new(places));
-            let done = dispatcher.dispatch(Call::new(request), &host, &mut sink, &cancel);
+            let done = host.plan(&request).map_err(FlowError::from).and_then(|plan| {
+                dispatcher.dispatch(Call::new(plan), &host, RunContext::new(&mut sink, &cancel))
+            });
             done.err().map(refused)
         }
         Err(e) => Some(Problem::invalid(e.to_string())),
@@ -180,7 +187,8 @@ fn orchestrate(
     cancel: &Cancel,
 ) -> Answer<()> {
     let places = app.setup.places.clone();
-    let config = config::read(&places, &workspace, &*make(places.clone()).env)?;
+    let host = make(places.clone());
+    let config = host.configuration.of(&workspace)?.merged(&*host.env)?;
     let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, &workspace)?);
     let conscience = Conscience::configured(&config, places.home.clone());
     let asked = as_command(&request, &workspace);

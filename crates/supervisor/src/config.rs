@@ -3,13 +3,15 @@
 mod read;
 mod tighten;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::level::Level;
 
 /// Everything that can be set about supervision.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorConfig")]
 pub struct Config {
     /// L0.
     pub level: Level,
@@ -30,8 +32,9 @@ pub struct Config {
 }
 
 /// What the steps of a plan mean for calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SupervisorContracts")]
 pub enum Contracts {
     /// A step says what ends it; every tool stays open.
     #[default]
@@ -52,8 +55,9 @@ impl Contracts {
 }
 
 /// `[supervisor.triggers]`: from which count on a signal is up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorTriggers")]
 pub struct Triggers {
     /// The same failure with nothing changed in between.
     pub tool_repeat_fail: u32,
@@ -74,8 +78,9 @@ pub struct Triggers {
 }
 
 /// `[supervisor.ladder]`: rounds of further evidence that the next step up needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorLadder")]
 pub struct Ladder {
     /// From a notice to advice.
     pub advice: u32,
@@ -84,8 +89,9 @@ pub struct Ladder {
 }
 
 /// `[supervisor.takeover]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorTakeover")]
 pub struct Takeover {
     /// Clean rounds in a row before handing back is considered.
     pub stability_window: u32,
@@ -100,8 +106,9 @@ pub struct Takeover {
 }
 
 /// `[supervisor.strict]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorStrict")]
 pub struct Strict {
     /// Whether the graph is there from the first round on.
     pub first_round_graph: bool,
@@ -112,8 +119,9 @@ pub struct Strict {
 }
 
 /// `[supervisor.snapshot]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SupervisorSnapshot")]
 pub struct SnapshotConfig {
     /// Below this trust no graph is rebuilt from the snapshot.
     pub template_graph_min: f64,

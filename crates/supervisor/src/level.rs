@@ -1,11 +1,13 @@
 //! L0: how closely a run is watched, resolved once and never changed by the run itself.
 
 use holon_core::spec::Supervision;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much the supervisor may do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SupervisorLevel")]
 pub enum Level {
     /// Nothing but a plan to look at.
     Off,

@@ -1,11 +1,14 @@
 //! What the configuration says about one mode.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::legacy::former_mode;
 use super::{Config, ConfigError, Source};
 use crate::mode::ModelPolicy;
 
 /// What the configuration says about one mode.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModeSettings {
     /// Whether it may be used.
     pub enabled: bool,

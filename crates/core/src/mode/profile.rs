@@ -13,7 +13,7 @@ use crate::sandbox::Level;
 use super::limits::Limits;
 
 /// Everything a mode binds, after inheritance and flags.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// Canonical name, used in logs, manifests and metrics.
     pub name: String,

@@ -1,12 +1,13 @@
 //! Command rules: argv patterns, checked on every simple command a line would run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shell::{SimpleCommand, Word, split};
 use super::wrapper::{self, Unwrapped};
 
 /// Which commands may run; every layer that has an allow-list must allow a command, no deny may match it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRules {
     /// Allow-lists of the mode and its ancestors; without any, everything that is not denied runs.
     pub allow: Vec<Vec<String>>,

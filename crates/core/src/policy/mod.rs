@@ -43,7 +43,7 @@ impl fmt::Display for Verdict {
 pub type ToolTable = BTreeMap<String, Verdict>;
 
 /// The tables of a mode and its ancestors; the strictest opinion wins, so a descendant can only narrow.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolRules {
     /// Oldest ancestor first.
     pub layers: Vec<ToolTable>,

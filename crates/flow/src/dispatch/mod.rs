@@ -10,16 +10,14 @@ mod runner;
 mod settings;
 mod watched;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use holon_core::event::Sink;
 use holon_core::ids::{RequestId, TaskId};
 use holon_core::manifest::ContextFile;
-use holon_core::mode::Profile;
 use holon_core::mode_run::{Decision, Envelope, Given, ModeResult, Permissions};
 use holon_core::outcome::{Outcome, Status};
-use holon_host::store::{RunFolder, RunRecord};
-use holon_host::{Cancel, Finished, Host, Places, RunRequest, modes};
+use holon_host::store::RunFolder;
+use holon_host::{Executor, Finished, Host, Places, RunContext, RunPlan, RunRequest};
 use serde_json::json;
 
 use crate::audit::Audit;
@@ -39,37 +37,34 @@ pub use settings::{Logs, Settings};
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
     places: Places,
-    /// What holds for all calls; without, each is looked up for its own workspace.
+    /// What holds for all calls; without, each goes by its own plan.
     settings: Option<Settings>,
     tracing: Tracing,
     audit: Audit,
 }
 
 /// One piece of work for a mode.
-pub struct Call<'a> {
-    /// What is asked; its `mode` names where it goes.
-    pub request: RunRequest,
+pub struct Call {
+    /// What is done; its mode says where it goes.
+    pub plan: RunPlan,
     /// The task it belongs to, across retries.
     pub task: TaskId,
     /// Which start this is, from 1.
     pub attempt: u32,
     /// Who asks, when it is other work.
     pub parent: Option<Parent>,
-    /// A run to go on with, and what to tell it.
-    pub resume: Option<(&'a RunFolder, Option<&'a str>)>,
 }
 
-impl<'a> Call<'a> {
+impl Call {
     /// Work of its own, asked for by a person or a program.
-    pub fn new(request: RunRequest) -> Self {
-        Self { request, task: new_task(), attempt: 1, parent: None, resume: None }
+    pub fn new(plan: RunPlan) -> Self {
+        Self { plan, task: new_task(), attempt: 1, parent: None }
     }
 
-    /// Goes on with a run, and applies its patch if it succeeds and `apply` says so.
-    pub fn resuming(folder: &'a RunFolder, message: Option<&'a str>, record: RunRecord, apply: bool) -> Self {
-        let (mode, workspace) = (Some(record.mode), Some(record.workspace));
-        let request = RunRequest { mode, workspace, goal: Some(record.goal), apply, ..RunRequest::default() };
-        Self { resume: Some((folder, message)), ..Self::new(request) }
+    /// Work that other work asks for: planned within what is handed down to it.
+    pub fn child(host: &Host, request: RunRequest, parent: Parent) -> Result<Self, FlowError> {
+        let plan = parent::planned_child(host, request, &parent)?;
+        Ok(Self { parent: Some(parent), ..Self::new(plan) })
     }
 }
 
@@ -103,8 +98,8 @@ impl Dispatcher {
     }
 
     /// What is dispatched from here on is part of one whole, such as a flow.
-    pub(crate) fn begin_whole(&self, host: &Host) {
-        self.tracing.begin_whole(host);
+    pub(crate) fn begin_whole(&self, executor: &dyn Executor) {
+        self.tracing.begin_whole(executor.observer());
     }
 
     /// The whole is over.
@@ -117,49 +112,50 @@ impl Dispatcher {
         &self.audit
     }
 
-    /// Routes a call to its mode, and tells what came of it. An error means that nothing was started.
+    /// Routes a call to its mode, and tells what came of it. Its rights are computed from its plan, which is what is carried
+    /// out. An error means that nothing was started.
     pub fn dispatch(
         &self,
-        call: Call<'_>,
-        host: &Host,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
+        call: Call,
+        executor: &dyn Executor,
+        context: RunContext<'_>,
     ) -> Result<Dispatched, FlowError> {
-        let (profile, workspace) = self.profile(&call, host)?;
+        let Call { mut plan, task, attempt, parent } = call;
         let settings = match &self.settings {
             Some(settings) => settings.clone(),
-            None => Settings::read(&self.places, &workspace, &*host.env)?,
+            None => Settings::of_plan(&plan)?,
         };
-        let Call { mut request, task, attempt, parent, resume } = call;
         if let Some(parent) = &parent {
-            parent.check(&profile.name)?;
+            parent.check(&plan)?;
         }
         self.admit(&task, settings.breaker)?;
-        let permissions = parent::permissions(&profile, parent.as_ref());
+        let permissions = parent::permissions(&plan.profile, parent.as_ref());
         if parent.is_some() {
-            request = parent::handed_down(request, &profile, &permissions);
+            plan = parent::within(plan, &permissions);
         }
-        let envelope = envelope(&profile, task, &request, permissions);
+        let envelope = envelope(&plan, task, permissions);
         let detail = json!({
             "mode": envelope.mode, "task_id": envelope.task_id, "request_id": envelope.request_id,
             "attempt": attempt, "asked_by": parent.as_ref().map(|parent| &parent.mode),
         });
-        request.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
-        let mut watched = Watched::begin(&self.tracing, host, &envelope.mode, attempt);
+        plan.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
+        let mut watched = Watched::begin(&self.tracing, executor.observer(), &envelope.mode, attempt);
+        let intent = plan.profile.model.intent.clone();
         let mut log = {
             let parts = [envelope.mode.as_str(), envelope.task_id.as_str(), envelope.request_id.as_str()];
             let folder = settings.logs.folder(&self.places.state, &parts);
-            let log = RequestLog::new(folder.ok(), &envelope, &profile.model.intent, &host.secrets);
+            let log = RequestLog::new(folder.ok(), &envelope, &intent, executor.secrets());
             log.heard_by(watched.observer()).begin(&envelope)
         };
-        let intent = profile.model.intent.as_str();
         let asked_by = parent.as_ref().map(|parent| parent.mode.as_str());
-        let about = About { envelope: &envelope, intent, attempt, asked_by };
+        let about = About { envelope: &envelope, intent: &intent, attempt, asked_by };
         let runner = runner(&envelope.mode);
+        let writes_allowed = plan.writes_allowed;
+        let RunContext { sink, cancel, person, words } = context;
         let mut listening = watched.listening(sink);
-        let (envelope, sink) = (&envelope, &mut listening);
-        let context = ModeContext { envelope, request: &request, resume, host, sink, cancel };
-        let finished = match runner.run(context) {
+        let run = RunContext { sink: &mut listening, cancel, person, words };
+        let envelope = &envelope;
+        let finished = match runner.run(ModeContext { envelope, plan, executor, run }) {
             Ok(finished) => finished,
             Err(error) => {
                 log.refused(&error.to_string(), watched.elapsed_ms());
@@ -167,7 +163,7 @@ impl Dispatcher {
                 return Err(error.into());
             }
         };
-        let result = contract::result(&finished, &runner.capabilities(), request.allow_writes, attempt);
+        let result = contract::result(&finished, &runner.capabilities(), writes_allowed, attempt);
         let weighed = parent.is_some() && envelope.mode == "ethical";
         let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker, weighed);
         watched.ended(&about, &finished.manifest, result.outcome, &result.decision);
@@ -239,20 +235,6 @@ impl Dispatcher {
         self.audit.append("dispatcher", "mode_ended", detail, false)?;
         Ok(())
     }
-
-    /// The mode of a request and the folder it works on. What a person asks for is looked at as a whole first: a wrong
-    /// request starts nothing, and leaves no trace.
-    fn profile(&self, call: &Call<'_>, host: &Host) -> Result<(Profile, PathBuf), FlowError> {
-        let request = &call.request;
-        if call.parent.is_none() && call.resume.is_none() {
-            let plan = host.plan(request)?;
-            return Ok((plan.profile, plan.workspace));
-        }
-        let catalog = modes::catalog(&self.places, request.workspace.as_deref())?;
-        let name = request.mode.as_deref().unwrap_or("execute");
-        let profile = catalog.resolve(name).map_err(holon_host::HostError::from)?;
-        Ok((profile, request.workspace.clone().unwrap_or_else(|| PathBuf::from("."))))
-    }
 }
 
 /// What a run means that ended while nobody watched.
@@ -260,20 +242,20 @@ pub(crate) fn result_of(finished: &Finished) -> ModeResult {
     contract::result(finished, &runner(&finished.manifest.mode).capabilities(), false, 1)
 }
 
-fn envelope(profile: &Profile, task: TaskId, request: &RunRequest, permissions: Permissions) -> Envelope {
-    let files = request.context.iter().map(|path| ContextFile {
-        path: path.to_string_lossy().into_owned(),
+fn envelope(plan: &RunPlan, task: TaskId, permissions: Permissions) -> Envelope {
+    let files = plan.context.iter().map(|named| ContextFile {
+        path: named.path.to_string_lossy().into_owned(),
         // What really reached the agent is in the manifest, with its digest.
         sha256: String::new(),
     });
     Envelope {
-        mode: profile.name.clone(),
+        mode: plan.profile.name.clone(),
         request_id: new_request(),
         task_id: task,
-        goal: request.goal.clone().unwrap_or_default(),
+        goal: plan.spec.goal.description.clone(),
         context: Given {
-            snapshot: request.workspace.as_deref().unwrap_or(Path::new(".")).display().to_string(),
-            constraints: request.checks.clone(),
+            snapshot: plan.workspace.display().to_string(),
+            constraints: plan.checks.clone(),
             artifacts: files.collect(),
         },
         permissions,

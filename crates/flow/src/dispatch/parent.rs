@@ -5,7 +5,7 @@ use std::time::Duration;
 use holon_core::Span;
 use holon_core::mode::{Network, Profile};
 use holon_core::mode_run::{MAX_CHILDREN, MAX_DEPTH, Permissions, may_start};
-use holon_host::RunRequest;
+use holon_host::{Host, HostError, RunPlan, RunRequest, modes};
 
 use crate::error::FlowError;
 
@@ -25,8 +25,17 @@ pub struct Parent {
 }
 
 impl Parent {
+    /// Whether it may have this child.
+    pub(super) fn check(&self, plan: &RunPlan) -> Result<(), FlowError> {
+        if plan.writes_allowed {
+            let message = "no work hands down a person's leave to write".to_owned();
+            return Err(FlowError::refused(message, "ask for it yourself with `holon run --allow-writes`"));
+        }
+        self.check_mode(&plan.profile.name)
+    }
+
     /// Whether it may have another child, in this mode.
-    pub(super) fn check(&self, mode: &str) -> Result<(), FlowError> {
+    fn check_mode(&self, mode: &str) -> Result<(), FlowError> {
         let refuse = |message: String, hint: &str| Err(FlowError::refused(message, hint));
         if !may_start(&self.mode, mode) {
             let message = format!("{} may not start work in mode {mode}", self.mode);
@@ -56,6 +65,26 @@ pub(super) fn permissions(profile: &Profile, parent: Option<&Parent>) -> Permiss
         None => own,
         Some(parent) => own.within(parent.money, parent.time.map(Span::from)),
     }
+}
+
+/// Plans a child within what is left for it.
+pub(super) fn planned_child(host: &Host, request: RunRequest, parent: &Parent) -> Result<RunPlan, FlowError> {
+    let catalog = modes::catalog(&host.places, request.workspace.as_deref())?;
+    let name = request.mode.as_deref().unwrap_or("execute");
+    let profile = catalog.resolve(name).map_err(HostError::from)?;
+    parent.check_mode(&profile.name)?;
+    let may = permissions(&profile, Some(parent));
+    Ok(host.plan(&handed_down(request, &profile, &may))?)
+}
+
+/// A child's plan within its permissions, whoever made it.
+pub(super) fn within(mut plan: RunPlan, may: &Permissions) -> RunPlan {
+    let limits = &mut plan.profile.limits;
+    limits.timeout = limits.timeout.min(may.timeout);
+    limits.rounds = limits.rounds.min(may.rounds);
+    limits.cost_usd = limits.cost_usd.min(may.cost_usd);
+    // These are for people, about a whole result.
+    RunPlan { part: true, apply: false, out: None, ..plan }
 }
 
 /// A child's request within its permissions; whatever it asks for beyond them is dropped.
@@ -119,7 +148,7 @@ mod tests {
                 assert!(given.max_rounds.unwrap() <= profile.limits.rounds, "{pair}");
                 assert!(given.max_cost_usd.unwrap() <= profile.limits.cost_usd, "{pair}");
                 assert_eq!(given.network.is_some(), profile.access.delivers(), "{pair}");
-                assert_eq!(parent.check(mode).is_ok(), may_start(asks, mode), "{pair}");
+                assert_eq!(parent.check_mode(mode).is_ok(), may_start(asks, mode), "{pair}");
             }
         }
     }
@@ -127,13 +156,13 @@ mod tests {
     #[test]
     fn depth_children_and_budget_are_bounded() {
         let check = |parent: Parent, expected: &str| {
-            let error = parent.check("review").unwrap_err().to_string();
+            let error = parent.check_mode("review").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         check(Parent { depth: 3, ..parent("orchestrate") }, "at most 3 deep");
         check(Parent { children: 16, ..parent("orchestrate") }, "16 children");
         check(Parent { money: Some(0.0), ..parent("orchestrate") }, "budget");
         check(Parent { time: Some(Duration::ZERO), ..parent("orchestrate") }, "budget");
-        assert!(Parent { depth: 2, children: 15, ..parent("orchestrate") }.check("review").is_ok());
+        assert!(Parent { depth: 2, children: 15, ..parent("orchestrate") }.check_mode("review").is_ok());
     }
 }

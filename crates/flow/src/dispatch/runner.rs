@@ -1,9 +1,7 @@
 //! Runners: one per mode, and what each may do and hands over.
 
-use holon_core::event::Sink;
 use holon_core::mode_run::{Envelope, Kind};
-use holon_host::store::RunFolder;
-use holon_host::{Cancel, Finished, Host, HostError, RunRequest};
+use holon_host::{Executor, Finished, HostError, RunContext, RunPlan};
 
 /// Carries out work in one mode. A runner is only ever started by the dispatcher.
 pub trait ModeRunner: Sync {
@@ -32,16 +30,12 @@ pub struct Capabilities {
 pub struct ModeContext<'a> {
     /// What is asked, with the permissions that were computed for it.
     pub envelope: &'a Envelope,
-    /// The same as a request to the host, already within those permissions.
-    pub request: &'a RunRequest,
-    /// A run to go on with, and what to tell it.
-    pub resume: Option<(&'a RunFolder, Option<&'a str>)>,
-    /// Carries runs out behind walls, with the model that fits the mode's intent.
-    pub host: &'a Host,
-    /// Receives the events.
-    pub sink: &'a mut dyn Sink,
-    /// Ends it.
-    pub cancel: &'a Cancel,
+    /// What is done, within those permissions.
+    pub plan: RunPlan,
+    /// Carries it out behind walls, with the model that fits the mode's intent.
+    pub executor: &'a dyn Executor,
+    /// What only this process has.
+    pub run: RunContext<'a>,
 }
 
 /// A mode whose work is one run of an agent behind walls.
@@ -61,13 +55,8 @@ impl ModeRunner for Walled {
     }
 
     fn run(&self, context: ModeContext<'_>) -> Result<Finished, HostError> {
-        let ModeContext { request, resume, host, sink, cancel, .. } = context;
-        match resume {
-            None => host.run(request, sink, cancel),
-            Some((folder, message)) => {
-                host.resume(folder, message, (request.audit.clone(), request.apply), sink, cancel)
-            }
-        }
+        let ModeContext { plan, executor, run, .. } = context;
+        executor.execute(plan, run)
     }
 }
 

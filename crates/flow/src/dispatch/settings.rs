@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_core::config::Config;
-use holon_host::run::Environment;
-use holon_host::{HostError, Places, config};
+use holon_host::plan::BreakerLimits;
+use holon_host::{HostError, RunPlan};
 
 use super::breaker::{Rule, private_folder};
 
@@ -22,21 +22,29 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the layers of the configuration for a workspace.
-    pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Self, HostError> {
-        Self::of(&config::read(places, workspace, env)?, workspace)
+    /// From a plan.
+    pub fn of_plan(plan: &RunPlan) -> Result<Self, HostError> {
+        Self::from_parts(plan.breaker, plan.logs.clone(), &plan.workspace)
     }
 
     /// From a configuration that was read for this workspace.
     pub fn of(config: &Config, workspace: &Path) -> Result<Self, HostError> {
+        let breaker = BreakerLimits {
+            failures: config.number("breaker.failures"),
+            cool_down_seconds: config.number("breaker.cool_down_seconds"),
+        };
+        Self::from_parts(breaker, config.text("artifacts.logs_dir"), workspace)
+    }
+
+    fn from_parts(breaker: BreakerLimits, logs: Option<String>, workspace: &Path) -> Result<Self, HostError> {
         let usual = Rule::default();
-        let failures = config.number("breaker.failures").map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let cool_down = config.number("breaker.cool_down_seconds").map(Duration::from_secs);
+        let failures = breaker.failures.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let cool_down = breaker.cool_down_seconds.map(Duration::from_secs);
         let breaker = Rule {
             failures: failures.unwrap_or(usual.failures),
             cool_down: cool_down.unwrap_or(usual.cool_down),
         };
-        let logs = match config.text("artifacts.logs_dir") {
+        let logs = match logs {
             Some(folder) => Logs::Workspace { workspace: workspace.to_owned(), folder },
             None => Logs::State,
         };

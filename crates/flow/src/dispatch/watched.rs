@@ -7,7 +7,6 @@ use holon_core::event::{Event, Sink};
 use holon_core::manifest::Manifest;
 use holon_core::mode_run::{Decision, Envelope};
 use holon_core::outcome::Outcome;
-use holon_host::Host;
 use holon_telemetry::{Caller, Kind, Observer, Place, Span, SpanId, Trace, TraceId, moment, now, wanted};
 
 /// The trace that everything a dispatcher starts belongs to.
@@ -31,8 +30,8 @@ impl Tracing {
     }
 
     /// Requests from here on are parts of one whole.
-    pub(super) fn begin_whole(&self, host: &Host) {
-        if let Some(observer) = host.observer.clone() {
+    pub(super) fn begin_whole(&self, observer: Option<Arc<dyn Observer>>) {
+        if let Some(observer) = observer {
             *self.lock() = Some(Whole { id: SpanId::random(), began_ns: now(), observer });
         }
     }
@@ -84,8 +83,12 @@ struct Open {
 }
 
 impl Watched {
-    pub(super) fn begin(tracing: &Tracing, host: &Host, mode: &str, attempt: u32) -> Self {
-        let observer = host.observer.clone();
+    pub(super) fn begin(
+        tracing: &Tracing,
+        observer: Option<Arc<dyn Observer>>,
+        mode: &str,
+        attempt: u32,
+    ) -> Self {
         if let Some(observer) = &observer {
             observer.started(mode, attempt);
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Event as RunEvent};
 use holon_core::outcome::{Outcome, Status};
-use holon_host::Finished;
 use holon_host::store::RunFolder;
+use holon_host::{Finished, RunContext};
 
 use super::brief;
 use super::child::{self, Child};
@@ -75,7 +75,7 @@ impl Drive<'_, '_> {
         request.max_cost_usd = money;
         request.timeout = Some(time.into());
         let task = self.task(state, "orchestrate");
-        let call = Call { request, task, attempt: number, parent: None, resume: None };
+        let planned = host.plan(&request).map_err(FlowError::from);
         let runs = self.held.runs_of(self.places, base);
         let (journal, held, cancel) = (&mut self.journal, &self.held, self.cancel);
         let mut pass = |event: &RunEvent| {
@@ -89,7 +89,12 @@ impl Drive<'_, '_> {
             }
             journal.pass(event);
         };
-        let done = match self.dispatcher.dispatch(call, &host, &mut pass, cancel) {
+        let dispatcher = self.dispatcher;
+        let asked = planned.and_then(|plan| {
+            let call = Call { task, attempt: number, ..Call::new(plan) };
+            dispatcher.dispatch(call, &host, RunContext::new(&mut pass, cancel))
+        });
+        let done = match asked {
             Ok(done) => done,
             Err(error) => return Ok(Err((error.kind().to_owned(), error.to_string()))),
         };

@@ -12,7 +12,7 @@ use holon_core::manifest::{CheckOrigin, CheckRun, CheckVerdict};
 use holon_core::mode_run::Decision;
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{Finished, HostError, RunRequest, TreeBefore};
+use holon_host::{Executor, Finished, HostError, RunContext, RunPlan, TreeBefore};
 
 use super::child;
 use super::children::{attempt, relative};
@@ -37,7 +37,7 @@ impl Drive<'_, '_> {
             return Ok(());
         }
         let base = self.trunk.base(&state.merges)?;
-        let commands = self.commands(&self.check_request(state, &base)?)?;
+        let commands = commands(&self.check_plan(state, &base)?);
         if !commands.is_empty() {
             apply(state, Event::ToCheck { commands });
             self.tell_plan(state);
@@ -48,8 +48,8 @@ impl Drive<'_, '_> {
     /// Runs the checks on everything that was joined, and says what that means.
     pub(super) fn check(&mut self, state: &mut State, node: usize) -> Result<(), FlowError> {
         let base = self.trunk.base(&state.merges)?;
-        let request = self.check_request(state, &base)?;
-        let commands = self.commands(&request)?;
+        let plan = self.check_plan(state, &base)?;
+        let commands = commands(&plan);
         let step = state.nodes[node].task.id.clone();
         let number = state.nodes[node].attempts.len() as u32 + 1;
         self.journal.emit(Body::StepStarted { step, mode: Some(CHECK.into()), attempt: number });
@@ -62,7 +62,8 @@ impl Drive<'_, '_> {
             always: false,
         };
         let mut pass = |event: &RunEvent| self.heard(state, node, event, &base);
-        let finished = match host.check(&request, Some(&before), &mut pass, cancel) {
+        let plan = plan.only_checks(Some(before));
+        let finished = match host.execute(plan, RunContext::new(&mut pass, cancel)) {
             Ok(finished) => finished,
             Err(error) => {
                 self.tell_refused(state, node, &error.to_string());
@@ -143,18 +144,17 @@ impl Drive<'_, '_> {
         failed
     }
 
-    /// The request whose checks are meant; the walls are those in which code is written.
-    fn check_request(&self, state: &State, base: &Path) -> Result<RunRequest, FlowError> {
+    /// The plan whose checks are meant; the walls are those in which code is written.
+    fn check_plan(&self, state: &State, base: &Path) -> Result<RunPlan, FlowError> {
         let mut request = child::checks(&self.nursery(), base)?;
         let most = self.catalog.resolve("execute").map_err(HostError::from)?.limits.timeout;
         request.timeout = Some(most.min(self.time_left(state).into()));
-        Ok(request)
+        Ok((self.host)(self.inside()).plan(&request)?)
     }
+}
 
-    fn commands(&self, request: &RunRequest) -> Result<Vec<String>, FlowError> {
-        let plan = (self.host)(self.inside()).plan(request)?;
-        Ok(plan.checking().into_iter().map(|(_, command)| command).collect())
-    }
+fn commands(plan: &RunPlan) -> Vec<String> {
+    plan.checking().into_iter().map(|(_, command)| command).collect()
 }
 
 fn how(check: &CheckRun) -> String {

@@ -9,7 +9,7 @@ use holon_core::event::{Body, Event as RunEvent};
 use holon_core::mode_run::{Decision, ModeResult};
 use holon_core::outcome::{Outcome, Status};
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{Finished, HostError};
+use holon_host::{Finished, HostError, RunContext};
 
 use super::child::{self, Child};
 use super::conscience::{self, Subject};
@@ -55,7 +55,7 @@ impl Drive<'_, '_> {
             };
             let name = if *purpose == Purpose::Task { child::name(&state.nodes[*node]) } else { label };
             let task = self.task(state, &name);
-            calls.push((nth, Call { request, task, attempt: number, parent: Some(parent), resume: None }));
+            calls.push((nth, request, parent, task, number));
             apply(state, Event::Begun { node: *node, attempt: attempt(*purpose, &mode) });
         }
         state.messages.clear();
@@ -64,14 +64,17 @@ impl Drive<'_, '_> {
         let (dispatcher, make, cancel) = (self.dispatcher, self.host, self.cancel);
         let (tell, hear) = mpsc::channel::<(usize, Word)>();
         std::thread::scope(|scope| {
-            for (nth, call) in calls {
+            for (nth, request, parent, task, attempt) in calls {
                 let (tell, inside) = (tell.clone(), inside.clone());
                 scope.spawn(move || {
                     let host = make(inside);
                     // Whoever listened is gone only when everything is.
                     let mut pass =
                         |event: &RunEvent| drop(tell.send((nth, Word::Event(Box::new(event.clone())))));
-                    let done = dispatcher.dispatch(call, &host, &mut pass, cancel);
+                    let done = Call::child(&host, request, parent).and_then(|call| {
+                        let call = Call { task, attempt, ..call };
+                        dispatcher.dispatch(call, &host, RunContext::new(&mut pass, cancel))
+                    });
                     let _ = tell.send((nth, Word::Over(Box::new(done))));
                 });
             }

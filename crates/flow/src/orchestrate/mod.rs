@@ -33,9 +33,8 @@ use holon_core::event::{Body, Sink};
 use holon_core::manifest::EthicsOverride;
 use holon_core::mode::Catalog;
 use holon_core::redact::Redactor;
-use holon_host::run::Plan;
 use holon_host::store::{RunFolder, RunRecord, Store};
-use holon_host::{Cancel, Finished, HostError, Places, RunRequest, modes};
+use holon_host::{Cancel, Finished, HostError, Places, RunPlan, RunRequest, modes};
 
 use crate::conductor::{MakeHost, new_id};
 use crate::dispatch::Dispatcher;
@@ -186,7 +185,7 @@ impl Orchestrator<'_> {
 
     /// What the orchestration itself means: checks everything that can be checked before anything starts. Where there is a
     /// plan already, nobody needs to be there who makes one.
-    fn resolve(&self, asked: &Asked, goal: &str, planned: bool) -> Result<(Catalog, Plan), FlowError> {
+    fn resolve(&self, asked: &Asked, goal: &str, planned: bool) -> Result<(Catalog, RunPlan), FlowError> {
         let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
         let catalog = modes::catalog(&self.places, Some(workspace))?;
         let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;

@@ -10,7 +10,7 @@ use holon_core::Outcome;
 use holon_core::artifact::orchestration::Graph;
 use holon_core::event::{Body, Event};
 use holon_flow::{Call, Dispatcher};
-use holon_host::{Finished, RunRequest};
+use holon_host::{Finished, RunContext, RunRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::run;
@@ -101,8 +101,8 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     };
     let words = words(&request);
     request.context.extend(given.as_ref().map(|file| file.path().to_owned()));
-    let mut host = run::host(session)?;
-    host.words = (!args.whole).then(|| Arc::new(print) as Arc<_>);
+    let host = run::host(session)?;
+    let heard = (!args.whole).then(|| Arc::new(print) as Arc<_>);
     let mut message = String::new();
     let cancel = stop::on_signals()?;
     let terminal = session.terminal.clone();
@@ -124,8 +124,9 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         _ => {}
     };
     let dispatcher = Dispatcher::new(session.places()?);
-    let call = Call::new(request.clone());
-    let finished = dispatcher.dispatch(call, &host, &mut tell, &cancel)?.finished;
+    let call = Call::new(host.plan(&request)?);
+    let context = RunContext { words: heard, ..RunContext::new(&mut tell, &cancel) };
+    let finished = dispatcher.dispatch(call, &host, context)?.finished;
     let reason = summary::reason(&finished.manifest, session.terminal.stderr);
     if !reason.is_empty() {
         session.terminal.say(reason.trim_end());

@@ -8,6 +8,9 @@ use crate::Done;
 use crate::failure::Failure;
 use crate::session::Session;
 
+/// The schema of plans.
+const RUN_PLAN: &str = "run-plan";
+
 /// Print the JSON Schema of a file or message
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  holon schema review > review.schema.json")]
@@ -21,9 +24,11 @@ pub(crate) struct Args {
 
 /// Prints the schema or the names.
 pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let names = || schema::schemas().iter().map(|(name, _)| *name);
+    // Plans are put together above the crate that holds the other schemas.
+    let names = || schema::schemas().iter().map(|(name, _)| *name).chain([RUN_PLAN]);
     let text = match args.name.as_deref().filter(|_| !args.list) {
         None => names().map(|name| format!("{name}\n")).collect(),
+        Some(RUN_PLAN) => format!("{:#}\n", holon_host::plan::schema()),
         Some(name) => schema::render(name).ok_or_else(|| {
             let message = format!("unknown schema `{name}`{}", suggest::hint(name, names()));
             Failure::user(message, format!("the schemas are: {}", names().collect::<Vec<_>>().join(", ")))

@@ -6,7 +6,7 @@ use std::path::Path;
 use holon_core::prompt::{Compiled, ContextEntry};
 use holon_core::{Access, digest};
 use holon_host::HostError;
-use holon_host::run::Plan;
+use holon_host::plan::{PlannedValue, RunPlan};
 use holon_sandbox::mount::{Mount, Source};
 use holon_sandbox::walls::{Identity, layout};
 use serde_json::json;
@@ -16,11 +16,11 @@ use crate::failure::Failure;
 use crate::terminal::{Stream, Style, visible};
 
 /// Values with their sources, mounts and prompts, for people.
-pub(crate) fn text(plan: &Plan, stream: Stream) -> Result<String, Failure> {
+pub(crate) fn text(plan: &RunPlan, stream: Stream) -> Result<String, Failure> {
     let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
     let mut values = Table::new(["VALUE", "IS", "FROM"]);
-    for (key, value, source) in &plan.sources {
-        values.row([key, value, source]);
+    for PlannedValue { name, value, source } in &plan.sources {
+        values.row([name, value, source]);
     }
     let mut mounts = Table::new(["INSIDE", "FROM", ""]);
     for view in views(plan) {
@@ -42,12 +42,12 @@ pub(crate) fn text(plan: &Plan, stream: Stream) -> Result<String, Failure> {
 }
 
 /// The same for programs.
-pub(crate) fn json(plan: &Plan) -> Result<String, Failure> {
+pub(crate) fn json(plan: &RunPlan) -> Result<String, Failure> {
     let prompts = prompts(plan)?;
     let values: Vec<_> = plan
         .sources
         .iter()
-        .map(|(key, value, source)| json!({ "key": key, "value": value, "source": source }))
+        .map(|row| json!({ "key": row.name, "value": row.value, "source": row.source }))
         .collect();
     let mounts: Vec<_> =
         views(plan).iter().map(|v| json!({ "at": v.at, "from": v.from, "writable": v.writable })).collect();
@@ -63,12 +63,12 @@ pub(crate) fn json(plan: &Plan) -> Result<String, Failure> {
     Ok(format!("{whole:#}\n"))
 }
 
-fn prompts(plan: &Plan) -> Result<Compiled, Failure> {
+fn prompts(plan: &RunPlan) -> Result<Compiled, Failure> {
     Ok(plan.prompts(&context(plan)?)?)
 }
 
 /// The context as the agent would find it listed.
-fn context(plan: &Plan) -> Result<Vec<ContextEntry>, HostError> {
+fn context(plan: &RunPlan) -> Result<Vec<ContextEntry>, HostError> {
     let mut entries = Vec::new();
     for path in plan.context.iter().map(|named| &named.path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -98,7 +98,7 @@ struct View {
 }
 
 /// What native walls would hold; toolchains and caches depend on the workspace and are found when the run starts.
-fn views(plan: &Plan) -> Vec<View> {
+fn views(plan: &RunPlan) -> Vec<View> {
     let fixed = |at: &str, from: &str, writable| View { at: at.into(), from: from.into(), writable };
     let workspace = plan.workspace.to_string_lossy().into_owned();
     let (from, writable) = match &plan.profile.access {

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod asked;
+mod executor;
+mod former;
 mod left;
+mod plan;
 mod reach;
 mod told;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use holon_model::{ToolCall, ToolResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,8 +13,9 @@ const FILES: usize = 64;
 const HEAD: usize = 8;
 
 /// `[calls]` of a description: with it an agent can be supervised, without it only watched.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "AdapterCalls")]
 pub struct Calls {
     /// The argument of a tool that names a file.
     pub path: BTreeMap<String, String>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use holon_core::mode::Source;
 use holon_core::policy::ToolClass;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
@@ -13,7 +14,7 @@ use super::wrong;
 use crate::error::HostError;
 
 /// An agent's description.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adapter {
     /// The name used with `--agent`.
@@ -68,8 +69,9 @@ pub struct Adapter {
 }
 
 /// How an agent is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "AdapterKind")]
 pub enum Kind {
     /// A command that follows the contract, or that the description explains, behind native walls.
     Exec,
@@ -80,8 +82,9 @@ pub enum Kind {
 }
 
 /// How an agent is found on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AdapterFinding")]
 pub struct Finding {
     /// The program's name.
     pub program: String,
@@ -103,8 +106,9 @@ pub struct Finding {
 }
 
 /// How an agent reaches a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AdapterModel")]
 pub struct ModelUse {
     /// The wire it speaks to the gateway.
     pub wire: holon_gateway::Tongue,
@@ -118,8 +122,9 @@ pub struct ModelUse {
 }
 
 /// A call that makes an agent do something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AdapterDeed")]
 pub struct Deed {
     /// The agent's tool.
     pub tool: String,
@@ -141,8 +146,9 @@ pub struct Deed {
 }
 
 /// A read-only mode of an agent's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AdapterAlone")]
 pub struct Alone {
     /// What it is called.
     pub name: String,
@@ -157,8 +163,9 @@ pub struct Alone {
 }
 
 /// What is different in a mode.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "AdapterForMode")]
 pub struct ForMode {
     /// What `{mode}` in the command stands for.
     pub args: Vec<String>,

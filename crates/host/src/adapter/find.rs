@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use holon_core::mode::Source;
 use holon_core::suggest;
+use holon_sandbox::mount::{self, path::StoredPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::file::{Adapter, Finding, Kind};
 use super::locate::{AGENTS_DIR, Located, locate};
@@ -31,18 +34,25 @@ const BUILTIN: &[(&str, &str)] = &[
 const AGENT_FOLDER: &str = "/holon/agent";
 
 /// An agent, ready to be started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PlannedAgent")]
 pub struct Agent {
     /// Its description.
     pub adapter: Adapter,
     /// Name for people and the manifest.
     pub name: String,
     /// The host file to show inside, if it was given by path.
+    #[serde(with = "mount::optional_path", default)]
+    #[schemars(with = "Option<StoredPath>")]
     pub file: Option<PathBuf>,
     /// The container image.
     pub image: Option<String>,
     /// Where it is installed, if its description says how to find it.
+    #[serde(default)]
     pub located: Option<Located>,
+    /// How it was found.
+    #[serde(default)]
+    pub finding: Option<Finding>,
     /// What was given after `--`.
     pub args: Vec<String>,
     /// What is wrong with descriptions of the project that were left out.
@@ -53,6 +63,17 @@ impl Agent {
     /// Where the file given with `--agent` appears inside.
     pub fn file_inside(&self) -> Option<PathBuf> {
         Some(Path::new(AGENT_FOLDER).join(self.file.as_ref()?.file_name()?))
+    }
+
+    /// Looks again where it is, for a plan that was made some time ago.
+    pub(crate) fn look_again(&mut self, places: &Places, env: &Environment) -> Result<(), HostError> {
+        if let Some(file) = &self.file {
+            self.file = Some(executable(file)?);
+        }
+        if let Some(find) = &self.finding {
+            self.located = Some(installed(&self.name, find, places, env)?);
+        }
+        Ok(())
     }
 }
 
@@ -147,6 +168,7 @@ pub fn find(
                 image: Some(image.to_owned()),
                 file: None,
                 located: None,
+                finding: None,
                 args,
                 adapter,
                 warnings,
@@ -162,6 +184,7 @@ pub fn find(
                 file: Some(file),
                 image: image.map(str::to_owned),
                 located: None,
+                finding: None,
                 args,
                 warnings,
             })
@@ -181,27 +204,31 @@ pub fn find(
                 ));
             }
             let (given, args) = given(&adapter, args)?;
-            let located = match adapter.find.as_ref().or(given.as_ref()) {
-                // An image brings its own.
-                Some(find) if image.is_none() => Some(locate(find, places, env).map_err(|absent| {
-                    HostError::usage(
-                        format!("agent `{name}`: `{}` {absent}", find.program),
-                        format!("{}, or name a folder that has it with {AGENTS_DIR}", find.install),
-                    )
-                })?),
-                _ => None,
-            };
+            // An image brings its own.
+            let finding = adapter.find.clone().or(given).filter(|_| image.is_none());
+            let located = finding.as_ref().map(|find| installed(name, find, places, env)).transpose()?;
             Ok(Agent {
                 name: name.to_owned(),
                 adapter,
                 file: None,
                 image: image.map(str::to_owned),
                 located,
+                finding,
                 args,
                 warnings,
             })
         }
     }
+}
+
+/// Where an agent is on this machine.
+fn installed(name: &str, find: &Finding, places: &Places, env: &Environment) -> Result<Located, HostError> {
+    locate(find, places, env).map_err(|absent| {
+        HostError::usage(
+            format!("agent `{name}`: `{}` {absent}", find.program),
+            format!("{}, or name a folder that has it with {AGENTS_DIR}", find.install),
+        )
+    })
 }
 
 /// The program that follows `--`, for a description that names none, and the arguments without it.

@@ -7,6 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use holon_sandbox::mount::{self, path::StoredPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::file::Finding;
 use super::version;
 use crate::places::Places;
@@ -18,13 +22,20 @@ pub const AGENTS_DIR: &str = "HOLON_AGENTS_DIR";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An agent on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LocatedAgent")]
 pub struct Located {
     /// What is started, at the path it has on the host and inside.
+    #[serde(with = "mount::path")]
+    #[schemars(with = "StoredPath")]
     pub program: PathBuf,
     /// What has to be visible inside, read-only, at its own path.
+    #[serde(with = "mount::paths")]
+    #[schemars(with = "Vec<StoredPath>")]
     pub visible: Vec<PathBuf>,
     /// Folders that have to be on the PATH inside.
+    #[serde(with = "mount::paths")]
+    #[schemars(with = "Vec<StoredPath>")]
     pub path: Vec<PathBuf>,
     /// Its version, as its package says.
     pub version: Option<String>,

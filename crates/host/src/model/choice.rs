@@ -8,12 +8,14 @@ use holon_model::catalogue::{DataPolicy, Freshness};
 use holon_model::choose::{self, CatalogueChoice, ThisMachine, Undecided};
 use holon_model::select::{Candidate, Preference};
 use holon_model::{Chosen, Configured, Constraints, ErrorKind, Intent, ModelError, Wish};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::places::Places;
 use crate::run::Environment;
 
 /// Everything a configuration says about the models of a mode.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRules {
     /// Whether one is chosen when nobody names it.
     pub selection: bool,

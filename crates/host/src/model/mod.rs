@@ -4,11 +4,12 @@ mod choice;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use holon_agent::fit;
 use holon_core::Profile;
+use holon_core::digest::sha256;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_model::catalogue::Table;
@@ -25,7 +26,8 @@ pub use choice::{ModelRules, ModelWish, decide};
 use crate::error::HostError;
 use crate::modes;
 use crate::places::Places;
-use crate::run::{Environment, Plan};
+use crate::plan::RunPlan;
+use crate::run::Environment;
 
 /// Tokens that fit into a model of a cassette that nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
@@ -57,7 +59,7 @@ pub(crate) struct Mind {
 }
 
 /// Decides whom a run asks.
-pub(crate) fn choose(plan: &Plan, places: &Places, env: &Environment) -> Result<Chosen, ModelError> {
+pub(crate) fn choose(plan: &RunPlan, places: &Places, env: &Environment) -> Result<Chosen, ModelError> {
     let wish =
         ModelWish::of(&plan.profile, &plan.models).named(plan.provider.as_deref(), plan.model.as_deref());
     let mut chosen = decide(&wish, &plan.models, places, env)?;
@@ -87,13 +89,13 @@ pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
     }
 }
 
-/// Reads a cassette; one that cannot be read is found out before anything starts.
-pub(crate) fn cassette(file: &Path) -> Result<(PathBuf, Cassette), HostError> {
+/// Reads a cassette, and gives the digest of what it holds.
+pub(crate) fn cassette(file: &Path) -> Result<(Cassette, String), HostError> {
     let text = modes::read_large(file, "--replay", MOST_CASSETTE)?;
-    let cassette = text.parse().map_err(|e| {
+    let cassette: Cassette = text.parse().map_err(|e| {
         HostError::usage(format!("{}: {e}", file.display()), "correct the cassette, or record it anew")
     })?;
-    Ok((file.to_owned(), cassette))
+    Ok((cassette, sha256(text.as_bytes())))
 }
 
 /// Answers from a cassette.

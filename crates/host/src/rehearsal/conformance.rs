@@ -12,7 +12,9 @@ use super::script::Script;
 use super::theatre;
 use crate::adapter::fill::Filling;
 use crate::cancel::Cancel;
+use crate::config::ConfigurationFiles;
 use crate::error::HostError;
+use crate::executor::RunContext;
 use crate::places::Places;
 use crate::request::RunRequest;
 use crate::run::{Environment, Host};
@@ -88,10 +90,9 @@ pub fn conform(
             launcher: Launcher::default(),
             env: env(),
             secrets: Vec::new(),
-            words: None,
-            person: None,
             script: Some(Arc::clone(&script) as _),
             observer: None,
+            configuration: ConfigurationFiles::shared(places),
         };
         let request = RunRequest {
             mode: Some(mode.to_owned()),
@@ -103,7 +104,7 @@ pub fn conform(
         };
         let mut calls = 0;
         let mut sink = |event: &Event| calls += usize::from(matches!(event.body, Body::ToolFinished { .. }));
-        let finished = host.run(&request, &mut sink, &Cancel::default())?;
+        let finished = host.run(host.plan(&request)?, RunContext::new(&mut sink, &Cancel::default()))?;
         let manifest = &finished.manifest;
         let valid = |name: &&&str| manifest.artifacts.iter().any(|a| a.valid && a.path == **name);
         let wrong = if manifest.outcome != Outcome::Success {

@@ -16,7 +16,9 @@ use super::suite::{mark, said};
 use super::theatre::{self, Entry, SCOPE, State};
 use crate::adapter::{Adapter, Located};
 use crate::cancel::Cancel;
+use crate::config::ConfigurationFiles;
 use crate::error::HostError;
+use crate::executor::RunContext;
 use crate::places::Places;
 use crate::request::RunRequest;
 use crate::run::{Environment, Finished, Host};
@@ -72,10 +74,9 @@ pub(super) fn run(
         launcher: Launcher::default(),
         env: env(),
         secrets: Vec::new(),
-        words: None,
-        person: None,
         script: Some(Arc::clone(&script) as _),
         observer: None,
+        configuration: ConfigurationFiles::shared(trial.places),
     };
     let request = RunRequest {
         mode: Some(mode.to_owned()),
@@ -91,7 +92,8 @@ pub(super) fn run(
     let (mut log, mut above, mut access) = (String::new(), State::new(), String::new());
     let (mut reached, mut delivered) = (0, 0);
     for _ in 0..STARTS {
-        let finished = host.run(&request, &mut |_: &Event| {}, &Cancel::default())?;
+        let (mut sink, cancel) = (|_: &Event| {}, Cancel::default());
+        let finished = host.run(host.plan(&request)?, RunContext::new(&mut sink, &cancel))?;
         let told = fs::read(finished.folder.join("evidence/agent.log")).unwrap_or_default();
         log += &String::from_utf8_lossy(&told);
         above.extend(theatre::look(&finished.folder.join("layers/snapshot/upper")));

@@ -3,66 +3,41 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_agent::mcp::ServerConfig;
 use holon_core::event::Sink;
-use holon_core::ids::RunId;
-use holon_core::manifest::{ErrorInfo, Manifest, ModelInfo};
+use holon_core::manifest::{Manifest, ModelInfo};
 use holon_core::outcome::Status;
-use holon_core::spec;
 use holon_model::Prices;
-use holon_supervisor::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::former::FormerRequest;
 use super::prepare::OF_HOST;
+use super::resolve::readable_folder;
 use super::thought::TAPE;
 use super::{Finished, Host};
 use crate::cancel::Cancel;
 use crate::error::HostError;
-use crate::given_spec::GivenSpec;
-use crate::request::RunRequest;
+use crate::executor::RunContext;
+use crate::given_spec::NamedPath;
+use crate::plan::{EarlierEnd, ModelFigures, PlannedCassette, RunPlan};
 use crate::store::{RunFolder, write_atomic};
 
-/// `asked.json`: everything needed to run it again.
+/// `recorded-model.json`: whom a run asked, and what was known about the model then.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct AskedFor {
-    /// The request as it came.
-    pub request: RunRequest,
+pub(super) struct RecordedModel {
     /// The model that answered.
     pub model: Option<ModelInfo>,
-    /// What it could take.
+    /// What it could take, in tokens.
     pub window: u64,
     /// What it cost.
     pub prices: Option<Prices>,
-    /// How closely it was watched.
-    #[serde(default)]
-    pub supervisor: Option<Config>,
-    /// Its tool servers.
-    #[serde(default)]
-    pub servers: Vec<ServerConfig>,
-    /// The run it went on from.
-    #[serde(default)]
-    pub resumed_from: Option<RunId>,
-    /// How it was cut short, when somebody or the clock did: that is on no tape.
-    #[serde(skip)]
-    pub cut: Option<(Status, ErrorInfo)>,
 }
 
-const FILE: &str = "asked.json";
+const FILE: &str = "recorded-model.json";
 
-impl AskedFor {
-    /// For an agent nobody watches over.
-    pub(super) fn new(request: &RunRequest, model: &ModelInfo, window: u64, prices: Option<Prices>) -> Self {
-        Self {
-            request: request.clone(),
-            model: Some(model.clone()),
-            window,
-            prices,
-            supervisor: None,
-            servers: Vec::new(),
-            resumed_from: None,
-            cut: None,
-        }
+impl RecordedModel {
+    pub(super) fn new(model: &ModelInfo, window: u64, prices: Option<Prices>) -> Self {
+        Self { model: Some(model.clone()), window, prices }
     }
 
     pub(super) fn save(&self, folder: &RunFolder) -> Result<(), HostError> {
@@ -70,35 +45,58 @@ impl AskedFor {
         write_atomic(&folder.path().join(FILE), &text)
     }
 
-    /// The same request once more, from what the run folder keeps.
-    pub(super) fn request_again(&self, folder: &RunFolder) -> Result<RunRequest, HostError> {
-        let record = folder.record()?;
-        Ok(RunRequest {
-            spec: None,
-            given_spec: Some(spec_alone(folder, &record.workspace)?),
-            // It was judged the first time.
-            part: true,
-            workspace: Some(record.workspace),
-            out: record.out,
-            context: entries(&folder.input().join("context")),
-            record: None,
-            ..self.request.clone()
-        })
+    fn load(folder: &RunFolder) -> Result<Self, HostError> {
+        read_recording(&folder.path().join(FILE))
     }
 
-    pub(super) fn load(folder: &RunFolder) -> Result<Self, HostError> {
-        let path = folder.path().join(FILE);
-        let text = fs::read(&path).map_err(|e| {
-            HostError::run(
-                match e.kind() {
-                    std::io::ErrorKind::NotFound => "there is no recording of this run".to_owned(),
-                    _ => format!("the recording of this run cannot be read: {e}"),
-                },
-                "only runs of the native agent are recorded, and only they can be replayed or resumed",
-            )
-        })?;
-        serde_json::from_slice(&text)
-            .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))
+    /// The figures that lead to the same decisions.
+    fn figures(&self) -> ModelFigures {
+        ModelFigures { window: self.window, prices: self.prices }
+    }
+}
+
+/// Reads what a run of a model left to be done again.
+pub(super) fn read_recording<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, HostError> {
+    let text = fs::read(path).map_err(|e| {
+        HostError::run(
+            match e.kind() {
+                std::io::ErrorKind::NotFound => "there is no recording of this run".to_owned(),
+                _ => format!("the recording of this run cannot be read: {e}"),
+            },
+            "only runs of the native agent are recorded, and only they can be replayed or resumed",
+        )
+    })?;
+    serde_json::from_slice(&text)
+        .map_err(|e| HostError::run(format!("{}: {e}", path.display()), "the run store is damaged"))
+}
+
+/// A run in the store, ready to be done once more.
+pub(super) struct StoredRun {
+    /// What it was, with what its folder keeps in place of what it was given.
+    pub plan: RunPlan,
+    /// Whom it asked.
+    pub recorded: RecordedModel,
+}
+
+impl Host {
+    /// The plan of a stored run of a model. What was resolved then holds; only what this machine has now is looked for anew.
+    pub(super) fn stored(&self, folder: &RunFolder) -> Result<StoredRun, HostError> {
+        let (mut plan, recorded) = match RunPlan::load(folder, &self.secrets)? {
+            Some(plan) => (plan, RecordedModel::load(folder)?),
+            None => FormerRequest::load(folder)?.planned(self, folder)?,
+        };
+        let record = folder.record()?;
+        readable_folder(&record.workspace)?;
+        plan.agent.look_again(&self.places, &*self.env)?;
+        plan.workspace = record.workspace;
+        // The files are among the context that was kept.
+        plan.spec.context.files.clear();
+        plan.context = kept_context(folder);
+        // It was judged the first time.
+        plan.part = true;
+        plan.figures = Some(recorded.figures());
+        (plan.record, plan.audit) = (None, None);
+        Ok(StoredRun { plan, recorded })
     }
 }
 
@@ -119,8 +117,8 @@ impl Host {
         sink: &mut dyn Sink,
         cancel: &Cancel,
     ) -> Result<Replayed, HostError> {
-        let mut asked = AskedFor::load(folder)?;
-        if let Some(from) = &asked.resumed_from {
+        let StoredRun { mut plan, recorded } = self.stored(folder)?;
+        if let Some(from) = plan.goes_on.map(|before| before.run) {
             return Err(HostError::run(
                 format!("this run went on from {from}, and cannot be replayed by itself"),
                 format!(
@@ -128,21 +126,17 @@ impl Host {
                 ),
             ));
         }
-        let request = asked.request_again(folder)?;
-        let request = RunRequest {
-            replay: Some(folder.evidence().join(TAPE)),
-            model: asked.model.as_ref().map(|m| m.id.clone()),
-            provider: None,
-            out: None,
-            apply: false,
-            ..request
-        };
+        plan.goes_on = None;
+        plan.replay = Some(PlannedCassette::look(&folder.evidence().join(TAPE))?);
+        plan.model = recorded.model.as_ref().map(|model| model.id.clone());
+        (plan.provider, plan.out, plan.apply) = (None, None, false);
         let before = folder.manifest().ok_or_else(|| {
             HostError::run("this run has no manifest to compare with", "choose one that is over")
         })?;
         let cut = matches!(before.status, Status::Cancelled | Status::Timeout);
-        asked.cut = before.error.clone().filter(|_| cut).map(|error| (before.status, error));
-        let finished = self.run_as(&request, Some(&asked), None, sink, cancel)?;
+        let ended = before.error.clone().filter(|_| cut);
+        plan.cut = ended.map(|error| EarlierEnd { status: before.status, error });
+        let finished = self.run(plan, RunContext::new(sink, cancel))?;
         let new = RunFolder::open(finished.folder.clone());
         let (old, now) = (manifest_lines(&before), manifest_lines(&finished.manifest));
         let mut differences: Vec<String> = differing("manifest", &old, &now).into_iter().collect();
@@ -155,22 +149,13 @@ impl Host {
     }
 }
 
-/// The stored spec without the files it named: they are among the context already.
-fn spec_alone(folder: &RunFolder, workspace: &Path) -> Result<GivenSpec, HostError> {
-    let stored = folder.input().join("spec.yaml");
-    let text = fs::read_to_string(&stored).map_err(HostError::io("read", &stored))?;
-    let (mut spec, _) = spec::parse(&text, &stored.to_string_lossy())?;
-    spec.context.files.clear();
-    Ok(GivenSpec::sent(spec, workspace))
-}
-
 /// What was handed in as context, apart from what the host adds itself.
-fn entries(context: &Path) -> Vec<PathBuf> {
-    let listed = fs::read_dir(context).into_iter().flatten().flatten();
+fn kept_context(folder: &RunFolder) -> Vec<NamedPath> {
+    let listed = fs::read_dir(folder.input().join("context")).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> =
         listed.filter(|e| !OF_HOST.iter().any(|name| e.file_name() == *name)).map(|e| e.path()).collect();
     paths.sort();
-    paths
+    paths.into_iter().map(NamedPath::of_user).collect()
 }
 
 /// Keys that differ from run to run by nature.

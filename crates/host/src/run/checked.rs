@@ -1,63 +1,43 @@
 //! Checks alone: commands run on a workspace as it is, behind walls, with no agent.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
-use holon_core::event::Sink;
 use holon_core::manifest::{ErrorInfo, Phase, Verification};
 use holon_core::outcome::Status;
+use holon_sandbox::mount::{self, path::StoredPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::check_tree::CheckedChange;
 use super::checks::Checking;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
-use super::{Entering, Finished, Host, Run, rungs};
-use crate::cancel::Cancel;
+use super::{Run, rungs};
 use crate::error::HostError;
-use crate::record::now;
-use crate::request::RunRequest;
 
 /// What such a run is called where others have the name of their mode.
-const NAME: &str = "check";
+pub(super) const NAME: &str = "check";
 
 /// The tree a workspace was made from.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeBefore {
     /// Where it is.
+    #[serde(with = "mount::path")]
+    #[schemars(with = "StoredPath")]
     pub workspace: PathBuf,
     /// Paths that may differ, relative to it.
+    #[serde(with = "mount::paths")]
+    #[schemars(with = "Vec<StoredPath>")]
     pub touched: Vec<PathBuf>,
     /// Whether every check runs on it, also where nothing of the result asks for that.
     pub always: bool,
 }
 
-impl Host {
-    /// Runs the checks of a request on its workspace as it is, behind the walls of its mode, and starts no agent. What they
-    /// write is thrown away. How each ended is in the manifest's `verification`; the run fails when one fails that was
-    /// asked for. All of them together have the time of the request. With `before`, they are also judged by what they say
-    /// of the tree the workspace was made from.
-    pub fn check(
-        &self,
-        request: &RunRequest,
-        before: Option<&TreeBefore>,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
-        let (began, started_at) = (Instant::now(), now());
-        let mut plan = self.plan(request)?;
-        // Nothing is handed over, kept or brought in.
-        plan.profile.artifacts.required.clear();
-        (plan.out, plan.record, plan.apply) = (None, None, false);
-        let (mode, audit) = (NAME.to_owned(), request.audit.clone());
-        let entering = Entering { plan, mode, audit, resumed: None, began, started_at, sink, cancel };
-        let mut run = self.enter(entering)?;
-        let verdict = run.only_checks(before).unwrap_or_else(|e| Verdict::failed(&e));
-        Ok(run.seal(verdict))
-    }
-}
-
 impl Run<'_> {
-    fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<Verdict, HostError> {
+    /// Runs the checks of a plan on its workspace as it is, behind the walls of its mode, and starts no agent. What they
+    /// write is thrown away. How each ended is in the manifest's `verification`; the run fails when one fails that was asked
+    /// for. All of them together have the time of the run.
+    pub(super) fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<Verdict, HostError> {
         self.manifest.metadata.mode = NAME.to_owned();
         // What checks write is thrown away.
         self.manifest.no_changes = true;

@@ -19,6 +19,7 @@ use holon_core::patch::named_paths;
 use holon_core::weakened::weakened;
 use holon_sandbox::walls::{Ending, Network};
 
+use super::Run;
 use super::baseline::{KeptBaseline, KeptBaselines};
 use super::check_reports::fresh_reports;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind};
@@ -26,8 +27,8 @@ use super::collect::Found;
 use super::output::not_started;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
-use super::{Plan, Run};
 use crate::error::HostError;
+use crate::plan::RunPlan;
 use crate::shape;
 use crate::store::write_atomic;
 
@@ -44,7 +45,7 @@ const READ: u64 = 8 << 20;
 /// Lines kept of a failing check whose cases are not known.
 const LAST_LINES: usize = 8;
 
-impl Plan {
+impl RunPlan {
     /// Commands that check the workspace: those asked for, else those that fit its shape.
     pub fn checking(&self) -> Vec<(CheckOrigin, String)> {
         if self.checks.is_empty() && self.auto_checks {

@@ -17,12 +17,11 @@ use holon_sandbox::backend::Payload;
 use holon_sandbox::walls::{self, GATEWAY_PORT};
 
 use super::Run;
-use super::again::AskedFor;
+use super::again::RecordedModel;
 use super::snapshot::Stage;
 use super::thought::TAPE;
 use crate::error::HostError;
 use crate::model;
-use crate::request::RunRequest;
 
 /// What a rehearsal's model is called.
 const SCRIPTED: &str = "scripted-model";
@@ -60,12 +59,8 @@ pub(crate) struct Used {
 
 impl Run<'_> {
     /// Finds out who will answer, before anything is started: without a model or its key there is nothing to start.
-    pub(super) fn open_door(
-        &mut self,
-        request: &RunRequest,
-        before: Option<&AskedFor>,
-    ) -> Result<(), HostError> {
-        let named = self.plan.model.is_some() || self.plan.provider.is_some() || self.plan.replay.is_some();
+    pub(super) fn open_door(&mut self) -> Result<(), HostError> {
+        let named = self.plan.names_model();
         match &self.plan.agent.adapter.model {
             None => return Ok(()),
             Some(model) if model.on_request && !named => return Ok(()),
@@ -78,14 +73,12 @@ impl Run<'_> {
             ));
         }
         let (upstream, info, window, prices, replay) = self.upstream()?;
-        let prices = before.map_or(prices, |before| before.prices);
-        let supervisor = Some(self.plan.supervisor.clone());
-        let asked = AskedFor { supervisor, ..AskedFor::new(request, &info, window, prices) };
-        asked.save(&self.folder)?;
+        let prices = self.plan.figures.map_or(prices, |figures| figures.prices);
+        RecordedModel::new(&info, window, prices).save(&self.folder)?;
         let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
         let (model, outside, open) = (info.id.clone(), None, None);
         let told = self.told_model(&upstream, &model);
-        self.warn_unpriced(request, &info, prices);
+        self.warn_unpriced(&info, prices);
         self.manifest.metadata.model = Some(info);
         let (used, last_error, begun) = (Used::default(), None, HashMap::new());
         self.foreign.door = Some(Door {
@@ -125,13 +118,13 @@ impl Run<'_> {
             };
             return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
         }
-        if let Some((file, cassette)) = &self.plan.replay {
+        if let (Some(planned), Some(cassette)) = (&self.plan.replay, &self.cassette) {
             let layers = self.folder.layers();
             let normaliser = model::normaliser(
                 self.events.redactor(),
                 &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
             );
-            let replayed = model::replayed(file, cassette.clone(), wished.as_deref(), normaliser);
+            let replayed = model::replayed(&planned.path, cassette.clone(), wished.as_deref(), normaliser);
             let (replay, info, window, prices) = replayed;
             let provider: Arc<dyn Provider> = Arc::clone(&replay) as Arc<dyn Provider>;
             return Ok((Upstream::Any(provider), info, window, prices, Some(replay)));

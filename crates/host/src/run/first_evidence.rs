@@ -101,7 +101,7 @@ impl Run<'_> {
             let all: Vec<_> = known.chain(tracked::others(&git, &repository).ok()?).collect();
             Some(all)
         };
-        let hidden = |path: &Path| self.plan.hide.iter().any(|hidden| path.starts_with(hidden));
+        let hidden = |path: &Path| self.hide.iter().any(|hidden| path.starts_with(hidden));
         // A name is written by anyone: one that is more than a name is not told.
         let plain = |path: &&str| !path.contains(|c: char| c.is_control() || c == '`');
         let all = files().unwrap_or_default();

@@ -24,6 +24,7 @@ mod door;
 mod execute;
 mod first_evidence;
 mod foreign;
+mod former;
 mod heard;
 mod job;
 mod left;
@@ -50,25 +51,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use holon_agent::mcp::ServerConfig;
 use holon_agent::{Person, Supervision};
-use holon_core::event::{Body, Sink};
+use holon_core::event::Body;
 use holon_core::ids::RunId;
-use holon_core::manifest::{AuditHead, Manifest, Phase, PhaseTiming, Verified};
+use holon_core::manifest::{Manifest, Phase, PhaseTiming, Verified};
 use holon_core::redact::Redactor;
 use holon_git::Git;
-use holon_model::Provider;
+use holon_model::{Cassette, Provider};
 use holon_sandbox::walls::Launcher;
 use holon_telemetry::Observer;
 
-use self::again::AskedFor;
 use self::foreign::Foreign;
 use self::resume::Resumed;
 use crate::cancel::Cancel;
+use crate::config::ConfigurationFiles;
 use crate::error::HostError;
+use crate::executor::RunContext;
 use crate::model::Mind;
 use crate::places::Places;
+use crate::plan::{PlannedCassette, PlannedWork, RunPlan};
 use crate::record::{Recorder, now};
 use crate::request::RunRequest;
+use crate::servers;
 use crate::store::{RunFolder, RunRecord, Store};
 
 pub use again::Replayed;
@@ -77,7 +82,7 @@ pub(crate) use apply::{Bringing, bring_in};
 pub use checked::TreeBefore;
 pub use commit::{OnBranch, commit};
 pub use left::promises_form;
-pub use resolve::{CREDENTIAL_IN_GOAL, Plan, hidden};
+pub use resolve::{CREDENTIAL_IN_GOAL, hidden};
 pub use verdict::Verdict;
 
 /// Looks a variable of the host up.
@@ -86,7 +91,7 @@ pub type Environment = dyn Fn(&str) -> Option<OsString>;
 /// Takes a piece of text as it comes.
 pub type Words = dyn Fn(&str) + Send + Sync;
 
-/// Everything a run needs of its surroundings.
+/// This machine and this process, as far as runs need them.
 pub struct Host {
     /// Where state, cache and configuration live.
     pub places: Places,
@@ -96,10 +101,8 @@ pub struct Host {
     pub env: Box<Environment>,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
-    /// Hears the native agent's words as they come, redacted; events tell them line by line.
-    pub words: Option<Arc<Words>>,
-    /// Someone the native agent can ask; nobody in a headless run.
-    pub person: Option<Arc<dyn Person>>,
+    /// The files of the configuration; what belongs to one command shares them, and opens each once.
+    pub configuration: Arc<ConfigurationFiles>,
     /// Answers agents that think inside instead of a model, for rehearsals.
     pub script: Option<Arc<dyn Provider>>,
     /// Hears of work in modes: log lines, counts, spans.
@@ -120,48 +123,37 @@ pub struct Finished {
 }
 
 impl Host {
-    /// Works out what a request means, without starting anything.
-    pub fn plan(&self, request: &RunRequest) -> Result<Plan, HostError> {
+    /// Works out what a request means, once and completely, without starting anything.
+    pub fn plan(&self, request: &RunRequest) -> Result<RunPlan, HostError> {
         resolve::resolve(self, request)
     }
 
-    /// Carries a request out. An error means that nothing was started; everything later is in the manifest.
-    pub fn run(
-        &self,
-        request: &RunRequest,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
-        self.run_as(request, None, None, sink, cancel)
-    }
-
-    /// The same; `before` is what was asked for when this was run the first time.
-    fn run_as(
-        &self,
-        request: &RunRequest,
-        before: Option<&AskedFor>,
-        resumed: Option<Resumed>,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
-        let began = Instant::now();
-        let started_at = now();
-        let mut plan = self.plan(request)?;
-        supervised::as_before(&mut plan, before, resumed.as_ref());
-        let mode = plan.profile.name.clone();
-        let audit = request.audit.clone();
-        // What is kept of the request is what became of it.
-        let goal = request.goal.is_some().then(|| plan.spec.goal.description.clone());
-        let request = &RunRequest { goal, ..request.clone() };
-        let mut run = self.enter(Entering { plan, mode, audit, resumed, began, started_at, sink, cancel })?;
-        let verdict = run.work(request, before).unwrap_or_else(|e| Verdict::failed(&e));
-        Ok(run.seal(verdict))
+    /// Carries a plan out. An error means that nothing was started; everything later is in the manifest.
+    pub fn run(&self, plan: RunPlan, context: RunContext<'_>) -> Result<Finished, HostError> {
+        let RunContext { sink, cancel, person, words } = context;
+        let mut run = self.enter(plan, RunContext { sink: &mut *sink, cancel, person, words })?;
+        let verdict = match run.plan.work.clone() {
+            PlannedWork::Agent => run.work(),
+            PlannedWork::Checks { before } => run.only_checks(before.as_ref()),
+        };
+        Ok(run.seal(verdict.unwrap_or_else(|e| Verdict::failed(&e))))
     }
 
     /// Makes the folder of a run and everything that goes with it; from here on there will be a manifest.
-    fn enter<'a>(&'a self, entering: Entering<'a>) -> Result<Run<'a>, HostError> {
-        let Entering { plan, mode, audit, resumed, began, started_at, sink, cancel } = entering;
-        let resolved = began.elapsed();
+    fn enter<'a>(&'a self, plan: RunPlan, context: RunContext<'a>) -> Result<Run<'a>, HostError> {
+        let (began, started_at) = (Instant::now(), now());
+        let RunContext { sink, cancel, person, words } = context;
+        let mode = match plan.work {
+            PlannedWork::Agent => plan.profile.name.clone(),
+            PlannedWork::Checks { .. } => checked::NAME.to_owned(),
+        };
+        let cassette = plan.replay.as_ref().map(PlannedCassette::open).transpose()?;
+        let resumed = plan.goes_on.as_ref().map(Resumed::of).transpose()?;
+        let with_values = |server| servers::with_values(server, &self.configuration);
+        let servers = plan.servers.iter().map(with_values).collect::<Result<_, _>>()?;
+        // What there is to hide is a matter of the workspace as it is when the run begins.
+        let mut hide = hidden(&plan.profile, &plan.workspace)?;
+        hide.extend(plan.hide.iter().cloned());
         let store = Store::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
@@ -175,19 +167,26 @@ impl Host {
             finished: false,
             applied_at: None,
         };
+        let resolved = began.elapsed();
         let folder = RunFolder::create(store.folder(), &record)?;
         let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
+        plan.save(&folder, &redactor)?;
         let events =
             Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
         let mut manifest = Manifest::begun(record.id.clone(), mode, started_at);
         resolve::describe(&plan, &mut manifest);
-        manifest.metadata.audit = audit;
+        manifest.metadata.audit.clone_from(&plan.audit);
         manifest.metadata.part_of = crate::release::whole_id(folder.path());
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
         manifest.phases.insert(Phase::Resolve, timing);
         let mut run = Run {
             host: self,
             plan,
+            person,
+            words,
+            cassette,
+            servers,
+            hide,
             record,
             folder,
             events,
@@ -207,23 +206,20 @@ impl Host {
     }
 }
 
-/// What a run begins with.
-struct Entering<'a> {
-    plan: Plan,
-    /// What its record and its manifest call it.
-    mode: String,
-    audit: Option<AuditHead>,
-    resumed: Option<Resumed>,
-    began: Instant,
-    started_at: String,
-    sink: &'a mut dyn Sink,
-    cancel: &'a Cancel,
-}
-
 /// A run in progress.
 pub(crate) struct Run<'a> {
     host: &'a Host,
-    plan: Plan,
+    plan: RunPlan,
+    /// Someone the native agent can ask.
+    person: Option<Arc<dyn Person>>,
+    /// Hears the native agent's words as they come.
+    words: Option<Arc<Words>>,
+    /// What answers instead of a model.
+    cassette: Option<Cassette>,
+    /// The tool servers, with the values of their variables.
+    servers: Vec<ServerConfig>,
+    /// Paths of the workspace the agent must not see.
+    hide: Vec<PathBuf>,
     record: RunRecord,
     folder: RunFolder,
     events: Recorder<'a>,
@@ -259,9 +255,9 @@ impl Run<'_> {
     }
 
     /// The phases between resolving and sealing.
-    fn work(&mut self, request: &RunRequest, before: Option<&AskedFor>) -> Result<Verdict, HostError> {
-        self.open_mind(request, before)?;
-        self.open_door(request, before)?;
+    fn work(&mut self) -> Result<Verdict, HostError> {
+        self.open_mind()?;
+        self.open_door()?;
         let backend = rungs::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));

@@ -12,11 +12,12 @@ use holon_core::prompt::{self, Compiled, ContextEntry, Layers, MAX_PROJECT};
 use holon_core::schema;
 use holon_core::spec::{Spec, WantedSchema};
 
-use super::{Plan, Run};
+use super::Run;
 use crate::adapter::Kind;
 use crate::error::HostError;
 use crate::given_spec::NamedPath;
 use crate::modes;
+use crate::plan::RunPlan;
 use crate::store::{copy_tree, write_atomic};
 
 /// What agents are told that are processes: they hand over files, and end with a code.
@@ -58,10 +59,9 @@ impl Run<'_> {
     }
 }
 
-impl Plan {
+impl RunPlan {
     /// The prompts as the agent will get them; also what `--dry-run` shows.
     pub fn prompts(&self, context: &[ContextEntry]) -> Result<Compiled, HostError> {
-        let mode = modes::prompt_text(&self.profile)?;
         let project = modes::read_bounded(&self.workspace.join("AGENTS.md")).ok();
         let project = project.as_deref().map(|text| {
             let end =
@@ -76,7 +76,7 @@ impl Plan {
         };
         let layers = Layers {
             common: builtin::common_prompt(),
-            mode: &mode,
+            mode: &self.mode_prompt,
             // The native agent has words of its own.
             agent: Some(&overlay),
             project,

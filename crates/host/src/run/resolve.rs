@@ -4,19 +4,15 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use holon_agent::mcp::ServerConfig;
 use holon_core::config::Config as Configured;
-use holon_core::manifest::{ErrorInfo, Manifest};
+use holon_core::manifest::Manifest;
 use holon_core::mode::{Network, Origin, Overrides, Profile};
-use holon_core::outcome::Status;
 use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::Spec;
-use holon_model::Cassette;
 use holon_sandbox::fallback::Choice;
 use holon_sandbox::snapshot::StrategyChoice;
-use holon_supervisor::Config;
 
 use super::Host;
 use super::foreign;
@@ -26,79 +22,18 @@ use crate::config;
 use crate::effect;
 use crate::error::HostError;
 use crate::given_spec::{GivenSpec, NamedPath};
-use crate::model::{self, ModelRules};
+use crate::model::ModelRules;
 use crate::modes;
+use crate::plan::{BreakerLimits, PLAN_VERSION, PlannedCassette, PlannedValue, PlannedWork, RunPlan};
 use crate::request::RunRequest;
 use crate::servers;
 use crate::supervision::{self, Wishes};
-
-/// What a request means, completely worked out.
-pub struct Plan {
-    /// The spec, with flags laid over it.
-    pub spec: Spec,
-    /// The mode, narrowed by spec and flags.
-    pub profile: Profile,
-    /// The agent.
-    pub agent: Agent,
-    /// Canonical path of the workspace.
-    pub workspace: PathBuf,
-    /// Wanted model.
-    pub model: Option<String>,
-    /// Wanted provider.
-    pub provider: Option<String>,
-    /// A cassette that answers instead, with the file it came from.
-    pub replay: Option<(PathBuf, Cassette)>,
-    /// How the run that is done once more was cut short, if it was.
-    pub cut: Option<(Status, ErrorInfo)>,
-    /// Where the conversation with the model is copied to.
-    pub record: Option<PathBuf>,
-    /// Where to copy the artifacts.
-    pub out: Option<PathBuf>,
-    /// Context files and folders on the host.
-    pub context: Vec<NamedPath>,
-    /// Commands the host runs on the result.
-    pub checks: Vec<String>,
-    /// Whether commands that fit the repository's shape are run when none were asked for.
-    pub auto_checks: bool,
-    /// How closely the native agent is watched.
-    pub supervisor: Config,
-    /// What the configuration says about the mode's models.
-    pub models: ModelRules,
-    /// Tool servers of the native agent.
-    pub servers: Vec<ServerConfig>,
-    /// Wanted walls.
-    pub sandbox: Choice,
-    /// Whether no walls at all are acceptable.
-    pub accept_no_isolation: bool,
-    /// Wanted snapshot.
-    pub snapshot: StrategyChoice,
-    /// Workspace-relative paths the agent must not see.
-    pub hide: Vec<PathBuf>,
-    /// The folder of the workspace that logs go to, when the user wants them there.
-    pub logs: Option<PathBuf>,
-    /// Whether tests and what else defines checks may change.
-    pub tests_may_change: bool,
-    /// Where else the runners of checks may write reports.
-    pub check_reports: Vec<String>,
-    /// Whether a patch touching Holon's, CI's or an agent's files is fine.
-    pub allow_sensitive: bool,
-    /// Whether to apply the patch when the run succeeds.
-    pub apply: bool,
-    /// Whether to hash the whole workspace before and after.
-    pub verify_full: bool,
-    /// Whether to keep the snapshot.
-    pub keep: bool,
-    /// Where each effective value comes from: (name, value, source).
-    pub sources: Vec<(String, String, String)>,
-    /// Things to tell the user.
-    pub warnings: Vec<String>,
-}
 
 /// What to tell somebody whose goal is not handed on as it was given.
 pub const CREDENTIAL_IN_GOAL: &str =
     "the goal held what looks like a credential; it was taken out, since agents see none";
 
-pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostError> {
+pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, HostError> {
     let (given, mut warnings) = GivenSpec::of(request)?;
     let workspace = workspace(request, given.as_ref())?;
     let given = given.map(|given| given.settled(request, &workspace)).transpose()?;
@@ -128,6 +63,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     let mode =
         request.mode.clone().or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
     let profile = narrow(catalog.resolve(&mode)?, request, &spec)?;
+    let mode_prompt = modes::prompt_text(&profile)?;
 
     let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
     let image = request.image.as_deref().or(spec.agent.image.as_deref());
@@ -150,15 +86,16 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     warnings.extend(foreign::untried(&agent));
     warnings.extend(foreign::unheard(&agent, &catalog));
 
-    let configured = config::read(&host.places, &workspace, &*host.env)?;
+    let configuration = host.configuration.of(&workspace)?;
+    let configured = configuration.merged(&*host.env)?;
     warnings.extend(configured.warnings.iter().map(ToString::to_string));
     warnings.extend(config::former_mode(&configured, &mode)?);
     warnings.extend(config::unknown_modes(&configured, &catalog));
     // Logs that the user wants in the workspace grow while agents look at it.
-    let logs = configured.text("artifacts.logs_dir").map(PathBuf::from);
+    let logs = configured.text("artifacts.logs_dir");
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
-    let mut hide = hidden(&profile, &workspace)?;
-    hide.extend(logs.clone());
+    hidden_patterns(&profile)?;
+    let mut hide: Vec<PathBuf> = logs.iter().map(PathBuf::from).collect();
     hide.extend(out.as_deref().and_then(|o| o.strip_prefix(&workspace).ok()).map(Path::to_owned));
     context.extend(request.context.iter().cloned().map(NamedPath::of_user));
     for named in &context {
@@ -184,8 +121,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
         HostError::usage(wrong.to_string(), "give one such as `reports/*.xml`, relative to the workspace")
     })?;
     let supervised = supervision::settle(&Wishes {
-        places: &host.places,
-        workspace: &workspace,
+        configuration: &configuration,
         env: &*host.env,
         spec: spec.constraints.supervisor,
         flag: request.supervisor,
@@ -193,17 +129,30 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     })?;
     warnings.extend(supervised.warnings);
     let models = models(&configured, &profile)?;
-    let wanted = servers::wanted(&host.places.config, &workspace, &request.mcp)?;
+    let wanted = servers::wanted(&configuration, &request.mcp)?;
     warnings.extend(wanted.warnings);
-    let mut plan = Plan {
+    let mut plan = RunPlan {
+        version: PLAN_VERSION,
+        work: PlannedWork::Agent,
+        mode_prompt,
+        figures: None,
+        goes_on: None,
+        audit: None,
+        breaker: BreakerLimits {
+            failures: configured.number("breaker.failures"),
+            cool_down_seconds: configured.number("breaker.cool_down_seconds"),
+        },
+        writes_allowed: request.allow_writes,
+        part: request.part,
+        money_limit: request.max_cost_usd.or(spec.constraints.max_cost_usd),
         models,
         servers: wanted.servers,
         sources: Vec::new(),
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
-        replay: request.replay.as_deref().map(model::cassette).transpose()?,
+        replay: request.replay.as_deref().map(PlannedCassette::look).transpose()?,
         cut: None,
-        record: request.record.clone(),
+        record: request.record.as_deref().map(absolute).transpose()?,
         out,
         context,
         checks,
@@ -228,8 +177,8 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
     };
     plan.sources = sources(&plan, request);
     let native = plan.agent.adapter.kind == Kind::Native;
-    let named = plan.model.is_some() || plan.provider.is_some() || plan.replay.is_some();
-    let gateway = plan.agent.adapter.model.as_ref().is_some_and(|model| !model.on_request || named);
+    let gateway =
+        plan.agent.adapter.model.as_ref().is_some_and(|model| !model.on_request || plan.names_model());
     if native || gateway {
         let shadow = match (plan.supervisor.shadow, native || plan.agent.adapter.calls.is_some()) {
             (true, _) => ", as a shadow",
@@ -239,9 +188,17 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<Plan, HostErr
             _ => "",
         };
         let value = format!("{}{shadow}", plan.supervisor.level.name());
-        plan.sources.push(("supervisor".into(), value, supervised.level_from));
+        plan.sources.push(row("supervisor", value, supervised.level_from));
+    }
+    for named in &mut plan.context {
+        named.path = absolute(&named.path)?;
     }
     Ok(plan)
+}
+
+/// A path that means the same wherever the run is carried out from.
+fn absolute(path: &Path) -> Result<PathBuf, HostError> {
+    std::path::absolute(path).map_err(HostError::io("look at", path))
 }
 
 /// What the configuration says about the mode's models; a mode that is switched off cannot be used.
@@ -278,6 +235,11 @@ fn workspace(request: &RunRequest, spec: Option<&GivenSpec>) -> Result<PathBuf, 
         Some(flag) => flag.clone(),
         None => spec.map(GivenSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
     };
+    readable_folder(&given)
+}
+
+/// The real path of a workspace that can be looked into.
+pub(super) fn readable_folder(given: &Path) -> Result<PathBuf, HostError> {
     let wrong = |e: std::io::Error| {
         HostError::usage(
             format!("workspace {}: {e}", given.display()),
@@ -358,17 +320,27 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
     }
 }
 
-/// The profile's hide globs as paths: literal ones as they are, patterns looked up in the tree.
-pub fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError> {
-    let (literal, patterns): (Vec<&String>, Vec<&String>) =
-        profile.hide.iter().partition(|g| !g.contains(['*', '?', '[', '{']));
-    let mut paths: Vec<PathBuf> = literal.into_iter().map(PathBuf::from).collect();
+/// The patterns among the profile's hide globs; a wrong one is found out before anything starts.
+fn hidden_patterns(profile: &Profile) -> Result<Option<PathSet>, HostError> {
+    let patterns: Vec<&String> = profile.hide.iter().filter(|glob| is_pattern(glob)).collect();
     if patterns.is_empty() {
-        return Ok(paths);
+        return Ok(None);
     }
     let set = PathSet::new(&patterns).map_err(|e| {
         HostError::usage(format!("mode {}: hide: {e}", profile.name), "correct the mode file")
     })?;
+    Ok(Some(set))
+}
+
+fn is_pattern(glob: &str) -> bool {
+    glob.contains(['*', '?', '[', '{'])
+}
+
+/// The profile's hide globs as paths: literal ones as they are, patterns looked up in the tree as it is now.
+pub fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostError> {
+    let mut paths: Vec<PathBuf> =
+        profile.hide.iter().filter(|glob| !is_pattern(glob)).map(PathBuf::from).collect();
+    let Some(set) = hidden_patterns(profile)? else { return Ok(paths) };
     let mut todo = vec![PathBuf::new()];
     while let Some(folder) = todo.pop() {
         let Ok(entries) = fs::read_dir(workspace.join(&folder)) else { continue };
@@ -385,7 +357,7 @@ pub fn hidden(profile: &Profile, workspace: &Path) -> Result<Vec<PathBuf>, HostE
 }
 
 /// Copies what is known before anything runs into the manifest.
-pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
+pub(super) fn describe(plan: &RunPlan, manifest: &mut Manifest) {
     let meta = &mut manifest.metadata;
     meta.mode.clone_from(&plan.profile.name);
     meta.workspace_access = plan.profile.access.label().to_owned();
@@ -404,13 +376,13 @@ pub(super) fn describe(plan: &Plan, manifest: &mut Manifest) {
     }
 }
 
-fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+fn sources(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
     let flag_or = |flag: bool, name: &str, other: &str| if flag { name.to_owned() } else { other.to_owned() };
     let has_spec = request.spec.as_ref().map(|p| format!("spec {}", p.display()));
     let spec = has_spec.as_deref().unwrap_or("default");
     let mut rows = vec![
-        (
-            "mode".into(),
+        row(
+            "mode",
             plan.profile.name.clone(),
             flag_or(
                 request.mode.is_some(),
@@ -418,13 +390,9 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
                 if plan.spec.constraints.mode.is_some() { spec } else { "default" },
             ),
         ),
-        (
-            "goal".into(),
-            plan.spec.goal.description.clone(),
-            flag_or(request.goal.is_some(), "flag --goal", spec),
-        ),
-        (
-            "workspace".into(),
+        row("goal", plan.spec.goal.description.clone(), flag_or(request.goal.is_some(), "flag --goal", spec)),
+        row(
+            "workspace",
             plan.workspace.display().to_string(),
             flag_or(
                 request.workspace.is_some(),
@@ -432,35 +400,35 @@ fn sources(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
                 if plan.spec.context.workspace.is_some() { spec } else { "current folder" },
             ),
         ),
-        (
-            "agent".into(),
+        row(
+            "agent",
             plan.agent.name.clone(),
             flag_or(request.agent.is_some() || request.image.is_some(), "flag", spec),
         ),
-        (
-            "sandbox".into(),
+        row(
+            "sandbox",
             plan.sandbox.name().to_owned(),
             flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default"),
         ),
     ];
     if let Some(out) = &plan.out {
-        rows.push(("out".into(), out.display().to_string(), "flag --out".into()));
+        rows.push(row("out", out.display().to_string(), "flag --out".into()));
     }
     for check in &plan.checks {
         let from = if request.checks.contains(check) { "flag --check" } else { spec };
-        rows.push(("check".into(), check.clone(), from.into()));
+        rows.push(row("check", check.clone(), from.into()));
     }
     for glob in &plan.check_reports {
         let from = if request.check_reports.contains(glob) { "flag --check-report" } else { spec };
-        rows.push(("report".into(), glob.clone(), from.into()));
+        rows.push(row("report", glob.clone(), from.into()));
     }
-    rows.extend(plan.profile.rows().into_iter().map(|r| (r.key, r.value, r.origin.to_string())));
+    rows.extend(plan.profile.rows().into_iter().map(|r| row(&r.key, r.value, r.origin.to_string())));
     rows.extend(asked_rows(plan, request));
     rows
 }
 
 /// What was asked for besides, each with its flag.
-fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)> {
+fn asked_rows(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
     let path = |path: &Path| path.display().to_string();
     let mut rows: Vec<(&str, String, &str)> = Vec::new();
     for named in &plan.context {
@@ -473,8 +441,8 @@ fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)
     let image = if request.image.is_some() { "flag --image" } else { "spec" };
     rows.extend(plan.agent.image.iter().map(|name| ("image", name.clone(), image)));
     rows.extend(request.mcp.iter().map(|server| ("tool server", server.clone(), "flag --mcp")));
-    rows.extend(plan.replay.iter().map(|(file, _)| ("replay", path(file), "flag --replay")));
-    rows.extend(plan.record.iter().map(|file| ("record", path(file), "flag --record")));
+    rows.extend(request.replay.iter().map(|file| ("replay", path(file), "flag --replay")));
+    rows.extend(request.record.iter().map(|file| ("record", path(file), "flag --record")));
     rows.extend(request.agent_args.iter().map(|arg| ("agent argument", arg.clone(), "after --")));
     rows.extend(
         plan.spec.context.env.iter().map(|(name, value)| ("variable", format!("{name}={value}"), "spec")),
@@ -508,5 +476,9 @@ fn asked_rows(plan: &Plan, request: &RunRequest) -> Vec<(String, String, String)
             rows.push((name, value, flag));
         }
     }
-    rows.into_iter().map(|(name, value, from)| (name.to_owned(), value, from.to_owned())).collect()
+    rows.into_iter().map(|(name, value, from)| row(name, value, from.to_owned())).collect()
+}
+
+fn row(name: &str, value: String, source: String) -> PlannedValue {
+    PlannedValue { name: name.to_owned(), value, source }
 }

@@ -1,41 +1,44 @@
 //! Going on with a run that ended before its work was done: stopped for a person, cut short, or killed.
 
 use holon_agent::supervise::Checkpoint;
-use holon_core::event::Sink;
 use holon_core::ids::RunId;
-use holon_core::manifest::AuditHead;
 use holon_core::outcome::Outcome;
 
-use super::again::AskedFor;
+use super::Host;
+use super::again::StoredRun;
 use super::carry::Carry;
 use super::checkpoints;
-use super::{Finished, Host};
-use crate::cancel::Cancel;
+use super::out::checked_out;
 use crate::error::HostError;
-use crate::request::RunRequest;
+use crate::plan::{PlannedCassette, RunContinuation, RunPlan};
 use crate::store::RunFolder;
 
 /// What a run goes on from.
 pub(super) struct Resumed {
-    /// The run before.
-    pub from: RunId,
     pub checkpoint: Checkpoint,
     pub carry: Carry,
     /// What the agent is told first.
     pub message: String,
 }
 
+impl Resumed {
+    /// Reads what the run before left.
+    pub(super) fn of(before: &RunContinuation) -> Result<Self, HostError> {
+        let checkpoint = checkpoints::load(&before.folder, before.run.as_str())?;
+        let carry = Carry::of(&before.folder).ok_or_else(|| nothing_kept(&before.run))?;
+        Ok(Self { checkpoint, carry, message: before.message.clone() })
+    }
+}
+
 impl Host {
-    /// Goes on with a stored run in a new one: its conversation, its supervisor's state and its changes so far. `audit` is
-    /// where the audit log ends now, `apply` whether its patch is applied when it succeeds, if that was not asked before.
-    pub fn resume(
+    /// The plan of a run that goes on with a stored one: its conversation, its supervisor's state and its changes so far.
+    /// `apply` says whether its patch is applied when it succeeds, if that was not asked before.
+    pub fn plan_to_resume(
         &self,
         folder: &RunFolder,
         message: Option<&str>,
-        (audit, apply): (Option<AuditHead>, bool),
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Finished, HostError> {
+        apply: bool,
+    ) -> Result<RunPlan, HostError> {
         let record = folder.record()?;
         if folder.is_alive() {
             let hint =
@@ -61,10 +64,11 @@ impl Host {
                 format!("go on with the whole: holon run --resume {whole}"),
             ));
         }
-        let asked = AskedFor::load(folder)?;
-        let name = folder.record().map(|record| record.id.to_string()).unwrap_or_default();
-        let checkpoint = checkpoints::load(folder.path(), &name)?;
-        let Some(carry) = Carry::of(folder.path()) else { return Err(nothing_kept(&record.id)) };
+        let StoredRun { mut plan, .. } = self.stored(folder)?;
+        let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
+        let (run, folder) = (record.id.clone(), folder.path().to_owned());
+        let goes_on = RunContinuation { run, folder, message: opening(why.as_deref(), message) };
+        let Resumed { checkpoint, carry, .. } = Resumed::of(&goes_on)?;
         let outdated = carry.outdated(&record.workspace);
         if !outdated.is_empty() {
             return Err(HostError::run(
@@ -72,13 +76,15 @@ impl Host {
                 "put them back, or take its patch with `holon runs diff` and start anew",
             ));
         }
-        let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
-        let resumed =
-            Resumed { message: opening(why.as_deref(), message), from: record.id.clone(), checkpoint, carry };
-        let request = asked.request_again(folder)?;
-        let apply = apply || request.apply;
-        let request = RunRequest { replay: asked.request.replay.clone(), audit, apply, ..request };
-        self.run_as(&request, Some(&asked), Some(resumed), sink, cancel)
+        plan.goes_on = Some(goes_on);
+        plan.out = plan.out.as_deref().map(|out| checked_out(out, &record.workspace)).transpose()?;
+        plan.apply |= apply;
+        if let Some(before) = plan.replay.take() {
+            // It hears the rest of its cassette.
+            let heard = checkpoint.conversation.rounds;
+            plan.replay = Some(PlannedCassette { heard, ..PlannedCassette::look(&before.path)? });
+        }
+        Ok(plan)
     }
 }
 

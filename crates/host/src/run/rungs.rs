@@ -4,12 +4,13 @@ use holon_sandbox::backend::{Backend, Native};
 use holon_sandbox::fallback::{Bubblewrap, Choice, LandlockOnly, Oci, Unwalled, Wanted, ladder, probe_all};
 use holon_sandbox::walls::{Ground, Refusal};
 
+use super::Host;
 use super::output::not_started;
-use super::{Host, Plan};
 use crate::error::HostError;
+use crate::plan::RunPlan;
 
 /// The first backend to try. Nothing is probed on this path: building the walls is the probe.
-pub(super) fn first(host: &Host, plan: &Plan, ground: Ground) -> Result<Box<dyn Backend>, HostError> {
+pub(super) fn first(host: &Host, plan: &RunPlan, ground: Ground) -> Result<Box<dyn Backend>, HostError> {
     let level = plan.profile.minimum;
     if matches!(plan.sandbox, Choice::Auto | Choice::Native) {
         let native = Native::new(host.launcher.clone());
@@ -34,7 +35,7 @@ pub(super) fn first(host: &Host, plan: &Plan, ground: Ground) -> Result<Box<dyn 
 }
 
 /// The next best after native walls were refused, if the mode accepts it.
-pub(super) fn next(host: &Host, plan: &Plan, refused: &Refusal) -> Result<Box<dyn Backend>, HostError> {
+pub(super) fn next(host: &Host, plan: &RunPlan, refused: &Refusal) -> Result<Box<dyn Backend>, HostError> {
     let env = |name: &str| (host.env)(name).and_then(|v| v.into_string().ok());
     let mut probes = probe_all(&host.launcher, &env, plan.agent.image.as_deref());
     probes.native = Err(refused.clone());
@@ -51,7 +52,7 @@ pub(super) fn next(host: &Host, plan: &Plan, refused: &Refusal) -> Result<Box<dy
     build(host, plan, chosen.backend)
 }
 
-fn build(host: &Host, plan: &Plan, choice: Choice) -> Result<Box<dyn Backend>, HostError> {
+fn build(host: &Host, plan: &RunPlan, choice: Choice) -> Result<Box<dyn Backend>, HostError> {
     let launcher = host.launcher.clone();
     Ok(match choice {
         Choice::Auto | Choice::Native => Box::new(Native::new(launcher)),

@@ -130,7 +130,7 @@ impl Run<'_> {
             workspace: &self.plan.workspace,
             run_dir: layers,
             access: &self.plan.profile.access,
-            hide: &self.plan.hide,
+            hide: &self.hide,
             strategy: choice,
             overlay_works: backend.overlays(),
             payload_uid: identity.owner(),
@@ -207,7 +207,7 @@ impl Run<'_> {
     pub(super) fn whole_digest(&self) -> Result<String, HostError> {
         let out = self.plan.out.as_deref().and_then(|o| o.strip_prefix(&self.plan.workspace).ok());
         let except: Vec<PathBuf> =
-            out.map(Path::to_owned).into_iter().chain(self.plan.logs.clone()).collect();
+            out.map(Path::to_owned).into_iter().chain(self.plan.logs.as_ref().map(PathBuf::from)).collect();
         Ok(tree_digest(&self.plan.workspace, &except)?)
     }
 }

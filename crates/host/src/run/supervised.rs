@@ -14,14 +14,12 @@ use holon_supervisor::{Config, State};
 
 use serde_json::json;
 
-use super::again::AskedFor;
 use super::checkpoints::{CHECKPOINT, Keeper};
 use super::collect::Found;
-use super::resume::Resumed;
 use super::sight::Outside;
 use super::snapshot::Stage;
 use super::verdict::Verdict;
-use super::{Plan, Run, carry};
+use super::{Run, carry};
 use crate::error::HostError;
 use crate::shape;
 
@@ -88,7 +86,7 @@ impl Run<'_> {
     }
 
     fn may_run(&self, command: &str) -> bool {
-        let gate = Gate::new(&self.plan.profile, Surface::Run, self.host.person.is_some());
+        let gate = Gate::new(&self.plan.profile, Surface::Run, self.person.is_some());
         let call = Call { tool: "execute", line: Some(command), ..Call::default() };
         gate.decide(&call).verdict != Allowed::Deny
     }
@@ -164,18 +162,6 @@ fn token_limit(limits: &Limits, prices: Option<Prices>, window: u64) -> u64 {
     let price = prices.map(|prices| prices.input).filter(|price| *price > 0.0);
     let bought = price.map_or(u64::MAX, |price| (limits.cost_usd / price) as u64);
     limits.tokens.min(bought).min(window.saturating_mul(limits.rounds))
-}
-
-/// A run that is done once more is watched as it was; one that goes on hears the rest of its cassette.
-pub(super) fn as_before(plan: &mut Plan, before: Option<&AskedFor>, resumed: Option<&Resumed>) {
-    if let Some(config) = before.and_then(|before| before.supervisor.clone()) {
-        plan.supervisor = config;
-    }
-    plan.cut = before.and_then(|before| before.cut.clone());
-    if let (Some(resumed), Some((_, cassette))) = (resumed, &mut plan.replay) {
-        let heard = usize::try_from(resumed.checkpoint.conversation.rounds).unwrap_or(usize::MAX);
-        cassette.turns.drain(..heard.min(cassette.turns.len()));
-    }
 }
 
 /// Takes a person's wish out of the folder of a running run.

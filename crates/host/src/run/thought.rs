@@ -11,7 +11,7 @@ use holon_model::catalogue::OPENROUTER;
 use holon_sandbox::backend::Payload;
 
 use super::Run;
-use super::again::AskedFor;
+use super::again::RecordedModel;
 use super::first_evidence::FirstEvidence;
 use super::probe::NativeProbe;
 use super::snapshot::Stage;
@@ -19,18 +19,13 @@ use super::think::{Checks, Thinking, Thought};
 use super::verdict::Verdict;
 use crate::error::HostError;
 use crate::model;
-use crate::request::RunRequest;
 
 /// The conversation with the model, among the evidence.
 pub(super) const TAPE: &str = "model.yaml";
 
 impl Run<'_> {
     /// Opens the model before anything is started: without one there is nothing to start.
-    pub(super) fn open_mind(
-        &mut self,
-        request: &RunRequest,
-        before: Option<&AskedFor>,
-    ) -> Result<(), HostError> {
+    pub(super) fn open_mind(&mut self) -> Result<(), HostError> {
         if !self.is_native() {
             return Ok(());
         }
@@ -40,44 +35,39 @@ impl Run<'_> {
             &[(&layers, "LAYERS"), (&self.plan.workspace, "WORKSPACE")],
         );
         let tape = self.folder.evidence().join(TAPE);
-        let mut mind = match &self.plan.replay {
-            Some((file, cassette)) => {
-                model::from_cassette(file, cassette.clone(), self.plan.model.as_deref(), &tape, normaliser)?
-            }
-            None => {
+        let mut mind = match (&self.plan.replay, &self.cassette) {
+            (Some(planned), Some(cassette)) => model::from_cassette(
+                &planned.path,
+                cassette.clone(),
+                self.plan.model.as_deref(),
+                &tape,
+                normaliser,
+            )?,
+            _ => {
                 let env = &*self.host.env;
                 let patience = model::patience(env)?;
                 let chosen = model::choose(&self.plan, &self.host.places, env)?;
                 model::over_network(&chosen, &self.plan.profile, patience, &tape, normaliser)?
             }
         };
-        if let Some(before) = before {
-            self.plan.servers.clone_from(&before.servers);
-            // The same figures lead to the same decisions.
-            (mind.window, mind.prices) = (before.window, before.prices);
+        if let Some(figures) = self.plan.figures {
+            (mind.window, mind.prices) = (figures.window, figures.prices);
         }
-        let asked = AskedFor {
-            supervisor: Some(self.plan.supervisor.clone()),
-            servers: self.plan.servers.clone(),
-            resumed_from: self.resumed.as_ref().map(|resumed| resumed.from.clone()),
-            ..AskedFor::new(request, &mind.info, mind.window, mind.prices)
-        };
-        asked.save(&self.folder)?;
+        RecordedModel::new(&mind.info, mind.window, mind.prices).save(&self.folder)?;
         self.manifest.metadata.model = Some(mind.info.clone());
         for warning in std::mem::take(&mut mind.warnings) {
             self.warn(warning);
         }
-        self.warn_unpriced(request, &mind.info, mind.prices);
+        self.warn_unpriced(&mind.info, mind.prices);
         self.mind = Some(mind);
         Ok(())
     }
 
     /// Says that a limit of money holds nothing, where somebody set one and nobody says what the model costs.
-    pub(super) fn warn_unpriced(&mut self, request: &RunRequest, model: &ModelInfo, prices: Option<Prices>) {
-        let limit = request.max_cost_usd.or(self.plan.spec.constraints.max_cost_usd);
+    pub(super) fn warn_unpriced(&mut self, model: &ModelInfo, prices: Option<Prices>) {
         // OpenRouter says with each answer what it cost, and a recording what it had cost.
         let told = prices.is_some() || matches!(model.provider.as_str(), OPENROUTER | "replay" | "script");
-        let Some(limit) = limit.filter(|_| !told && !request.part) else { return };
+        let Some(limit) = self.plan.money_limit.filter(|_| !told && !self.plan.part) else { return };
         self.warn(format!(
             "a limit of {limit} dollars cannot hold this run: nobody says what {} at {} costs; --max-rounds limits how often it is asked",
             model.id, model.provider
@@ -167,9 +157,9 @@ impl Run<'_> {
             takeovers,
             settings,
             provider,
-            servers: self.plan.servers.clone(),
-            person: self.host.person.clone(),
-            words: self.host.words.clone().map(|hear| (hear, self.events.redactor().stream())),
+            servers: self.servers.clone(),
+            person: self.person.clone(),
+            words: self.words.clone().map(|hear| (hear, self.events.redactor().stream())),
             conversation,
             message,
             probe,

@@ -155,7 +155,7 @@ impl Run<'_> {
         if let Some((_, ended)) = &last.thought {
             if ended.reason == Reason::Cancelled && self.cut_on_tape() {
                 let again = || (Status::Cancelled, cancelled());
-                let (status, error) = self.plan.cut.clone().unwrap_or_else(again);
+                let (status, error) = self.plan.cut.clone().map_or_else(again, |cut| (cut.status, cut.error));
                 verdict.ended(status, error);
                 return false;
             }
@@ -223,7 +223,7 @@ impl Run<'_> {
 
     /// Whether a recording answers that ends where somebody ended the run.
     fn cut_on_tape(&self) -> bool {
-        let turns = self.plan.replay.as_ref().map(|(_, cassette)| cassette.turns.as_slice());
+        let turns = self.cassette.as_ref().map(|cassette| cassette.turns.as_slice());
         let steps = turns.and_then(<[_]>::last).map(|turn| turn.steps.as_slice()).unwrap_or_default();
         steps.iter().any(|step| matches!(step, Step::Error(error) if error.kind == ErrorKind::Cancelled))
     }

@@ -88,7 +88,7 @@ pub fn over_network(
 
 /// A cassette that answers instead, from its beginning, played so many times over.
 pub fn from_cassette(file: &Path, times: usize) -> Result<ChatMind, HostError> {
-    let (_, mut cassette) = cassette(file)?;
+    let (mut cassette, _) = cassette(file)?;
     let once = cassette.turns.len();
     cassette.turns = cassette.turns.into_iter().cycle().take(once * times.max(1)).collect();
     let id = cassette.model().unwrap_or("cassette").to_owned();

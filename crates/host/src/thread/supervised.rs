@@ -19,6 +19,7 @@ use holon_supervisor::Level;
 use holon_supervisor::event::{GitState, KnownCheck, Setup};
 
 use super::hands::{LateHands, Turn};
+use crate::config::ConfigurationFiles;
 use crate::error::HostError;
 use crate::places::Places;
 use crate::run::sight::Outside;
@@ -35,8 +36,9 @@ pub fn supervision(
     goal: &str,
 ) -> Result<(Supervision, Vec<String>), HostError> {
     let workspace = turn.folder.workspace();
-    let mut settled =
-        settle(&Wishes { places, workspace, env: &*turn.around.env, spec: None, flag: None, shadow: false })?;
+    let configuration = &ConfigurationFiles::new(places).of(workspace)?;
+    let env = &*turn.around.env;
+    let mut settled = settle(&Wishes { configuration, env, spec: None, flag: None, shadow: false })?;
     // A person is there and reads along: unless somebody wants more, words are enough.
     if settled.level_from == "default" {
         settled.config.level = Level::Advise;

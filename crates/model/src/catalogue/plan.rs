@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::openrouter::OPENROUTER;
 
 /// How long a fetched list is good without asking again.
 pub const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How fresh a list has to be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Freshness {
     /// As fresh as it is: the network is not asked.
     #[default]

@@ -14,6 +14,8 @@ pub use tools::{ToolCalls, ToolMode};
 
 use asked::{Asked, Base};
 use holon_core::suggest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::ability::Abilities;
 use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Origin, Table, maker_of};
@@ -48,7 +50,8 @@ pub struct Wish<'a> {
 }
 
 /// What a configuration says about the server to ask when nobody names a provider.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ConfiguredServer")]
 pub struct Configured {
     /// Its base URL.
     pub base_url: Option<String>,

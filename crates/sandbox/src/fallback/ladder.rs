@@ -5,13 +5,15 @@ use std::fmt;
 use holon_core::sandbox::Level;
 
 use super::probe::Probes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::walls::Refusal;
 
 /// What a person asked for with `--sandbox`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SandboxChoice")]
 pub enum Choice {
     /// The strongest there is.
     #[default]

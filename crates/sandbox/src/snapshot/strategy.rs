@@ -1,12 +1,14 @@
 //! Which way to make a snapshot.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 
 /// What the user asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SnapshotChoice")]
 pub enum StrategyChoice {
     /// The cheapest that works.
     #[default]

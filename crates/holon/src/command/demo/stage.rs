@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use holon_git::Git;
-use holon_host::{Host, HostError, Places};
+use holon_host::{ConfigurationFiles, Host, HostError, Places};
 use holon_sandbox::walls::Launcher;
 use tempfile::TempDir;
 
@@ -57,15 +57,15 @@ impl Stage {
             config: real.join("config"),
             home: session.places().ok().and_then(|places| places.home),
         };
+        let configuration = ConfigurationFiles::shared(&places);
         let host = Host {
             places,
             launcher: Launcher::default(),
             env: Box::new(session::variable),
             secrets: Vec::new(),
-            person: None,
             script: None,
             observer: None,
-            words: None,
+            configuration,
         };
         let cassettes = cassettes.map(Path::to_owned);
         let stage = Self { root, host, git, cassettes };

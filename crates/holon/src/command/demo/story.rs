@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_core::event::{Body, Event};
 use holon_core::{Manifest, Outcome};
 use holon_git::{ObjectFormat, apply};
-use holon_host::{Finished, HostError, RunRequest};
+use holon_host::{Finished, HostError, RunContext, RunRequest};
 use holon_sandbox::diff::tree_digest;
 
 use super::stage::Stage;
@@ -134,14 +134,16 @@ impl Teller<'_> {
             };
             let _ = self.say(line.trim_end());
         };
-        Ok(self.stage.host.run(request, &mut show, &self.cancel)?)
+        let host = &self.stage.host;
+        Ok(host.run(host.plan(request)?, RunContext::new(&mut show, &self.cancel))?)
     }
 
     /// Runs the sample's test as a check of an agent that does nothing, and shows what it printed.
     fn test(&mut self, workspace: &Path, expected: Outcome) -> Result<(), Failure> {
         let request =
             RunRequest { checks: vec!["sh test.sh".into()], ..self.request("execute", "idle.sh", workspace) };
-        let finished = self.stage.host.run(&request, &mut |_: &Event| {}, &self.cancel)?;
+        let (host, mut nobody) = (&self.stage.host, |_: &Event| {});
+        let finished = host.run(host.plan(&request)?, RunContext::new(&mut nobody, &self.cancel))?;
         let log = fs::read_to_string(finished.folder.join("evidence/check-1.log")).unwrap_or_default();
         self.quote(&visible(&log))?;
         self.expect(&finished, expected)

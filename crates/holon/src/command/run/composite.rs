@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use holon_core::event::{Body, Event, Sink};
 use holon_core::spec;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::flags::Gate;
 use super::gatekeeper::AtTerminal;
-use super::{Args, host_in};
+use super::{Args, host_with};
 use crate::Done;
 use crate::cli::{self, Asked, Command};
 use crate::failure::Failure;
@@ -171,7 +172,9 @@ pub(super) fn with_flows(error: FlowError) -> Failure {
 }
 
 fn with_conductor(session: &Session, work: impl FnOnce(&Conductor<'_>) -> Done) -> Done {
-    work(&Conductor { places: session.places()?, host: &host_in })
+    let configuration = session.configuration()?;
+    let host = |places| host_with(places, Arc::clone(&configuration));
+    work(&Conductor { places: session.places()?, host: &host })
 }
 
 /// How this time's flow is carried out and shown.

@@ -405,7 +405,6 @@ impl From<Args> for RunRequest {
                 Copying::Copy => StrategyChoice::Copy,
             },
             keep: args.keep,
-            audit: None,
         }
     }
 }

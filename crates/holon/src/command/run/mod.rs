@@ -10,12 +10,13 @@ pub(crate) mod route;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use holon_agent::Person;
 use holon_apply::Outcome as Applying;
 use holon_core::release::ReleaseTarget;
-use holon_flow::{Call, Dispatcher};
+use holon_flow::{Call, Dispatcher, FlowError};
 use holon_host::run::Applied;
 use holon_host::store::RunFolder;
-use holon_host::{Finished, Host, Places, RunRequest};
+use holon_host::{ConfigurationFiles, Finished, Host, Places, RunContext, RunRequest};
 use holon_sandbox::walls::Launcher;
 
 use crate::Done;
@@ -32,20 +33,25 @@ pub(crate) use flags::{Args, EXAMPLES, Level};
 
 /// The host with everything of this process it may use.
 pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
-    Ok(host_in(session.places()?))
+    Ok(host_with(session.places()?, session.configuration()?))
 }
 
-/// The same with its folders elsewhere.
+/// The same with its folders elsewhere, and the configuration as it is now.
 pub(crate) fn host_in(places: Places) -> Host {
+    let configuration = ConfigurationFiles::shared(&places);
+    host_with(places, configuration)
+}
+
+/// The same with what this command has read of the configuration.
+pub(crate) fn host_with(places: Places, configuration: Arc<ConfigurationFiles>) -> Host {
     Host {
+        observer: crate::observe::observer(&configuration),
+        configuration,
         places,
         launcher: Launcher::default(),
         env: Box::new(session::variable),
         secrets: session::secrets(),
-        person: None,
         script: None,
-        observer: crate::observe::observer(),
-        words: None,
     }
 }
 
@@ -74,14 +80,12 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
     let publish = args.publish.clone();
-    let mut host = host(session)?;
-    if !json && !quiet {
-        host.person = AtTerminal::present(&session.terminal).map(|person| Arc::new(person) as _);
-    }
+    let host = host(session)?;
     let request = RunRequest::from(args);
     let terminal = &session.terminal;
+    let planned = host.plan(&request).map_err(FlowError::from).map_err(composite::with_flows);
     if dry_run {
-        let planned = host.plan(&request)?;
+        let planned = planned?;
         let text = if json { plan::json(&planned)? } else { plan::text(&planned, terminal.stdout)? };
         terminal.print(text)?;
         return Ok(ExitCode::SUCCESS);
@@ -89,12 +93,22 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(terminal, json, quiet);
     let dispatcher = Dispatcher::new(session.places()?);
-    let dispatched = dispatcher.dispatch(Call::new(request), &host, &mut progress, &cancel);
+    let person = person(session, json || quiet);
+    let dispatched = planned.and_then(|plan| {
+        let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
+        dispatcher.dispatch(Call::new(plan), &host, context).map_err(composite::with_flows)
+    });
     // The status line goes away before anything else is printed.
     drop(progress);
-    let finished = dispatched.map_err(composite::with_flows)?.finished;
+    let finished = dispatched?.finished;
     report(&finished, json, session)?;
     conclude(&finished, publish, json, session)
+}
+
+/// Someone at the terminal whom the native agent can ask, unless nothing but the result is wanted there.
+pub(crate) fn person(session: &Session, silent: bool) -> Option<Arc<dyn Person>> {
+    let present = if silent { None } else { AtTerminal::present(&session.terminal) };
+    present.map(|person| Arc::new(person) as _)
 }
 
 /// Publishes a good result if that was asked for, and gives the exit code of the whole.

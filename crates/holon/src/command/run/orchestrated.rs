@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holon_core::artifact::orchestration::Graph;
 use holon_core::manifest::EthicsOverride;
@@ -11,13 +12,13 @@ use holon_flow::orchestrate::conscience::Conscience;
 use holon_flow::orchestrate::{Commission, Orchestrator};
 use holon_flow::{Dispatcher, FlowError};
 use holon_host::store::RunFolder;
-use holon_host::{Finished, RunRequest, config};
+use holon_host::{Finished, RunRequest};
 
 use super::composite::{current_folder, kept, saved, workspace_of};
-use super::{Args, conclude, host_in, report};
+use super::{Args, conclude, host_with, report};
 use crate::Done;
 use crate::failure::Failure;
-use crate::session::{Session, variable};
+use crate::session::Session;
 use crate::show::tree::Tree;
 use crate::stop;
 use crate::who::Commander;
@@ -98,13 +99,15 @@ impl Way {
         work: impl FnOnce(&Orchestrator<'_>, Commission<'_>) -> Result<Finished, FlowError>,
     ) -> Result<Finished, Failure> {
         let places = session.places()?;
-        let config = config::read(&places, workspace, &variable)?;
+        let config = session.settings(workspace)?;
         let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, workspace)?);
         let cancel = stop::on_signals()?;
         let mut view = Tree::new(&session.terminal, self.json, self.quiet);
+        let configuration = session.configuration()?;
+        let host = |places| host_with(places, Arc::clone(&configuration));
         let conscience = Conscience::configured(&config, places.home.clone());
         let orchestrator =
-            Orchestrator { places, host: &host_in, dispatcher: &dispatcher, conscience: &conscience };
+            Orchestrator { places, host: &host, dispatcher: &dispatcher, conscience: &conscience };
         let commission = Commission {
             request,
             base,

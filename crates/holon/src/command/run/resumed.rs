@@ -1,14 +1,12 @@
 //! `holon run --resume` with a single run: it goes on in a new one.
 
-use std::sync::Arc;
-
-use holon_flow::{Call, Dispatcher};
+use holon_flow::{Call, Dispatcher, FlowError};
+use holon_host::RunContext;
 use holon_host::store::RunFolder;
 
-use super::{Args, conclude, host, report};
+use super::{Args, conclude, host, person, report};
 use crate::Done;
 use crate::failure::Failure;
-use crate::person::AtTerminal;
 use crate::session::Session;
 use crate::show::progress::Progress;
 use crate::stop;
@@ -21,14 +19,16 @@ pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done
             "leave it out; this is a single run",
         ));
     }
-    let mut host = host(session)?;
-    if !args.json && !args.quiet {
-        host.person = AtTerminal::present(&session.terminal).map(|person| Arc::new(person) as _);
-    }
+    let host = host(session)?;
+    let person = person(session, args.json || args.quiet);
     let cancel = stop::on_signals()?;
     let mut progress = Progress::new(&session.terminal, args.json, args.quiet);
-    let call = Call::resuming(folder, args.message.as_deref(), folder.record()?, args.apply);
-    let dispatched = Dispatcher::new(session.places()?).dispatch(call, &host, &mut progress, &cancel);
+    let dispatcher = Dispatcher::new(session.places()?);
+    let planned = host.plan_to_resume(folder, args.message.as_deref(), args.apply).map_err(FlowError::from);
+    let dispatched = planned.and_then(|plan| {
+        let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
+        dispatcher.dispatch(Call::new(plan), &host, context)
+    });
     drop(progress);
     let finished = dispatched?.finished;
     report(&finished, args.json, session)?;

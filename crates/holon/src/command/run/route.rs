@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use holon_core::config::{Found, Source};
-use holon_host::config;
 
 use super::Args;
 use crate::failure::Failure;
-use crate::session::{Session, variable};
+use crate::session::Session;
 
 /// A goal that is to be split, or the single run it is here; that is told.
 pub(super) fn routed(mut args: Args, session: &Session) -> Result<Args, Failure> {
@@ -43,7 +42,7 @@ fn switched_off(
     session: &Session,
 ) -> Result<Option<String>, Failure> {
     let workspace = session.workspace(workspace)?;
-    let config = config::read(&session.places()?, &workspace, &variable)?;
+    let config = session.settings(&workspace)?;
     let is_off = |found: &Found| {
         found.value.as_bool() == Some(false) && !matches!(found.source, Source::Project { .. })
     };

@@ -20,6 +20,7 @@ use holon_core::event::Body;
 use holon_core::ids::CallId;
 use holon_core::manifest::Usage;
 use holon_core::policy::ToolClass;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,8 +34,9 @@ const MAX_WORDS: usize = 4 << 20;
 const MAX_CALLS: usize = 10_000;
 
 /// The forms in which agents tell what they do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "EventFormat")]
 pub enum Format {
     /// `stream-json` of Claude Code and those that follow it.
     Claude,
