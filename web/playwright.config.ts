@@ -15,6 +15,8 @@ export default defineConfig({
     headless: true,
     viewport: { width: 1360, height: 860 },
     locale: "en-US",
+    // A real server asks for its token with everything.
+    extraHTTPHeaders: process.env.HOLON_PAGE_TOKEN ? { Authorization: `Bearer ${process.env.HOLON_PAGE_TOKEN}` } : {},
     launchOptions: {
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
       args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--disable-sync"],

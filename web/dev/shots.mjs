@@ -3,11 +3,12 @@ import { chromium } from "@playwright/test";
 import { mkdirSync } from "node:fs";
 
 const [base, folder] = process.argv.slice(2);
+const token = process.env.HOLON_PAGE_TOKEN;
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 
 async function visit(name, { scheme = "light", locale = "en-US", width = 1440, height = 900 }, act) {
-  const context = await browser.newContext({ colorScheme: scheme, locale, viewport: { width, height }, deviceScaleFactor: 1 });
+  const context = await browser.newContext({ colorScheme: scheme, locale, viewport: { width, height }, deviceScaleFactor: 1, extraHTTPHeaders: token ? { Authorization: `Bearer ${token}` } : {} });
   const page = await context.newPage();
   page.on("console", (message) => message.type() === "error" && console.log(`${name}: ${message.text()}`));
   page.on("pageerror", (error) => console.log(`${name}: ${error}`));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -41,7 +42,9 @@ impl Served {
         let model = ModelServer::improvise(|_, seen| answer(seen));
         let tokens = folder.join("tokens");
         let lines: String = (0..USERS).map(|user| format!("user{user} {}\n", token(user))).collect();
-        fs::write(&tokens, lines).map_err(|e| format!("cannot write the tokens: {e}"))?;
+        let mine = fs::Permissions::from_mode(0o600);
+        let written = fs::write(&tokens, lines).and_then(|()| fs::set_permissions(&tokens, mine));
+        written.map_err(|e| format!("cannot write the tokens: {e}"))?;
         let mut command = Command::new(&bench.holon);
         command.args(["serve", "--listen", "127.0.0.1:0", "--plain-titles"]);
         command.arg("--root").arg(&workspace).arg("--tokens").arg(&tokens);

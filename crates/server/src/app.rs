@@ -17,7 +17,7 @@ use holon_telemetry::{Both, Caller, Observer, Under};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::guard::{LOCAL, Rates, Seats, Tokens, User};
+use crate::guard::{Rates, Seats, Sessions, Tokens, User};
 use crate::live::{Held, Lives};
 use crate::metrics::Metrics;
 use crate::problem::{Answer, Problem};
@@ -39,6 +39,7 @@ pub(crate) struct App {
     pub(crate) lives: Arc<Lives>,
     pub(crate) metrics: Metrics,
     pub(crate) tokens: Tokens,
+    pub(crate) sessions: Sessions,
     pub(crate) rates: Rates,
     pub(crate) streams: Seats,
     pub(crate) turns: Seats,
@@ -61,13 +62,14 @@ pub(crate) struct Work(Arc<App>);
 impl App {
     pub(crate) fn new(setup: Setup, store: Store) -> Self {
         let limits = setup.limits;
-        let several = setup.doors.tokens.iter().any(|(user, _)| user != LOCAL);
+        let several = setup.doors.is_shared();
         Self {
             redactor: Redactor::new(setup.secrets.iter().map(|(name, value)| (name, value))),
             store: Arc::new(store),
             lives: Arc::default(),
             metrics: Metrics::new((setup.host)(setup.places.clone()).observer),
             tokens: Tokens::new(&setup.doors.tokens),
+            sessions: Sessions::new(setup.doors.address.map(|address| address.port())),
             rates: Rates::new(limits.rate, limits.burst),
             streams: Seats::new(limits.streams, several),
             turns: Seats::new(limits.turns, several),

@@ -32,6 +32,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 pub use api::document;
+pub use guard::{TokenFileError, only_its_owners};
 pub use indoors::connect;
 pub use page::PAGE;
 pub use problem::Problem;
@@ -68,9 +69,9 @@ pub enum ServerError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// Anything but loopback needs tokens.
-    #[error("{0} can be reached from other machines, so it needs tokens")]
-    Open(SocketAddr),
+    /// The owner's token cannot be used.
+    #[error(transparent)]
+    Token(#[from] TokenFileError),
     /// Another server works with the same folder.
     #[error("another server is running on {path}")]
     Taken {
@@ -87,7 +88,7 @@ impl ServerError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Listen { .. } => "choose another address with --listen, e.g. 127.0.0.1:0",
-            Self::Open(_) => "name a file with --tokens, or listen on loopback",
+            Self::Token(error) => error.hint(),
             Self::Taken { .. } => {
                 "stop the other one (`holon chat` and `holon acp` are servers, too), or use another XDG_STATE_HOME"
             }
@@ -102,12 +103,24 @@ impl ServerError {
     }
 }
 
+/// Where a server listens, and how its owner comes in.
+pub struct OpenDoor {
+    /// The address.
+    pub address: SocketAddr,
+    /// The owner's token; none where a file names everyone who may come in.
+    pub token: Option<String>,
+    /// Good for one browser, once: what stands in an address that is handed to another program may be seen by others.
+    pub ticket: Option<String>,
+}
+
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,
     listener: Option<TcpListener>,
     indoors: UnixListener,
     address: Option<SocketAddr>,
+    /// The owner's, where nobody else comes in.
+    token: Option<String>,
     _lock: std::fs::File,
 }
 
@@ -123,12 +136,6 @@ impl Server {
     }
 
     async fn open(mut setup: Setup, address: Option<SocketAddr>) -> Result<Self, ServerError> {
-        if let Some(address) = address
-            && !address.ip().is_loopback()
-            && setup.doors.tokens.is_empty()
-        {
-            return Err(ServerError::Open(address));
-        }
         let folder = setup.places.state.join("server");
         let unusable = |source| ServerError::Folder { path: folder.display().to_string(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unusable)?;
@@ -142,12 +149,18 @@ impl Server {
         };
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
         setup.doors.address = address;
+        let mut token = None;
+        if address.is_some() && setup.doors.tokens.is_empty() {
+            let own = guard::kept(&folder, setup.doors.renew)?;
+            setup.doors.tokens.push((guard::LOCAL.to_owned(), own.clone()));
+            token = Some(own);
+        }
         let store = Store::open(&folder)?;
         let app = Arc::new(App::new(setup, store));
         app.uploads.tidy(&app.store).await?;
         turn::recover(&app).await?;
         let indoors = indoors::listen(&folder).map_err(unusable)?;
-        Ok(Self { app, listener, indoors, address, _lock: lock })
+        Ok(Self { app, listener, indoors, address, token, _lock: lock })
     }
 
     /// Listens and answers until somebody asks for the end; `ready` is told where. Blocks.
@@ -155,10 +168,12 @@ impl Server {
         setup: Setup,
         address: SocketAddr,
         stop: &Cancel,
-        ready: impl FnOnce(SocketAddr),
+        ready: impl FnOnce(&OpenDoor),
     ) -> Result<(), ServerError> {
         Self::stay(Self::bind(setup, address), stop, |server| {
-            ready(server.address.unwrap_or(address));
+            let ticket = server.token.as_ref().and_then(|_| server.app.sessions.ticket());
+            let address = server.address.unwrap_or(address);
+            ready(&OpenDoor { address, token: server.token.clone(), ticket });
         })
     }
 
@@ -220,6 +235,10 @@ impl Server {
             match listener {
                 None => inside.await,
                 Some(listener) => {
+                    // Whoever names people or other names may have a proxy in front, which is another user's program.
+                    let doors = &app.setup.doors;
+                    let alone = !doors.is_shared() && doors.hosts.is_empty();
+                    let listener = guard::OwnUsers { listener, alone };
                     let listener = Lively { listener, patience: guard::PATIENCE };
                     let outside =
                         axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use holon_core::digest::sha256;
 
+use crate::api::entrance;
 use crate::app::App;
 use crate::problem::Problem;
 
@@ -27,6 +28,12 @@ pub(crate) async fn serve(
     let path = uri.path();
     if path.starts_with("/api") || !matches!(method, Method::GET | Method::HEAD) {
         return Problem::not_found("address").into_response();
+    }
+    if path == "/"
+        && method == Method::GET
+        && let Some(response) = uri.query().and_then(|query| entrance(&app, query))
+    {
+        return response;
     }
     let wanted = path.trim_start_matches('/');
     let find = |name: &str| app.setup.page.iter().find(|(known, _)| *known == name);

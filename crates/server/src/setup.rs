@@ -7,6 +7,8 @@ use std::sync::Arc;
 use holon_host::thread::Surroundings;
 use holon_host::{Host, Places};
 
+use crate::guard::LOCAL;
+
 /// Everything a server needs of the process it runs in.
 pub struct Setup {
     /// Where state, cache and configuration live.
@@ -36,12 +38,21 @@ pub struct Setup {
 /// Who may come in.
 #[derive(Debug, Clone, Default)]
 pub struct Doors {
-    /// Users and their tokens; none means that whoever reaches it is the one local user.
+    /// Users and their tokens. Without any, a server that has an address makes one for its owner, or takes the one it kept.
     pub tokens: Vec<(String, String)>,
+    /// Whether the owner's token is made anew.
+    pub renew: bool,
     /// Names the server may be called by, besides loopback's and the one it listens on.
     pub hosts: Vec<String>,
     /// Where it listens; filled in when it is bound.
     pub address: Option<SocketAddr>,
+}
+
+impl Doors {
+    /// Whether several people come in.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.tokens.iter().any(|(user, _)| user != LOCAL)
+    }
 }
 
 /// Where answers come from.

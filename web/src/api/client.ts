@@ -89,6 +89,16 @@ export function asJson(method: string, body: unknown): RequestInit {
 
 const id = encodeURIComponent;
 
+/** Ends this browser's session and forgets the token; the page begins anew, and asks for one. */
+export async function signOut(): Promise<void> {
+  try {
+    await request("/api/session", { method: "DELETE" });
+  } finally {
+    signIn("");
+    location.reload();
+  }
+}
+
 export const api = {
   info: () => json<C.Info>("/api/info"),
   threads: (limit: number, before?: string) =>

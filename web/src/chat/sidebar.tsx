@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { api } from "../api/client";
+import { api, signOut } from "../api/client";
 import type { Info, Thread } from "../api/contract";
 import { forget } from "../conversation/sessions";
 import { tellTabs } from "../conversation/tabs";
@@ -157,6 +157,9 @@ function Appearance({ version }: { version: string | null }) {
           <option value="dark">{t("theme.dark")}</option>
         </select>
       </label>
+      <button type="button" className="plain" onClick={() => void signOut().catch(() => undefined)}>
+        {t("signOut")}
+      </button>
       {version && <span className="faint">{version}</span>}
     </footer>
   );

@@ -50,8 +50,13 @@ fn the_page_works_with_the_real_server() {
     if let Some(folder) = std::env::var_os(SHOTS) {
         scene.waiting_run();
         let url = format!("{}/", scene.url());
-        let taken =
-            Command::new("node").arg("dev/shots.mjs").arg(url).arg(folder).current_dir(web()).status();
+        let taken = Command::new("node")
+            .arg("dev/shots.mjs")
+            .arg(url)
+            .arg(folder)
+            .env("HOLON_PAGE_TOKEN", scene.token())
+            .current_dir(web())
+            .status();
         assert!(taken.expect("node").success());
     }
     let more = std::env::var(ARGUMENTS).unwrap_or_default();
@@ -82,6 +87,7 @@ fn look<'a>(scene: &Scene, [big, small]: &[String; 2], more: impl IntoIterator<I
         .args(more)
         .current_dir(web())
         .env("HOLON_PAGE_URL", scene.url())
+        .env("HOLON_PAGE_TOKEN", scene.token())
         .env("HOLON_PAGE_SAY", words::say().to_string())
         .env("HOLON_PAGE_THREADS", threads.to_string())
         .env("HOLON_PAGE_RUN", scene.waiting_run())

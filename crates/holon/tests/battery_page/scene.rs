@@ -51,6 +51,11 @@ impl Scene {
         format!("http://{}", self.wire.name())
     }
 
+    /// What the server asks of browsers.
+    pub(crate) fn token(&self) -> String {
+        crate::http::token(self.stage.port).expect("a token")
+    }
+
     /// A thread with so many questions and answers.
     pub(crate) fn long_thread(&self, turns: usize) -> String {
         let thread = self.stage.thread();

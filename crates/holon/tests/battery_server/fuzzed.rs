@@ -23,6 +23,10 @@ fn fire(fuzzer: &PathBuf, stage: &Stage, config: &str, more: &[&str]) {
         .arg(&config)
         .arg("run")
         .arg(format!("http://127.0.0.1:{}/api/openapi.json", stage.port))
+        .args([
+            "--header",
+            &format!("Authorization: Bearer {}", crate::http::token(stage.port).expect("a token")),
+        ])
         .args(["--checks", "not_a_server_error", "--phases", "examples,coverage,fuzzing"])
         .args(["--max-examples", "25", "--seed", "7", "--request-timeout", "20", "--workers", "1"])
         .args(["--suppress-health-check", "all", "--warnings", "off", "--generation-database", "none"])

@@ -33,6 +33,7 @@ fn a_chat_is_the_guest_of_a_server() {
 fn a_chat_needs_no_token_of_its_own_users_server() {
     let stage = Stage::new("- text: Without a token.\n");
     let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\n");
+    std::fs::set_permissions(&tokens, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let (root, tokens) = (stage.repo.path().to_str().unwrap(), tokens.to_str().unwrap());
     let mut server =
         stage.holon(&["serve", "--listen", "127.0.0.1:0", "--root", root, "--tokens", tokens]).spawn();

@@ -14,13 +14,13 @@ const OTHERS: usize = 205;
 
 fn make_others(stage: &Stage, server: &Running) {
     let said = server.stdout_so_far();
-    let address = said.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let (address, token) = said.split("http://").nth(1).unwrap().trim().split_once("/?token=").unwrap();
     let body = json!({"workspace": stage.repo.path().join("other")}).to_string();
     for _ in 0..OTHERS {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,
-            "POST /api/threads HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+            "POST /api/threads HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
              content-length: {}\r\n\r\n{body}",
             body.len()
         )

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::http::send;
+use crate::http::{learn, send, send_as};
 use crate::stage::Stage;
 
 #[test]
@@ -111,7 +111,7 @@ fn a_root_must_be_a_folder() {
 #[test]
 fn tokens_name_users_and_users_see_only_their_own() {
     let stage = Stage::new();
-    let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\nbob bob-bob-bob-bob-2\n");
+    let tokens = stage.tokens("ann ann-ann-ann-ann-1\nbob bob-bob-bob-bob-2\n");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let stage = stage.with(&["--tokens", tokens.to_str().unwrap(), "--replay", tape.to_str().unwrap()], &[]);
     let call = |method: &str, path: &str, token: &str, body: &str| {
@@ -167,16 +167,22 @@ fn tokens_name_users_and_users_see_only_their_own() {
 }
 
 #[test]
-fn other_machines_need_a_token() {
+fn a_server_that_listens_everywhere_prints_addresses_that_work() {
     let stage = Stage::new();
     let mut running = stage.env.holon(["serve", "--listen", "0.0.0.0:0"]).cwd(stage.repo.path()).spawn();
-    running.wait_for_text("token (shown once): ");
+    running.wait_for_text("holon is at ");
     let said = running.stdout_so_far();
-    let port: u16 = said.split("http://0.0.0.0:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
-    let token = said.split("token (shown once): ").nth(1).unwrap().trim().to_owned();
-    assert_eq!(send(port, "GET", "/api/threads", &[], b"").status, 401);
-    let bearer = format!("Bearer {token}");
-    assert_eq!(send(port, "GET", "/api/threads", &[("authorization", &bearer)], b"").status, 200);
+    let port = learn(&said);
+    assert!(!said.contains("0.0.0.0"), "{said}");
+    assert_eq!(send_as(port, "GET", "/api/threads", &[], b"").status, 401);
+    for line in said.lines() {
+        let (address, token) = line.split_once("http://").unwrap().1.split_once("/?token=").unwrap();
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str()), ("host", address)];
+        let address: std::net::SocketAddr = address.parse().unwrap();
+        assert!(std::net::TcpStream::connect(address).is_ok(), "{address}");
+        assert_eq!(send_as(port, "GET", "/api/threads", &headers, b"").status, 200, "{line}");
+    }
 }
 
 #[test]

@@ -5,17 +5,19 @@ use std::net::TcpStream;
 
 use rustix::process::Signal;
 
+use crate::http::bearer;
 use crate::stage::Stage;
 
 #[test]
 fn a_server_ends_although_somebody_is_still_sending() {
     let mut stage = Stage::playing("- text: never\n");
     let host = format!("127.0.0.1:{}", stage.port);
+    let bearer = bearer(stage.port);
     let begin = |head: &str| {
         let mut stream = TcpStream::connect(&host).unwrap();
         // Answered when the head was read, so that the body is waited for by then.
         let more = "expect: 100-continue\r\ncontent-length: 100000\r\n";
-        write!(stream, "POST {head} HTTP/1.1\r\nhost: {host}\r\n{more}\r\n").unwrap();
+        write!(stream, "POST {head} HTTP/1.1\r\nhost: {host}\r\n{bearer}{more}\r\n").unwrap();
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(&answer, b"HTTP/1.1 100");

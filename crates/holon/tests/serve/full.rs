@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::http::{Answer, Event, of, words};
+use crate::http::{Answer, Event, learn, of, words};
 use crate::stage::Stage;
 
 /// Many words, one after the other, and then something short.
@@ -29,8 +29,7 @@ fn on_a_small_disk() -> (Stage, PathBuf) {
     let call = call.arg(stage.env.binary()).args(["serve", "--listen", "127.0.0.1:0", "--root"]);
     let mut server = call.arg(stage.repo.path()).arg("--replay").arg(tape).spawn();
     server.wait_for_text("holon is at ");
-    let said = server.stdout_so_far();
-    stage.port = said.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    stage.port = learn(&server.stdout_so_far());
     let disk = format!("/proc/{}/root{}", server.pid(), stage.env.state().display());
     stage.server = Some(server);
     (stage, disk.into())

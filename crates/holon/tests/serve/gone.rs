@@ -11,7 +11,7 @@ use holon_testkit::model::ModelServer;
 use holon_testkit::{assert_unchanged, tree_state, wait_until};
 use serde_json::{Value, json};
 
-use crate::http::{of, send};
+use crate::http::{bearer, of, send};
 use crate::stage::Stage;
 
 const WRITES: &str = "
@@ -24,8 +24,9 @@ const WRITES: &str = "
 fn ask(stage: &Stage, path: &str, body: &Value) -> TcpStream {
     let body = body.to_string();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         stage.port,
+        bearer(stage.port),
         body.len()
     );
     let mut stream = TcpStream::connect(("127.0.0.1", stage.port)).unwrap();

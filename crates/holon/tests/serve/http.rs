@@ -1,7 +1,9 @@
 //! A small HTTP client: one connection per request, nothing hidden.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,8 +27,47 @@ pub(crate) struct Event {
     pub(crate) data: Value,
 }
 
-/// Sends a request.
+/// The tokens of the servers that were started, by port; what is sent shows them unless it says who it is itself.
+static TOKENS: Mutex<BTreeMap<u16, String>> = Mutex::new(BTreeMap::new());
+
+/// Reads a server's port and token out of what it printed.
+pub(crate) fn learn(said: &str) -> u16 {
+    let url = said.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
+    let (address, rest) = url.split_once('/').unwrap();
+    let port = address.rsplit(':').next().unwrap().parse().unwrap();
+    let token = rest.strip_prefix("?token=").map(str::to_owned);
+    let mut tokens = TOKENS.lock().unwrap();
+    match token {
+        Some(token) => drop(tokens.insert(port, token)),
+        None => drop(tokens.remove(&port)),
+    }
+    port
+}
+
+/// The token of the server at a port.
+pub(crate) fn token(port: u16) -> Option<String> {
+    TOKENS.lock().unwrap().get(&port).cloned()
+}
+
+/// The header line that shows it, for requests that are written by hand.
+pub(crate) fn bearer(port: u16) -> String {
+    token(port).map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default()
+}
+
+/// Sends a request, as the server's owner unless a header says otherwise.
 pub(crate) fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let bearer = token(port).map(|token| format!("Bearer {token}"));
+    let mut all = headers.to_vec();
+    if let Some(bearer) =
+        bearer.as_deref().filter(|_| !headers.iter().any(|(name, _)| *name == "authorization"))
+    {
+        all.push(("authorization", bearer));
+    }
+    send_as(port, method, path, &all, body)
+}
+
+/// Sends a request with these headers and no others.
+pub(crate) fn send_as(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut text =

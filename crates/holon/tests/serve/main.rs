@@ -20,3 +20,4 @@ mod stage;
 mod streams;
 mod supervised;
 mod traces;
+mod ways;

@@ -1,5 +1,6 @@
 //! A server under test, with a workspace and something that answers.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use holon_testkit::{Running, TestEnv, Workspace};
@@ -49,6 +50,13 @@ impl Stage {
         self.with(&["--replay", tape.to_str().unwrap()], &[])
     }
 
+    /// A file of tokens as its owner has to keep it.
+    pub(crate) fn tokens(&self, lines: &str) -> PathBuf {
+        let path = self.env.write("work/tokens", lines);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        path
+    }
+
     /// An environment without a server.
     pub(crate) fn new() -> Self {
         let env = TestEnv::new(BIN);
@@ -74,9 +82,7 @@ impl Stage {
         }
         let mut running = call.spawn();
         running.wait_for_text("holon is at ");
-        let said = running.stdout_so_far();
-        let address = said.split("http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
-        self.port = address.parse().unwrap();
+        self.port = http::learn(&running.stdout_so_far());
         self.server = Some(running);
     }
 

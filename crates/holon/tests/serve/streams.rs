@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::json;
 
-use crate::http::{of, send};
+use crate::http::{bearer, of, send};
 use crate::stage::{Stage, checked};
 
 const SLOW: &str = "
@@ -102,8 +102,9 @@ fn a_reader_who_does_not_read_slows_nobody() {
     let body = json!({"message": "go"}).to_string();
     let mut lazy = TcpStream::connect(("127.0.0.1", stage.port)).unwrap();
     let head = format!(
-        "POST /api/chat/{thread} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /api/chat/{thread} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         stage.port,
+        bearer(stage.port),
         body.len()
     );
     lazy.write_all(head.as_bytes()).unwrap();

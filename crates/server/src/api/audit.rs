@@ -52,7 +52,7 @@ pub(crate) async fn list(
 ) -> Answer<Json<Audit>> {
     let limit = which.limit.unwrap_or(100).clamp(1, 1000) as usize;
     let after = which.after.unwrap_or(0);
-    let several = !app.setup.doors.tokens.is_empty();
+    let several = app.setup.doors.is_shared();
     let found = app
         .store
         .read(move |backend| {

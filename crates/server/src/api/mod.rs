@@ -11,6 +11,7 @@ mod run_events;
 mod run_evidence;
 mod run_files;
 mod runs;
+mod session;
 mod shapes;
 mod supervisor;
 mod threads;
@@ -29,6 +30,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::guard::enter;
 use crate::page;
+
+pub(crate) use session::entrance;
 
 /// The head of the document.
 #[derive(OpenApi)]
@@ -66,6 +69,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(modes::list))
         .routes(routes!(audit::list))
         .routes(routes!(audit::verify))
+        .routes(routes!(session::begin, session::end))
         .routes(routes!(info::info))
         .routes(routes!(info::health))
         .routes(routes!(info::metrics))

@@ -66,9 +66,16 @@ fn admit(app: &App, request: &Request, open: bool) -> Result<User, Problem> {
         return Ok(User(String::new()));
     }
     let indoors = request.extensions().get::<Indoors>().map(|_| LOCAL.to_owned());
-    let Some(user) = app.tokens.user(text(headers, header::AUTHORIZATION)).or(indoors) else {
+    let named = match text(headers, header::AUTHORIZATION) {
+        // Who names a token means that one; a cookie does not stand in for a wrong one.
+        Some(shown) => app.tokens.user(Some(shown)),
+        None => app.sessions.user(headers),
+    };
+    let Some(user) = named.or(indoors) else {
         let problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
-        return Err(problem.with_hint("send `Authorization: Bearer TOKEN` with the token the server printed"));
+        let hint =
+            "open the address the server printed, or send `Authorization: Bearer TOKEN` with the token in it";
+        return Err(problem.with_hint(hint));
     };
     app.rates
         .take(&user, Instant::now())
@@ -121,10 +128,11 @@ fn is_our_name(host: &str, doors: &Doors) -> bool {
     };
     let given =
         doors.hosts.iter().any(|known| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name));
+    // A page that makes its own name point here has a name: a server that listens everywhere answers to every number.
     let loopback = name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|ip| ip.is_loopback() || doors.address.is_some_and(|a| a.ip() == ip));
+        || name.parse::<IpAddr>().is_ok_and(|ip| {
+            ip.is_loopback() || doors.address.is_some_and(|a| a.ip() == ip || a.ip().is_unspecified())
+        });
     given || (loopback && right_port)
 }
 
@@ -191,6 +199,10 @@ mod tests {
         doors.address = Some("10.0.0.5:7070".parse().unwrap());
         check(&doors, "10.0.0.5:7070", true);
         check(&doors, "10.0.0.6:7070", false);
+        doors.address = Some("0.0.0.0:7070".parse().unwrap());
+        check(&doors, "10.0.0.6:7070", true);
+        check(&doors, "10.0.0.6:7071", false);
+        check(&doors, "evil.example:7070", false);
     }
 
     #[test]

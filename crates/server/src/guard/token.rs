@@ -2,8 +2,6 @@
 
 use holon_core::digest::sha256;
 
-use super::LOCAL;
-
 /// Who has which token, by digest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokens {
@@ -15,17 +13,19 @@ impl Tokens {
         Self { known: tokens.iter().map(|(user, token)| (user.clone(), sha256(token.as_bytes()))).collect() }
     }
 
-    /// The user a request comes from, by its `Authorization` header; without any tokens that is the local one.
+    /// The user a request comes from, by its `Authorization` header.
     pub(crate) fn user(&self, authorization: Option<&str>) -> Option<String> {
-        if self.known.is_empty() {
-            return Some(LOCAL.to_owned());
-        }
         let given = authorization?;
         let (scheme, token) = given.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return None;
         }
-        let digest = sha256(token.trim().as_bytes());
+        self.owner(token.trim())
+    }
+
+    /// The user whose token it is.
+    pub(crate) fn owner(&self, token: &str) -> Option<String> {
+        let digest = sha256(token.as_bytes());
         // All are compared, each whole.
         let mut found = None;
         for (user, known) in &self.known {
@@ -59,6 +59,6 @@ mod tests {
         check(Some("one"), None);
         check(Some("Bearer "), None);
         check(None, None);
-        assert_eq!(Tokens::default().user(None).as_deref(), Some(LOCAL));
+        assert_eq!(Tokens::default().user(Some("Bearer ")), None, "nobody comes in where nobody is known");
     }
 }

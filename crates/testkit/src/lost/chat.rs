@@ -94,21 +94,22 @@ fn apply(env: &TestEnv, repo: &Workspace, thread: &str, model: &ModelServer) -> 
     let mut server = Cast::Chat.dressed(call, &model.base()).spawn();
     server.wait_for_text("holon is at ");
     let told = server.stdout_so_far();
-    let address = told.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let (address, token) =
+        told.split("http://").nth(1).and_then(|rest| rest.split_once("/?token=")).unwrap_or_default();
     let body = r#"{"allow_sensitive": true, "reason": "played"}"#;
-    let answer = post(address, &format!("/api/threads/{thread}/apply"), body);
+    let answer = post(address, token.trim(), &format!("/api/threads/{thread}/apply"), body);
     server.kill();
     answer.unwrap_or_else(|error| error.to_string())
 }
 
-fn post(address: &str, path: &str, body: &str) -> std::io::Result<String> {
+fn post(address: &str, token: &str, path: &str, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     let length = body.len();
     write!(
         stream,
         "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         accept-language: en\r\ncontent-length: {length}\r\n\r\n{body}"
+         authorization: Bearer {token}\r\naccept-language: en\r\ncontent-length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

@@ -1,5 +1,6 @@
 //! `holon serve`: the chat server and its page.
 
+mod addresses;
 pub(crate) mod demo;
 mod tokens;
 
@@ -26,10 +27,11 @@ const DESCRIPTORS: u64 = 16_384;
 /// Chat with an agent in the browser: plan and build, live, on a snapshot
 ///
 /// Serves the API and the page in one process. What the agent changes stays in a snapshot per thread until it is applied.
-/// Without tokens it listens on loopback only, for whoever is at this machine.
+/// The address it prints holds a token, which is kept for the next start; without it nobody comes in. A program of another
+/// user of this machine is refused even with it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen; anything but loopback needs tokens
+    /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
     listen: SocketAddr,
     /// Open the page in the browser
@@ -41,9 +43,12 @@ pub(crate) struct Args {
     /// Folders below which workspaces may lie (the current one unless told)
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// A file with a line `USER TOKEN` for everyone who may come in
+    /// A file with a line `USER TOKEN` for everyone who may come in; nobody else may be able to read it
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Make another token: the one before it, and every browser that is signed in, are out
+    #[arg(long, conflicts_with = "tokens")]
+    new_token: bool,
     /// Answer to this name, too, e.g. behind a proxy
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -71,7 +76,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         Some(stage) => stage.places(session),
         None => session.places()?,
     };
-    let (tokens, printed) = tokens::read(args.tokens.as_deref(), args.listen)?;
+    let tokens = args.tokens.as_deref().map(tokens::read).transpose()?.unwrap_or_default();
     let setup = Setup {
         around: Surroundings {
             launcher: Launcher::default(),
@@ -83,7 +88,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             Some(stage) => vec![stage.sample()],
             None => roots(&args.root)?,
         },
-        doors: Doors { tokens, hosts: args.allow_host.clone(), address: None },
+        doors: Doors { tokens, renew: args.new_token, hosts: args.allow_host.clone(), address: None },
         limits: Limits { kept: args.uploads_mb.saturating_mul(1 << 20), ..Limits::default() },
         minds: minds(&args, stage.as_ref()),
         host: Arc::new(host_in),
@@ -94,14 +99,12 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     };
     allow_many_streams();
     let stop = stop::on_signals()?;
-    let served = Server::run(setup, args.listen, &stop, |address| {
-        let url = format!("http://{address}/");
-        let _ = session.terminal.print(format!("holon is at {url}\n"));
-        if let Some(token) = &printed {
-            let _ = session.terminal.print(format!("token (shown once): {token}\n"));
-        }
+    let served = Server::run(setup, args.listen, &stop, |door| {
+        let lines: String =
+            addresses::reachable(door).iter().map(|url| format!("holon is at {url}\n")).collect();
+        let _ = session.terminal.print(lines);
         if args.open {
-            open(&url);
+            open(&addresses::opened(door));
         }
     });
     drop(stage);

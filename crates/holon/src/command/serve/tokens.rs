@@ -1,6 +1,7 @@
-//! Who may come in: a file of tokens, or a fresh one where one is needed.
+//! Who may come in, by a file.
 
-use std::net::SocketAddr;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -8,28 +9,21 @@ use crate::failure::Failure;
 /// Users with their tokens.
 pub(super) type Tokens = Vec<(String, String)>;
 
-/// The tokens, and the one that has to be told because it was made just now.
-pub(super) fn read(file: Option<&Path>, listen: SocketAddr) -> Result<(Tokens, Option<String>), Failure> {
-    if let Some(file) = file {
-        let text = std::fs::read_to_string(file).map_err(Failure::io("read", file))?;
-        return parse(&text).map(|tokens| (tokens, None)).map_err(|line| {
-            Failure::user(
-                format!(
-                    "{}:{line}: expected a user and a token of at least 16 characters that nobody else has",
-                    file.display()
-                ),
-                "write one line `USER TOKEN` for everyone",
-            )
-        });
-    }
-    if listen.ip().is_loopback() {
-        return Ok((Vec::new(), None));
-    }
-    let mut random = [0_u8; 24];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(|e| Failure::internal(format!("no randomness for a token: {e}")))?;
-    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((vec![("local".to_owned(), token.clone())], Some(token)))
+/// The tokens in a file that nobody but its owner can read.
+pub(super) fn read(file: &Path) -> Result<Tokens, Failure> {
+    let mut opened = File::open(file).map_err(Failure::io("read", file))?;
+    holon_server::only_its_owners(&opened, file).map_err(|e| Failure::user(e.to_string(), e.hint()))?;
+    let mut text = String::new();
+    opened.read_to_string(&mut text).map_err(Failure::io("read", file))?;
+    parse(&text).map_err(|line| {
+        Failure::user(
+            format!(
+                "{}:{line}: expected a user and a token of at least 16 characters that nobody else has",
+                file.display()
+            ),
+            "write one line `USER TOKEN` for everyone",
+        )
+    })
 }
 
 /// Lines `USER TOKEN`; empty ones and those that begin with `#` do not count. On a wrong line, its number.
