@@ -57,7 +57,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
                 None => report.step("unit tests of the page", page::unit_tests),
             }
         }
-        let programs = wants(SERVER) || wants(STATEMENT);
+        let programs = wants(SERVER) || wants(STATEMENT) || wants("battery_package");
         let (variables, missing) = if programs { setup::for_server()? } else { Default::default() };
         closing.extend(missing);
         // Nothing ends this early from here on, so that no build is left behind.

@@ -9,6 +9,7 @@ mod codegen;
 mod house;
 mod mutations;
 mod npm;
+mod package;
 mod page;
 mod process;
 mod project;
@@ -38,6 +39,8 @@ Usage: cargo xtask COMMAND [ARGUMENTS]
   battery breaks     Break each promise on purpose and demand that its test turns red
   battery mutations  Change single rules of the supervisor and demand that a test notices
   bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
+  package [OPTIONS]  Build to be shipped and make tarball, Debian package, container image, SBOM and digests in
+                     target/package/; --binary PATH takes a binary that is there, --out FOLDER another folder
   tidy               Check the rules of the source tree that no compiler checks
   house              Print how large, how tangled and how well named the source tree is, for whoever reviews
   codegen [--check]  Write schemas/ and docs/cli.md from the binary; with --check fail on a difference
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
         ["bench", rest @ ..] => bench::run(rest),
+        ["package", rest @ ..] => package::run(rest),
         ["tidy"] => tidy::run(),
         ["house"] => house::run(),
         ["codegen"] => codegen::run(codegen::Write::Files),

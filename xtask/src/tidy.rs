@@ -6,6 +6,7 @@ mod arrows;
 pub(crate) mod code;
 mod leftovers;
 pub(crate) mod length;
+mod licences;
 mod machine;
 mod markdown;
 mod names;
@@ -20,7 +21,8 @@ use crate::{Failure, project};
 /// `cargo xtask tidy`.
 pub(crate) fn run() -> Result<(), Failure> {
     let tree = Tree::read()?;
-    let findings = check(&tree);
+    let mut findings = check(&tree);
+    findings.extend(licences::check(&tree, &licences::of_dependencies()?));
     for finding in &findings {
         eprintln!("{finding}");
     }

@@ -36,6 +36,7 @@ documents! {
     terminal => "docs/terminal.md",
     editors => "docs/editors.md",
     configuration => "docs/configuration.md",
+    extending => "docs/extending.md",
     ethics => "docs/ethics.md",
     observability => "docs/observability.md",
 }

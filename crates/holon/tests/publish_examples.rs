@@ -26,6 +26,14 @@ fn workflows() -> Vec<(PathBuf, Value)> {
     found.into_iter().map(|path| (path.clone(), yaml(&path))).collect()
 }
 
+/// The workflows of this repository itself.
+fn own_workflows() -> Vec<(PathBuf, Value)> {
+    ["ci", "release"]
+        .map(|name| root().join(format!(".github/workflows/{name}.yml")))
+        .map(|path| (path.clone(), yaml(&path)))
+        .to_vec()
+}
+
 fn actions() -> Vec<(PathBuf, Value)> {
     ["action.yml", "actions/publish/action.yml"]
         .map(|name| root().join(name))
@@ -72,7 +80,7 @@ fn scripts(value: &Value) -> Vec<String> {
 
 #[test]
 fn no_text_of_others_becomes_code() {
-    for (path, document) in workflows().into_iter().chain(actions()) {
+    for (path, document) in workflows().into_iter().chain(own_workflows()).chain(actions()) {
         for script in scripts(&document) {
             assert!(!script.contains("${{"), "{}: an expression in a script: {script}", path.display());
         }
@@ -126,6 +134,22 @@ fn rights_are_few_and_apart_from_the_agent() {
 }
 
 #[test]
+fn own_workflows_have_few_rights_and_a_time_limit() {
+    for (path, workflow) in own_workflows() {
+        let place = path.display();
+        assert_eq!(workflow["permissions"], serde_json::json!({}), "{place}: nothing is allowed by default");
+        for (name, job) in jobs(&workflow) {
+            assert!(job["timeout-minutes"].as_u64().is_some_and(|minutes| minutes <= 120), "{place}: {name}");
+            assert!(!holds_a_key(&job), "{place}: {name} needs no key");
+            // What is checked out and built runs code of a change; what publishes runs none of it.
+            let builds =
+                scripts(&job).iter().any(|script| script.contains("cargo") || script.contains(".ci/"));
+            assert!(!(builds && writes(&job)), "{place}: {name} builds and can write");
+        }
+    }
+}
+
+#[test]
 fn gates_are_held_by_people_with_rights() {
     for (path, workflow) in workflows() {
         for (name, job) in jobs(&workflow) {
@@ -146,7 +170,7 @@ fn gates_are_held_by_people_with_rights() {
 
 #[test]
 fn actions_are_pinned_and_checkouts_keep_no_credentials() {
-    for (path, workflow) in workflows() {
+    for (path, workflow) in workflows().into_iter().chain(own_workflows()) {
         for (name, job) in jobs(&workflow) {
             for step in steps(&job) {
                 let Some(uses) = step["uses"].as_str() else { continue };
@@ -247,7 +271,7 @@ fn commands_and_flags_exist() {
 #[test]
 fn scripts_are_valid_shell() {
     let env = TestEnv::new("/bin/sh");
-    for (path, document) in workflows().into_iter().chain(actions()) {
+    for (path, document) in workflows().into_iter().chain(own_workflows()).chain(actions()) {
         for script in scripts(&document) {
             let file = env.write("work/script.sh", &script);
             let checked = env.program("bash").arg("-n").arg(&file).run();
@@ -295,6 +319,41 @@ fn act(
 
 /// Changes a file, and leaves evidence of its own, as the contract allows.
 const AGENT: &str = "#!/bin/sh\necho two >> a.txt\ncd \"$HOLON_OUTPUT_DIR\"\necho done > summary.md\nmkdir evidence\necho x > evidence/x.txt\n";
+
+#[test]
+fn the_action_installs_a_package_whose_digest_is_right() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_holon"));
+    let action = actions().remove(0).1;
+    let all = action["runs"]["steps"].as_array().unwrap();
+    let step = all.iter().find(|step| step["name"] == "Install a package").unwrap();
+    let script = env.write("work/install.sh", step["run"].as_str().unwrap());
+    let name = "holon-9.9.9-x86_64-linux";
+    env.write(format!("work/{name}/holon"), "#!/bin/sh\necho holon 9.9.9\n");
+    let pack = format!(
+        "chmod +x {name}/holon && tar -czf {name}.tar.gz {name} && sha256sum {name}.tar.gz > SHA256SUMS"
+    );
+    env.program("sh").args(["-c", &pack]).cwd(env.work()).run().assert_code(0);
+    let path = env.write("work/path", "");
+    let install = |package: &str, digest: &str| {
+        let call = env.program("bash").args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(&script);
+        let call = call.env("PACKAGE", package).env("DIGEST", digest).env("RELEASES", "/nowhere");
+        call.env("RUNNER_TEMP", env.work()).env("GITHUB_PATH", &path).cwd(env.work()).run()
+    };
+    let package = format!("{name}.tar.gz");
+    install(&package, "").assert_code(0).assert_stdout("holon 9.9.9");
+    install(&format!("{}/{package}", env.work().display()), "").assert_code(0);
+    let added = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        added.lines().filter(|folder| Path::new(folder).join("holon").is_file()).count(),
+        2,
+        "{added}"
+    );
+    assert_ne!(install(&package, &"0".repeat(64)).code, 0, "another digest is demanded");
+    env.write("work/SHA256SUMS", "");
+    assert_ne!(install(&package, "").code, 0, "no digest is known");
+    assert_ne!(install("9.9.8", "").code, 0, "a version that was never released");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), added);
+}
 
 #[test]
 fn the_action_runs_and_tells_outcome_and_digest() {

@@ -6,12 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{ErrorKind, ModelError};
 use crate::key::Key;
+use crate::known_provider::{KnownProvider, known_provider, known_provider_names};
 use crate::request::Request;
 use crate::wire::{Dialect, Wire};
-
-/// The variables that hold keys, by provider.
-pub const KEY_VARIABLES: [(&str, &str); 3] =
-    [("openrouter", "OPENROUTER_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")];
 
 /// An endpoint that answers requests.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,32 +32,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// OpenRouter, on the chat wire.
-    pub fn openrouter(key: Key) -> Self {
-        let headers = vec![
-            ("http-referer".to_owned(), "https://github.com/holon-run/holon".to_owned()),
-            ("x-title".to_owned(), "Holon".to_owned()),
-        ];
+    /// A provider that is known by name.
+    pub fn of(provider: &KnownProvider, key: Key) -> Self {
+        let headers = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         Self {
             headers,
-            ..Self::at(
-                "openrouter",
-                "https://openrouter.ai/api/v1",
-                Wire::Chat,
-                Dialect::OpenRouter,
-                Some(key),
-            )
+            ..Self::at(&provider.name, &provider.base, provider.wire, provider.dialect, Some(key))
         }
-    }
-
-    /// Anthropic, on its own wire.
-    pub fn anthropic(key: Key) -> Self {
-        Self::at("anthropic", "https://api.anthropic.com/v1", Wire::Messages, Dialect::Compatible, Some(key))
-    }
-
-    /// OpenAI, on the Responses wire.
-    pub fn openai(key: Key) -> Self {
-        Self::at("openai", "https://api.openai.com/v1", Wire::Responses, Dialect::OpenAi, Some(key))
     }
 
     /// Any server that speaks chat completions, local ones mostly.
@@ -82,28 +60,22 @@ impl Endpoint {
         base: Option<&str>,
         look_up: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ModelError> {
-        let variable =
-            KEY_VARIABLES.iter().find(|(provider, _)| *provider == name).map(|(_, variable)| *variable);
-        let own = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
-        let mut endpoint = match (name, variable) {
-            ("openrouter", Some(variable)) => {
-                Self::openrouter(Key::from_env(variable, "OpenRouter", &look_up)?)
+        let mut endpoint = match (known_provider(name), base) {
+            (Some(provider), _) => {
+                let key = Key::from_env(&provider.key, &provider.title, &look_up)?;
+                Self { key_from: Some(provider.key.clone()), ..Self::of(provider, key) }
             }
-            ("anthropic", Some(variable)) => Self::anthropic(Key::from_env(variable, "Anthropic", &look_up)?),
-            ("openai", Some(variable)) => Self::openai(Key::from_env(variable, "OpenAI", &look_up)?),
-            _ => {
-                let Some(base) = base else {
-                    return Err(ModelError::new(
-                        ErrorKind::Setup,
-                        format!(
-                            "unknown provider `{name}`: use openrouter, anthropic, openai, or give a base URL"
-                        ),
-                    ));
-                };
-                Self::compatible(name, base, Key::from_env(&own, name, &look_up).ok())
+            (None, Some(base)) => {
+                let variable = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
+                let key = Key::from_env(&variable, name, &look_up).ok();
+                Self { key_from: Some(variable), ..Self::compatible(name, base, key) }
+            }
+            (None, None) => {
+                let known = known_provider_names().collect::<Vec<_>>().join(", ");
+                let message = format!("unknown provider `{name}`: use {known}, or give a base URL");
+                return Err(ModelError::new(ErrorKind::Setup, message));
             }
         };
-        endpoint.key_from = Some(variable.map_or(own, str::to_owned));
         if let Some(base) = base {
             base.trim().trim_end_matches('/').clone_into(&mut endpoint.base);
         }
@@ -259,7 +231,7 @@ mod tests {
 
     #[test]
     fn extra_fields_join_what_is_there() {
-        let mut endpoint = Endpoint::openrouter(Key::new("k"));
+        let mut endpoint = Endpoint::of(known_provider("openrouter").unwrap(), Key::new("k"));
         endpoint.extra =
             json!({"provider": {"data_collection": "deny"}, "models": ["b"]}).as_object().unwrap().clone();
         let mut request = Request::new("a", "x");

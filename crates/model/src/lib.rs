@@ -18,6 +18,7 @@ pub mod fallback;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod key;
+pub mod known_provider;
 pub mod message;
 pub mod provider;
 pub mod reply;

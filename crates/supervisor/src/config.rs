@@ -6,7 +6,9 @@ mod tighten;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::read::Field;
 use crate::level::Level;
+pub use crate::signal::Triggers;
 
 /// Everything that can be set about supervision.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,29 +54,6 @@ impl Contracts {
             _ => None,
         }
     }
-}
-
-/// `[supervisor.triggers]`: from which count on a signal is up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "SupervisorTriggers")]
-pub struct Triggers {
-    /// The same failure with nothing changed in between.
-    pub tool_repeat_fail: u32,
-    /// Rounds that brought nothing new.
-    pub no_progress: u32,
-    /// Results of a red check that were there before, although files changed in between.
-    pub file_loop: u32,
-    /// Rounds of changes that neither reach further nor turn anything greener, where something is to be repaired.
-    pub unhealed: u32,
-    /// The same after everything was green.
-    pub polishing: u32,
-    /// Calls in a row that cannot be read.
-    pub malformed: u32,
-    /// Replies in a row without a word or a call.
-    pub empty_replies: u32,
-    /// Share of the run's rounds or tokens after which it is said that they end.
-    pub budget_share: f64,
 }
 
 /// `[supervisor.ladder]`: rounds of further evidence that the next step up needs.
@@ -125,21 +104,6 @@ pub struct Strict {
 pub struct SnapshotConfig {
     /// Below this trust no graph is rebuilt from the snapshot.
     pub template_graph_min: f64,
-}
-
-impl Default for Triggers {
-    fn default() -> Self {
-        Self {
-            tool_repeat_fail: 3,
-            no_progress: 5,
-            file_loop: 3,
-            unhealed: 10,
-            polishing: 8,
-            malformed: 3,
-            empty_replies: 2,
-            budget_share: 0.8,
-        }
-    }
 }
 
 impl Default for Ladder {

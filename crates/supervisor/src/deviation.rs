@@ -2,37 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Triggers;
 use crate::key::{clip, key, push_bounded};
 use crate::known::RoundEvidence;
+pub use crate::signal::Deviation;
+use crate::signal::Triggers;
 
 const REPEATS: usize = 8;
 /// So many rounds something may be waited for.
 const PATIENCE: u32 = 30;
-
-/// A way of being lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Deviation {
-    /// The same failure again and again, and nothing changed in between.
-    ToolRepeatFail,
-    /// Rounds in which nothing new came to be known.
-    NoProgress,
-    /// A check fails as before, whatever is changed.
-    FileLoop,
-    /// Changes that reach no further, and nothing turns greener.
-    Unhealed,
-    /// The same after everything was green.
-    Polishing,
-    /// Calls that cannot be read.
-    Malformed,
-    /// Replies without a word or a call.
-    EmptyReplies,
-    /// The run's rounds or tokens are about to end.
-    BudgetEnding,
-    /// A person said so.
-    UserForceTakeover,
-}
 
 /// A signal that is up, with how far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -74,6 +74,7 @@ mod scene;
 mod session;
 pub mod shadow;
 pub mod shape;
+mod signal;
 mod signature;
 mod state;
 #[cfg(test)]

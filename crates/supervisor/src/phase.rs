@@ -204,7 +204,7 @@ impl PhaseState {
         self.sum = sum;
         self.marks = self.marks.saturating_add(u32::from(more && self.stage != Stage::Quiet));
         if worst.signal == Deviation::UserForceTakeover {
-            self.take_over(name(worst.signal), false, seen, out);
+            self.take_over(worst.signal.name(), false, seen, out);
             return;
         }
         let leads_on = seen.readings.iter().any(Reading::leads_on);
@@ -217,7 +217,7 @@ impl PhaseState {
             Stage::Advised => {
                 let due = leads_on && self.marks >= config.ladder.takeover;
                 if due && seen.critical && config.level.acts() {
-                    self.take_over(name(worst.signal), false, seen, out);
+                    self.take_over(worst.signal.name(), false, seen, out);
                     if self.fruitless > FRUITLESS {
                         out.spent = Some("relapses");
                     }
@@ -277,7 +277,7 @@ impl PhaseState {
 
     fn hand_back(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
         if let Some(worst) = worst(seen.readings) {
-            self.take_over(name(worst.signal), true, seen, out);
+            self.take_over(worst.signal.name(), true, seen, out);
             out.spent = self.spent(seen, config);
         } else if is_clean(seen) {
             self.cooldown = config.takeover.cooldown_rounds;
@@ -315,20 +315,6 @@ fn worst(readings: &[Reading]) -> Option<Reading> {
         .iter()
         .copied()
         .max_by_key(|reading| (asked(reading), excess(reading), std::cmp::Reverse(reading.signal)))
-}
-
-pub(crate) const fn name(signal: Deviation) -> &'static str {
-    match signal {
-        Deviation::ToolRepeatFail => "tool_repeat_fail",
-        Deviation::NoProgress => "no_progress",
-        Deviation::FileLoop => "file_loop",
-        Deviation::Unhealed => "unhealed",
-        Deviation::Polishing => "polishing",
-        Deviation::Malformed => "malformed",
-        Deviation::EmptyReplies => "empty_replies",
-        Deviation::BudgetEnding => "budget_ending",
-        Deviation::UserForceTakeover => "user_force_takeover",
-    }
 }
 
 fn share(whole: u64, ratio: f64) -> u64 {

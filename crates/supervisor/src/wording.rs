@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::correction::CorrectionKind;
-use crate::deviation::{Deviation, Reading};
+use crate::deviation::Reading;
 use crate::domain::Intent;
 use crate::gate::suggested;
 use crate::graph::{Node, NodeStatus, TaskGraph};
@@ -153,20 +153,7 @@ fn reasons(readings: &[Reading]) -> Vec<String> {
 
 /// A signal in words.
 pub(crate) fn reason(reading: &Reading) -> String {
-    let n = reading.value;
-    match reading.signal {
-        Deviation::ToolRepeatFail => format!("the same failure {n} times, with no file changed in between"),
-        Deviation::NoProgress => format!("{n} rounds in a row brought nothing that was not known"),
-        Deviation::FileLoop => {
-            format!("a check failed as before {n} times, although files were changed in between")
-        }
-        Deviation::Unhealed => format!("{n} rounds changed files and no check turned greener"),
-        Deviation::Polishing => format!("{n} rounds rewrote what a passing check had accepted"),
-        Deviation::Malformed => format!("{n} calls could not be read"),
-        Deviation::EmptyReplies => format!("{n} replies in a row were empty"),
-        Deviation::BudgetEnding => format!("{n} % of what this run may use is used"),
-        Deviation::UserForceTakeover => "a person asked for it".to_owned(),
-    }
+    reading.signal.words(reading.value)
 }
 
 fn line(text: &mut String, line: &str) {

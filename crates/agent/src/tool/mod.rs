@@ -1,7 +1,8 @@
 //! What the model can ask for, one file per tool.
 //!
 //! A tool says how it is described, as what the gate knows it, and what it does. It sees the [`Scene`] of its call and
-//! changes nothing of the conversation itself: that is left to the [`Effect`] it gives back.
+//! changes nothing of the conversation itself: that is left to the [`Effect`] it gives back. Here each is registered;
+//! `rules/tools.toml` says what class it is of.
 
 mod absent;
 mod arguments;
@@ -33,7 +34,7 @@ mod write_todos;
 pub(crate) use absent::target_of;
 pub(crate) use arguments::signature;
 pub(crate) use ask_user::{answered, questions};
-pub(crate) use offered::{is_told, offered, reading};
+pub(crate) use offered::{is_told, offered};
 pub(crate) use scene::Scene;
 
 use std::borrow::Cow;
@@ -43,8 +44,10 @@ use holon_hands::{HandsError, Trouble as HandsTrouble};
 use holon_model::Tool as Described;
 use serde_json::{Map, Value};
 
+use crate::edit::EditFormat;
 use crate::ended::Finish;
 use crate::join::Boxed;
+use crate::mcp::Servers;
 use crate::settings::Settings;
 use crate::steward::Evidence;
 
@@ -184,4 +187,56 @@ impl Outcome {
 /// The hands answered with something that does not belong to the question.
 pub(crate) fn odd() -> Trouble {
     Trouble::Said("the hands gave an answer that does not fit; try again or another way".to_owned())
+}
+
+/// Every tool there is, in the order in which the model sees them, as far as the settings have a use for it.
+fn registered<'a>(settings: &Settings, servers: Option<&'a Servers>) -> Vec<Box<dyn Tool + 'a>> {
+    let mut tools: Vec<Box<dyn Tool + 'a>> = reading();
+    match settings.edit_format {
+        EditFormat::Replace | EditFormat::WholeFile => {
+            tools.push(Box::new(edit_file::EditFile));
+            tools.push(Box::new(write_file::WriteFile));
+            tools.push(Box::new(delete_file::DeleteFile));
+        }
+        EditFormat::ApplyPatch => {}
+    }
+    tools.push(Box::new(apply_patch::ApplyPatch));
+    tools.push(Box::new(execute::Execute));
+    if execute::background_allowed(settings) {
+        tools.push(Box::new(job::Job));
+    }
+    tools.push(Box::new(ask_user::AskUser));
+    tools.push(Box::new(delegate::Delegate));
+    tools.push(Box::new(write_todos::WriteTodos));
+    if let Some(servers) = servers {
+        tools.extend(
+            servers.tools().map(|tool| Box::new(served::Served { servers, tool }) as Box<dyn Tool + 'a>),
+        );
+    }
+    if settings.is_run() {
+        let asked =
+            |name: &str| settings.required.iter().chain(&settings.optional).any(|known| known == name);
+        if asked("plan.md") || asked("plan.json") {
+            tools.push(Box::new(report_plan::ReportPlan));
+        }
+        if asked("review.json") {
+            tools.push(Box::new(report_findings::ReportFindings));
+        }
+        if asked("debug.json") {
+            tools.push(Box::new(report_debug::ReportDebug));
+        }
+        if asked("ethics.json") {
+            tools.push(Box::new(report_ethics::ReportEthics));
+        }
+        if !report::names(settings).is_empty() {
+            tools.push(Box::new(report::Report));
+        }
+        tools.push(Box::new(finish::Finish));
+    }
+    tools
+}
+
+/// The tools that only look.
+pub(crate) fn reading<'a>() -> Vec<Box<dyn Tool + 'a>> {
+    vec![Box::new(ls::Ls), Box::new(read_file::ReadFile), Box::new(glob::Glob), Box::new(grep::Grep)]
 }

@@ -2,13 +2,7 @@
 
 use holon_core::policy::{Call, Verdict};
 
-use super::execute::background_allowed;
-use super::served::Served;
-use super::{
-    Arguments, Settings, Tool, apply_patch, ask_user, delegate, delete_file, edit_file, execute, finish,
-    glob, grep, job, ls, read_file, report, report_debug, report_ethics, report_findings, report_plan,
-    write_file, write_todos,
-};
+use super::{Arguments, Settings, Tool, registered};
 use crate::edit::EditFormat;
 use crate::mcp::Servers;
 
@@ -18,46 +12,7 @@ pub(crate) fn offered<'a>(
     person: bool,
     servers: Option<&'a Servers>,
 ) -> Vec<Box<dyn Tool + 'a>> {
-    let mut tools: Vec<Box<dyn Tool + 'a>> = reading();
-    match settings.edit_format {
-        EditFormat::Replace | EditFormat::WholeFile => {
-            tools.push(Box::new(edit_file::EditFile));
-            tools.push(Box::new(write_file::WriteFile));
-            tools.push(Box::new(delete_file::DeleteFile));
-        }
-        EditFormat::ApplyPatch => {}
-    }
-    tools.push(Box::new(apply_patch::ApplyPatch));
-    tools.push(Box::new(execute::Execute));
-    if background_allowed(settings) {
-        tools.push(Box::new(job::Job));
-    }
-    tools.push(Box::new(ask_user::AskUser));
-    tools.push(Box::new(delegate::Delegate));
-    tools.push(Box::new(write_todos::WriteTodos));
-    if let Some(servers) = servers {
-        tools.extend(servers.tools().map(|tool| Box::new(Served { servers, tool }) as Box<dyn Tool + 'a>));
-    }
-    if settings.is_run() {
-        let asked =
-            |name: &str| settings.required.iter().chain(&settings.optional).any(|known| known == name);
-        if asked("plan.md") || asked("plan.json") {
-            tools.push(Box::new(report_plan::ReportPlan));
-        }
-        if asked("review.json") {
-            tools.push(Box::new(report_findings::ReportFindings));
-        }
-        if asked("debug.json") {
-            tools.push(Box::new(report_debug::ReportDebug));
-        }
-        if asked("ethics.json") {
-            tools.push(Box::new(report_ethics::ReportEthics));
-        }
-        if !report::names(settings).is_empty() {
-            tools.push(Box::new(report::Report));
-        }
-        tools.push(Box::new(finish::Finish));
-    }
+    let mut tools = registered(settings, servers);
     let gate = settings.gate(person);
     let allowed = |tool: &dyn Tool| {
         tool.gates(&Arguments::new()).iter().all(|name| {
@@ -82,9 +37,4 @@ pub(crate) fn is_told(settings: &Settings, name: &str, commands: bool) -> bool {
             EditFormat::WholeFile => name != "apply_patch" && name != "edit_file",
             EditFormat::ApplyPatch => true,
         }
-}
-
-/// The tools that only look.
-pub(crate) fn reading<'a>() -> Vec<Box<dyn Tool + 'a>> {
-    vec![Box::new(ls::Ls), Box::new(read_file::ReadFile), Box::new(glob::Glob), Box::new(grep::Grep)]
 }

@@ -14,7 +14,7 @@ use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_model::catalogue::Table;
 use holon_model::choose::ToolCalls;
-use holon_model::endpoint::KEY_VARIABLES;
+use holon_model::known_provider::known_provider_names;
 use holon_model::retry::Backoff;
 use holon_model::{
     Cassette, Chosen, ErrorKind, ModelError, ModelRow, ModelSwitch, Normaliser, Prices, Provider, Recorder,
@@ -141,7 +141,7 @@ pub(crate) fn replayed(
 /// What is known about a model, whoever serves it.
 fn known(id: &str) -> Option<ModelRow> {
     let of = |provider| Table::builtin().rows(provider).into_iter().find(|row| row.id == id);
-    KEY_VARIABLES.iter().find_map(|(provider, _)| of(provider))
+    known_provider_names().find_map(of)
 }
 
 /// Answers over a network.

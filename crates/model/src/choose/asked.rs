@@ -2,8 +2,8 @@
 
 use super::tools::ToolMode;
 use super::{LOCAL_NAMES, Surroundings, Wish, set, setup, spelling};
-use crate::endpoint::KEY_VARIABLES;
 use crate::error::ModelError;
+use crate::known_provider::known_provider;
 use crate::wire::Wire;
 
 /// A wish and the variables together.
@@ -44,8 +44,7 @@ impl Asked {
             }
             (provider, model) = (Some(named.to_owned()), Some(rest.to_owned()));
         }
-        let known =
-            |name: &str| KEY_VARIABLES.iter().any(|(known, _)| *known == name) || LOCAL_NAMES.contains(&name);
+        let known = |name: &str| known_provider(name).is_some() || LOCAL_NAMES.contains(&name);
         let named = provider.as_deref().is_some_and(known);
         // The URL in the environment belongs to the provider there: another one's key must not go to it.
         let other = flagged && provider != from_env && named;

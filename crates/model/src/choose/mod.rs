@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ability::Abilities;
 use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Origin, Table, maker_of};
-use crate::endpoint::{Endpoint, KEY_VARIABLES};
+use crate::endpoint::Endpoint;
 use crate::error::{ErrorKind, ModelError};
 use crate::key::Key;
+use crate::known_provider::{known_provider, known_provider_names};
 use crate::select::{Constraints, Intent, NoModel, Selection, select};
 use crate::wire::Wire;
 
@@ -155,7 +156,7 @@ impl Decider<'_> {
                 endpoint.wire = Wire::Chat;
             }
             endpoint.wire = self.wire.unwrap_or(endpoint.wire);
-            if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
+            if known_provider(provider).is_some() {
                 return self.in_cloud(endpoint, model, &format!("{provider} at {url} was asked for"));
             }
             return Ok(self.at_server(endpoint, model, &format!("{provider} at {url} was asked for"))?);
@@ -170,14 +171,14 @@ impl Decider<'_> {
     }
 
     fn at_provider(&self, provider: &str, model: Option<&str>, why: &str) -> Result<Chosen, Undecided> {
-        if KEY_VARIABLES.iter().any(|(name, _)| *name == provider) {
+        if known_provider(provider).is_some() {
             let endpoint = self.named(provider, None)?;
             return self.in_cloud(endpoint, model, &format!("{provider} {why}"));
         }
         if LOCAL_NAMES.contains(&provider) {
             return Ok(self.on_this_machine(provider, model)?);
         }
-        let known = KEY_VARIABLES.iter().map(|(name, _)| *name).chain(LOCAL_NAMES);
+        let known = known_provider_names().chain(LOCAL_NAMES);
         let meant = suggest::hint(provider, known.clone());
         let list = known.collect::<Vec<_>>().join(", ");
         let list = format!("use one of {list}, or give a base URL");
@@ -235,7 +236,7 @@ impl Decider<'_> {
     fn by_model(&self, model: &str) -> Result<Chosen, Undecided> {
         let has = |provider: &str| self.key_of(provider).is_some();
         let maker = model.split_once('/').map(|(maker, _)| maker).or_else(|| maker_of(model));
-        let native = maker.filter(|maker| KEY_VARIABLES.iter().any(|(name, _)| name == maker));
+        let native = maker.filter(|maker| known_provider(maker).is_some());
         // A model as its maker spells it is asked of its maker; with a folder before it, it is OpenRouter's spelling.
         let order = if model.contains('/') {
             [Some(OPENROUTER), native]
@@ -253,7 +254,7 @@ impl Decider<'_> {
         }
         // Own names (fine-tuned models) are known to the one provider there is a key for.
         if maker.is_none() && !has(OPENROUTER) {
-            let mut there = ["anthropic", "openai"].into_iter().filter(|provider| has(provider));
+            let mut there = known_provider_names().filter(|provider| has(provider));
             if let (Some(only), None) = (there.next(), there.next()) {
                 return self.at_provider(only, Some(model), "is the only provider with a key");
             }
@@ -266,8 +267,7 @@ impl Decider<'_> {
     }
 
     fn nobody_has(&self, model: &str, native: Option<&str>) -> String {
-        let variable =
-            |provider: &str| KEY_VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, v)| *v);
+        let variable = |provider: &str| known_provider(provider).map(|provider| provider.key.as_str());
         let own = native.and_then(|maker| Some(format!("{} to ask {maker} itself", variable(maker)?)));
         match own {
             Some(own) => format!("`{model}` needs a key: set OPENROUTER_API_KEY, or {own}"),
@@ -282,8 +282,8 @@ impl Decider<'_> {
 
     fn by_keys(&self) -> Result<Chosen, Undecided> {
         let private = self.wish.constraints.data == DataPolicy::Local;
-        for (provider, variable) in KEY_VARIABLES.into_iter().filter(|_| !private) {
-            if self.key_of(provider).is_some() {
+        for provider in known_provider_names().filter(|_| !private) {
+            if let Some(variable) = self.key_of(provider) {
                 return self.at_provider(provider, None, &format!("has a key in {variable}"));
             }
         }
@@ -297,7 +297,7 @@ impl Decider<'_> {
 
     /// The variable with a provider's key, when it is set.
     fn key_of(&self, provider: &str) -> Option<&'static str> {
-        let (_, variable) = KEY_VARIABLES.into_iter().find(|(name, _)| *name == provider)?;
+        let variable = known_provider(provider)?.key.as_str();
         set(self.around, variable).map(|_| variable)
     }
 }

@@ -1,8 +1,8 @@
 //! The ways people write providers, models and URLs.
 
 use super::{LOCAL_NAMES, ToolMode, setup};
-use crate::endpoint::KEY_VARIABLES;
 use crate::error::ModelError;
+use crate::known_provider::{known_provider, known_provider_names, known_providers};
 use crate::wire::Wire;
 
 /// A provider's name as we write it.
@@ -17,18 +17,17 @@ pub(super) fn provider(name: &str) -> String {
 
 /// The provider a model's name begins with, and the rest.
 ///
-/// `anthropic/…` and `openai/…` are not split: that is how OpenRouter writes makers, not providers.
+/// `anthropic/…` and the like are not split: that is how OpenRouter writes makers, not providers.
 pub(super) fn split(model: &str) -> Option<(&'static str, &str)> {
     let at = model.find([':', '/'])?;
     let (named, rest) = (provider(&model[..at]), &model[at + 1..]);
-    let cloud = KEY_VARIABLES.iter().map(|(name, _)| *name);
-    let name = cloud.chain(LOCAL_NAMES).find(|name| *name == named).filter(|_| !rest.is_empty())?;
+    let name =
+        known_provider_names().chain(LOCAL_NAMES).find(|name| *name == named).filter(|_| !rest.is_empty())?;
     let colon = model.as_bytes()[at] == b':';
     let whole = match name {
         // `openrouter/auto` is a model, `openrouter/maker/model` is a provider and a model.
         "openrouter" => !colon && !rest.contains('/'),
-        "anthropic" | "openai" => !colon,
-        _ => false,
+        _ => !colon && known_provider(name).is_some_and(|provider| provider.maker),
     };
     (!whole).then_some((name, rest))
 }
@@ -65,12 +64,8 @@ pub(super) fn base(url: &str) -> String {
 /// The provider whose own address this is.
 pub(super) fn provider_at(url: &str) -> Option<&'static str> {
     let host = url.split_once("://")?.1.split(['/', ':']).next()?;
-    match host {
-        "openrouter.ai" | "eu.openrouter.ai" => Some("openrouter"),
-        "api.anthropic.com" => Some("anthropic"),
-        "api.openai.com" => Some("openai"),
-        _ => None,
-    }
+    let own = known_providers().iter().find(|provider| provider.hosts.iter().any(|own| own == host))?;
+    Some(&own.name)
 }
 
 /// Where the variable of Ollama's own client points: a host, a host with a port, or a URL.

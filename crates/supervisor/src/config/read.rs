@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use super::{Config, ConfigError, Contracts};
 use crate::level::Level;
+use crate::signal::trigger_fields;
 
 const PRESETS: &str = include_str!("../../../../rules/supervisor/presets.toml");
 
@@ -123,7 +124,7 @@ pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError>
 }
 
 /// Where a value goes, and what it may be.
-pub(super) enum Field<'a> {
+pub(crate) enum Field<'a> {
     Level(&'a mut Level),
     Contracts(&'a mut Contracts),
     Flag(&'a mut bool),
@@ -170,18 +171,13 @@ const MOST: u32 = 100_000;
 pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
     use Field::{Count, Flag, Number};
     let Config { level, shadow, contracts, triggers, ladder, takeover, strict, snapshot } = config;
-    vec![
+    let mut fields = vec![
         ("level", Field::Level(level)),
         ("shadow", Flag(shadow)),
         ("contracts", Field::Contracts(contracts)),
-        ("triggers.tool_repeat_fail", Count(&mut triggers.tool_repeat_fail, 2)),
-        ("triggers.no_progress", Count(&mut triggers.no_progress, 1)),
-        ("triggers.file_loop", Count(&mut triggers.file_loop, 1)),
-        ("triggers.unhealed", Count(&mut triggers.unhealed, 1)),
-        ("triggers.polishing", Count(&mut triggers.polishing, 1)),
-        ("triggers.malformed", Count(&mut triggers.malformed, 1)),
-        ("triggers.empty_replies", Count(&mut triggers.empty_replies, 1)),
-        ("triggers.budget_share", Number(&mut triggers.budget_share, 0.1, 1.0)),
+    ];
+    fields.extend(trigger_fields(triggers));
+    fields.extend([
         ("ladder.advice", Count(&mut ladder.advice, 1)),
         ("ladder.takeover", Count(&mut ladder.takeover, 1)),
         ("takeover.stability_window", Count(&mut takeover.stability_window, 1)),
@@ -193,7 +189,8 @@ pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
         ("strict.check_rounds", Count(&mut strict.check_rounds, 1)),
         ("strict.max_rounds", Count(&mut strict.max_rounds, 1)),
         ("snapshot.template_graph_min", Number(&mut snapshot.template_graph_min, 0.0, 1.0)),
-    ]
+    ]);
+    fields
 }
 
 fn is_section(key: &str) -> bool {

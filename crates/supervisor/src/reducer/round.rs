@@ -9,7 +9,7 @@ use crate::event::{Fact, RoundEnd, Workspace};
 use crate::goal::PATH;
 use crate::graph::When;
 use crate::key::clip_path;
-use crate::phase::{Observation, Phase, name};
+use crate::phase::{Observation, Phase};
 use crate::timeline::Kind;
 
 /// Most tests that lost lines kept.
@@ -123,7 +123,7 @@ impl Step<'_> {
             if self.s.told & bit == 0 {
                 let payload = json!({"signal": reading.signal, "value": reading.value,
                     "threshold": reading.threshold, "entries": self.s.known.entries()});
-                self.log(Kind::Drift, &format!("drift:{}", name(reading.signal)), payload);
+                self.log(Kind::Drift, &format!("drift:{}", reading.signal.name()), payload);
             }
         }
         self.s.told = up;

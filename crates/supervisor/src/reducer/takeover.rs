@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Step;
 use crate::effect::{Effect, StopKind};
 use crate::graph::Plan;
-use crate::phase::{Observation, Outcome, Phase, PhaseChange, Stage, name};
+use crate::phase::{Observation, Outcome, Phase, PhaseChange, Stage};
 use crate::retrospective::{Snapshot, rebuild};
 use crate::timeline::Kind;
 use crate::wording;
@@ -32,7 +32,7 @@ impl Step<'_> {
 
     /// A rung of the ladder: what is said next rests on facts.
     fn risen(&mut self, stage: Stage) {
-        let first = self.s.why.first().map_or("", |reading| name(reading.signal));
+        let first = self.s.why.first().map_or("", |reading| reading.signal.name());
         let words: Vec<String> = self.s.why.iter().map(wording::reason).collect();
         let payload = json!({"signals": self.s.why, "noticed": words, "entries": self.s.known.entries()});
         let rung = if stage == Stage::Noticed { "notice" } else { "advice" };

@@ -11,7 +11,7 @@ use crate::event::Fact;
 use crate::graph::{NodeKind, NodeStatus};
 use crate::ledger::What;
 use crate::level::Level;
-use crate::phase::{Phase, name};
+use crate::phase::Phase;
 use crate::replay::{decisions, replay};
 use crate::scene::Scene;
 use crate::state::State;
@@ -317,7 +317,7 @@ fn every_phase_and_signal_came_up_often_enough(counts: &BTreeMap<String, u64>) {
     wanted.extend(
         [Phase::Free, Phase::Takeover, Phase::HandoffPending, Phase::Cooldown].map(|p| format!("{p:?}")),
     );
-    wanted.extend(DEVIATIONS.map(|deviation| format!("drift {}", name(deviation))));
+    wanted.extend(DEVIATIONS.map(|deviation| format!("drift {}", deviation.name())));
     wanted.extend(
         [
             Kind::Switch,

@@ -5,7 +5,7 @@ use holon_model::catalogue::{
     Asked, Catalogue, CatalogueCache, DataPolicy, Fetch, Freshness, ModelRow, OPENROUTER, Origin, load, plan,
 };
 use holon_model::choose::{LOCAL_NAMES, Surroundings, ThisMachine};
-use holon_model::endpoint::KEY_VARIABLES;
+use holon_model::known_provider::{known_provider, known_provider_names};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -60,14 +60,13 @@ impl Whose {
     fn name(&self) -> Result<String, Failure> {
         let asked =
             self.provider.clone().or_else(|| text("HOLON_PROVIDER")).map(|name| name.to_ascii_lowercase());
-        let cloud = || KEY_VARIABLES.into_iter().map(|(name, _)| name);
         let name = match asked {
             Some(name) => name,
-            None => cloud().find(|name| has_key(name)).unwrap_or(OPENROUTER).to_owned(),
+            None => known_provider_names().find(|name| has_key(name)).unwrap_or(OPENROUTER).to_owned(),
         };
-        if !cloud().chain(LOCAL_NAMES).any(|known| known == name) {
-            let list = cloud().chain(LOCAL_NAMES).collect::<Vec<_>>().join(", ");
-            let meant = holon_core::suggest::hint(&name, cloud().chain(LOCAL_NAMES));
+        if !known_provider_names().chain(LOCAL_NAMES).any(|known| known == name) {
+            let list = known_provider_names().chain(LOCAL_NAMES).collect::<Vec<_>>().join(", ");
+            let meant = holon_core::suggest::hint(&name, known_provider_names().chain(LOCAL_NAMES));
             return Err(Failure::user(
                 format!("unknown provider `{name}`{meant}"),
                 format!("the providers are: {list}"),
@@ -148,7 +147,7 @@ fn base() -> String {
 }
 
 fn has_key(provider: &str) -> bool {
-    KEY_VARIABLES.iter().any(|(name, variable)| *name == provider && text(variable).is_some())
+    known_provider(provider).is_some_and(|provider| text(&provider.key).is_some())
 }
 
 /// A variable that says something.

@@ -1,0 +1,8 @@
+//! Digests as people and registries write them.
+
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
