@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Instant;
 
+use futures_util::future::join_all;
 use holon_core::event::{Ask, Body};
 use holon_core::policy::{ToolClass, Verdict};
 use holon_model::{Message, ToolCall, ToolResult};
 
 use crate::conversation::{Conversation, Pending};
 use crate::ended::Reason;
-use crate::join::{Boxed, join_all};
 use crate::judge::{Judged, Ready, class};
 use crate::person::{Answer, Interrupt};
 use crate::steward::{Evidence, Fact};
@@ -154,15 +154,15 @@ impl Turn<'_> {
                 Judged::Answered(_) => None,
             })
             .collect();
-        let mut futures: Vec<Boxed<'_, (Result<Outcome, Trouble>, Instant)>> = Vec::new();
+        let mut futures = Vec::new();
         for (judged, scene) in judged.iter().zip(&scenes) {
             if let (Judged::Go(ready), Some(scene)) = (judged, scene) {
                 let tool = &self.tools[ready.tool];
                 let arguments = ready.arguments.clone();
-                futures.push(Box::pin(async move {
+                futures.push(async move {
                     let begun = Instant::now();
                     (tool.run(arguments, scene).await, begun)
-                }));
+                });
             }
         }
         let mut outcomes = join_all(futures).await.into_iter();

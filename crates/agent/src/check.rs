@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use holon_core::policy::Verdict;
 use holon_hands::{Deed, Done, Outcome as Exit, Run};
 use holon_model::ToolCall;
 use serde_json::json;
 
-use crate::join::Boxed;
 use crate::steward::{Advice, Fact};
 use crate::turn::Turn;
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 const BYTES: u64 = 64 * 1024;
 
 /// A check on its way.
-pub type Checking<'a> = Boxed<'a, Option<CheckRun>>;
+pub type Checking<'a> = BoxFuture<'a, Option<CheckRun>>;
 
 /// Runs checks on the work as it is now, in a place of their own.
 pub trait Checker: Send + Sync {

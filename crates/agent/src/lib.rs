@@ -19,7 +19,6 @@ pub mod edit;
 mod ended;
 mod facts;
 pub mod fit;
-mod join;
 mod judge;
 pub mod mcp;
 mod person;

@@ -167,5 +167,6 @@ fn wait_for_turn(dir: &Path) -> Option<File> {
         let locked = folder.lock().is_ok();
         let _ = tell.send(locked.then_some(folder));
     });
+    // A deadline: whoever applies may be a process that hangs.
     told.recv_timeout(PATIENCE).ok().flatten()
 }

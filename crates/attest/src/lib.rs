@@ -4,7 +4,6 @@
 //! SSH key (through `ssh-keygen -Y`, so agents and hardware keys work) or an Ed25519 key. [`Policy::judge`] is pure: it sees an envelope whose
 //! signatures were looked at, and says every rule that is broken.
 
-mod base64;
 mod envelope;
 mod error;
 mod judge;

@@ -100,13 +100,6 @@ pub struct EnforcedLimits {
     pub files: Option<String>,
 }
 
-impl Enforced {
-    /// Whether some layer keeps the payload from writing where it may not.
-    pub fn guards_writes(&self) -> bool {
-        (self.mount_ns && self.private_root) || self.landlock.is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +116,6 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_by_default() {
-        assert!(!Enforced::default().guards_writes());
         assert_eq!(Level::default(), Level::None);
     }
 }

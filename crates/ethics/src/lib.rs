@@ -25,11 +25,11 @@ pub mod spdx;
 
 mod allowed;
 mod assess;
-mod base64;
 mod change;
 mod check;
 mod checksum;
 mod combine;
+mod decoding;
 mod entropy;
 mod finding;
 mod gate;

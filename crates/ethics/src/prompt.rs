@@ -11,9 +11,6 @@ const MOST_POINTS: usize = 100;
 /// The most characters of one point.
 const LONGEST_POINT: usize = 400;
 
-/// Where a project's own guidelines are looked for, relative to the workspace; the last is a folder of Markdown files.
-pub const GUIDELINES: [&str; 3] = [".holon/guidelines.md", "AGENTS.md", ".roo/rules"];
-
 const TEXT: &str = include_str!("../../../rules/ethics/assessor.md");
 
 /// The section about this assessment, to be added to the prompt of the ethical mode.

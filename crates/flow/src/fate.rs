@@ -5,8 +5,7 @@
 
 use holon_core::artifact::findings::{Fate, Findings, Tracked};
 use holon_core::artifact::review::{Finding, Location, Review};
-
-use crate::hunks::{self, After, FileChange};
+use holon_core::patch::{LineAfter, PatchedFile, patched_files};
 
 /// Changes this close to a finding's text may be what mends it.
 const NEAR: usize = 5;
@@ -21,7 +20,7 @@ pub fn track(
     patch: &[u8],
     base: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Findings {
-    let changes = hunks::parse(patch);
+    let changes = patched_files(patch);
     let tracked = review.findings.iter().map(|finding| {
         let (state, reason, line_after) = judge(finding, &changes, base);
         Tracked {
@@ -38,7 +37,7 @@ pub fn track(
     Findings::new(review_sha256.to_owned(), tracked.collect())
 }
 
-fn judge(finding: &Finding, changes: &[FileChange], base: &dyn Fn(&str) -> Option<Vec<u8>>) -> Judged {
+fn judge(finding: &Finding, changes: &[PatchedFile<'_>], base: &dyn Fn(&str) -> Option<Vec<u8>>) -> Judged {
     let open = |why: &str| (Fate::Open, why.to_owned(), finding.line);
     let unclear = |why: &str| (Fate::Unclear, why.to_owned(), None);
     let path = Some(finding.path.as_str());
@@ -57,15 +56,15 @@ fn judge(finding: &Finding, changes: &[FileChange], base: &dyn Fn(&str) -> Optio
     let Some(bytes) = base(&finding.path) else {
         return unclear("the file is not as it was before the change, so its lines cannot be followed");
     };
-    let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
-    let Some(after) = change.after(&lines) else {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+    let Some(after) = change.after(&bytes) else {
         return unclear("the change of this file cannot be followed line by line");
     };
     follow(finding, &lines, &after)
 }
 
 /// Follows the finding's lines into the new file.
-fn follow(finding: &Finding, lines: &[&[u8]], after: &[After<'_>]) -> Judged {
+fn follow(finding: &Finding, lines: &[&[u8]], after: &[LineAfter<'_>]) -> Judged {
     let wanted = snippet(&finding.snippet);
     let folded: Vec<String> = lines.iter().map(|line| fold(line)).collect();
     let claimed =
@@ -101,7 +100,7 @@ fn follow(finding: &Finding, lines: &[&[u8]], after: &[After<'_>]) -> Judged {
 }
 
 /// Whether something came or went within reach of lines that stayed.
-fn changed_near(old: usize, after: &[After<'_>], now: &[usize], range: &std::ops::Range<usize>) -> bool {
+fn changed_near(old: usize, after: &[LineAfter<'_>], now: &[usize], range: &std::ops::Range<usize>) -> bool {
     let (first, last) = (now[0], now[now.len() - 1]);
     let reach = first.saturating_sub(NEAR)..(last + 1 + NEAR).min(after.len());
     if after[reach].iter().any(|line| line.from.is_none()) {

@@ -15,7 +15,6 @@ pub mod error;
 pub mod fate;
 mod folder;
 pub mod gate;
-pub mod hunks;
 mod journal;
 mod live;
 pub mod orchestrate;

@@ -32,6 +32,7 @@ pub(crate) async fn serve(listener: TcpListener, door: Arc<Door>) {
     let outside = Arc::new(Semaphore::new(TURNED_AWAY));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
+            // A system that is out of descriptors does not say when it has some again.
             tokio::time::sleep(PAUSE).await;
             continue;
         };

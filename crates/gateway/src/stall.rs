@@ -29,6 +29,7 @@ impl Stalling {
             return polled;
         }
         let limit = self.limit;
+        // A deadline: nothing else says that a client will not read.
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(limit)));
         match alarm.as_mut().poll(context) {
             Poll::Ready(()) => {

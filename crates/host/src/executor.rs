@@ -6,7 +6,7 @@ use holon_agent::Person;
 use holon_core::event::Sink;
 use holon_telemetry::Observer;
 
-use crate::cancel::Cancel;
+use holon_model::Cancel;
 use crate::error::HostError;
 use crate::plan::RunPlan;
 use crate::run::{Finished, Host, Words};

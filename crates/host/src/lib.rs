@@ -3,7 +3,6 @@
 //! [`run::Host::run`] is the whole way; [`store`] keeps what it leaves; [`adapter`] knows how an agent is driven.
 
 pub mod adapter;
-pub mod cancel;
 pub mod config;
 pub mod contained;
 pub mod effect;
@@ -16,6 +15,7 @@ pub mod modes;
 mod own;
 pub mod places;
 pub mod plan;
+mod process_end;
 pub mod record;
 pub mod recording;
 pub mod rehearsal;
@@ -29,11 +29,11 @@ pub mod store;
 mod supervision;
 pub mod thread;
 
-pub use cancel::Cancel;
 pub use config::ConfigurationFiles;
 pub use error::HostError;
 pub use executor::{Executor, RunContext};
 pub use given_spec::GivenSpec;
+pub use holon_model::Cancel;
 pub use model::remedy as model_hint;
 pub use model::{ModelRules, ModelWish, decide as decide_model};
 pub use places::Places;

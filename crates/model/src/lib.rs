@@ -32,7 +32,7 @@ pub mod wire;
 
 pub use ability::{Abilities, AbilityCache, ServerKind, Tested, Told};
 pub use alternates::{ModelSwitch, Switched};
-pub use cancel::Cancel;
+pub use cancel::{Cancel, OnCancel};
 pub use cassette::{Cassette, Normaliser, Recorder, Replay};
 pub use catalogue::{Catalogue, CatalogueCache, ModelRow};
 pub use choose::{Chosen, Configured, Wish, resolve_endpoint};

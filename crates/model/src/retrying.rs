@@ -52,6 +52,7 @@ impl<P: Provider> Provider for Retrying<P> {
                     Next::GiveUp => return Err(error),
                     Next::Wait(pause) => {
                         sink.waiting(pause, &error);
+                        // The pause that the server asked for, or that grows from try to try.
                         cancel.race(tokio::time::sleep(pause)).await?;
                         if any {
                             sink.delta(Delta::Restart);

@@ -8,7 +8,6 @@ pub mod api;
 pub mod auth;
 pub mod branch;
 pub mod context;
-pub mod diff;
 mod error;
 mod facts;
 pub mod folder;

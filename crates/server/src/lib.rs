@@ -47,9 +47,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long connections get to bring or take the rest, once everything else has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How often it looks whether it shall end.
-const LOOK: Duration = Duration::from_millis(50);
-
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -196,9 +193,7 @@ impl Server {
             let (end, ended) = watch::channel(false);
             let stop = stop.clone();
             tokio::spawn(async move {
-                while !stop.is_cancelled() {
-                    tokio::time::sleep(LOOK).await;
-                }
+                stop.cancelled().await;
                 let _ = end.send(true);
             });
             server.serve(ended).await.map_err(|source| match address {

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use holon_core::event::{Event, Sink};
 use holon_core::ids::RunId;
@@ -24,9 +23,6 @@ use crate::app::App;
 use crate::caller;
 use crate::guard::{Seat, Seats};
 use crate::problem::{Answer, Problem};
-
-/// How often a gate looks whether the flow shall end.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs under way.
 pub(crate) struct Runs {
@@ -144,7 +140,7 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
         }
         Ok(Some(Some(definition))) => {
             let conductor = Conductor { places: app.setup.places.clone(), host: &make };
-            let mut keeper = OverTheWire { going: &going, cancel: &cancel };
+            let mut keeper = OverTheWire { going: &going };
             let asked = serde_json::to_value(&request).unwrap_or_default();
             let order = Order {
                 request,
@@ -240,8 +236,7 @@ impl Sink for Listing<'_> {
 
 /// Waits for a word that comes over the wire.
 struct OverTheWire<'a> {
-    going: &'a Going,
-    cancel: &'a Cancel,
+    going: &'a Arc<Going>,
 }
 
 impl Gatekeeper for OverTheWire<'_> {
@@ -256,13 +251,8 @@ impl Gatekeeper for OverTheWire<'_> {
         let paths = question.files.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
         let gate = Gate { step: question.step.clone(), files, paths, answer };
         *self.going.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
-        loop {
-            match words.recv_timeout(LOOK) {
-                Ok(word) => return word,
-                Err(RecvTimeoutError::Disconnected) => return Word::Stop,
-                Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => return Word::Cancelled,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+        let going = Arc::clone(self.going);
+        let _ends = self.going.cancel.on_cancel(move || drop(going.answer(Word::Cancelled)));
+        words.recv().unwrap_or(Word::Stop)
     }
 }

@@ -29,6 +29,7 @@ impl Spare {
         }
         let spare = Arc::clone(self);
         runtime.spawn(async move {
+            // The delay is the point: other work that ends meanwhile is given back with it.
             tokio::time::sleep(spare.after).await;
             spare.due.store(false, Ordering::SeqCst);
             // It takes some milliseconds.

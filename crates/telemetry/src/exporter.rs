@@ -65,6 +65,7 @@ impl Exporter {
         self.shared.end_at(Instant::now() + patience);
         drop(lock(&self.queue).take());
         let Some(over) = lock(&self.over).take() else { return };
+        // A deadline: the end of the process does not wait longer for a collector.
         let late = over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
         self.shared.tell_lost(late);
     }

@@ -39,6 +39,7 @@ pub(crate) use scene::Scene;
 
 use std::borrow::Cow;
 
+use futures_util::future::BoxFuture;
 use holon_core::event::Todo;
 use holon_hands::{HandsError, Trouble as HandsTrouble};
 use holon_model::Tool as Described;
@@ -46,7 +47,6 @@ use serde_json::{Map, Value};
 
 use crate::edit::EditFormat;
 use crate::ended::Finish;
-use crate::join::Boxed;
 use crate::mcp::Servers;
 use crate::settings::Settings;
 use crate::steward::Evidence;
@@ -55,7 +55,7 @@ use crate::steward::Evidence;
 pub(crate) type Arguments = Map<String, Value>;
 
 /// A call under way.
-pub(crate) type Running<'a> = Boxed<'a, Result<Outcome, Trouble>>;
+pub(crate) type Running<'a> = BoxFuture<'a, Result<Outcome, Trouble>>;
 
 /// Something the model can ask for.
 pub(crate) trait Tool: Send + Sync {

@@ -274,11 +274,6 @@ impl Verification {
             Verified::Verified
         };
     }
-
-    /// Whether a passing check rests on what the change says that a check is.
-    pub fn rests_on_changed_checks(&self) -> bool {
-        self.state == Verified::ChangedChecks
-    }
 }
 
 impl CheckRun {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::security::{Lang, Statement, statements};
-use crate::base64;
 use crate::change::FileChange;
+use crate::decoding;
 use crate::pattern::Pattern;
 
 /// The longest text that is put together.
@@ -73,9 +73,10 @@ impl Coded {
             let texts = texts(&statement);
             if self.decodes.is_match(&statement.code) {
                 for (at, text) in &texts {
-                    let bytes =
-                        base64::decode(text).filter(|_| text.len() >= 8).or_else(|| base64::decode_hex(text));
-                    let decoded = bytes.as_deref().and_then(base64::as_text).map(str::to_owned);
+                    let bytes = decoding::decode_base64(text)
+                        .filter(|_| text.len() >= 8)
+                        .or_else(|| decoding::decode_hex(text));
+                    let decoded = bytes.as_deref().and_then(decoding::as_text).map(str::to_owned);
                     if let Some(value) = decoded.filter(|value| value.len() >= 6) {
                         found.push(Candidate {
                             line: statement.line(*at),

@@ -7,8 +7,8 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::base64;
 use crate::change::FileChange;
+use crate::decoding;
 use crate::finding::{CheckId, Finding};
 use crate::pattern::{Pattern, Patterns};
 
@@ -228,8 +228,8 @@ impl Table {
     /// The text behind a long base64 word.
     fn decoded(&self, line: &str) -> Option<String> {
         self.blob.find_iter(line).take(20).find_map(|blob| {
-            let bytes = base64::decode(blob.as_str())?;
-            base64::as_text(&bytes).filter(|text| text.contains(' ')).map(str::to_owned)
+            let bytes = decoding::decode_base64(blob.as_str())?;
+            decoding::as_text(&bytes).filter(|text| text.contains(' ')).map(str::to_owned)
         })
     }
 }

@@ -6,8 +6,8 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use super::Found;
-use crate::base64;
 use crate::change::{FileChange, Line};
+use crate::decoding;
 use crate::finding::{CheckId, Finding};
 use crate::pattern::Pattern;
 use crate::rules::{Row, Rules};
@@ -109,13 +109,14 @@ impl Table {
     fn hides_a_script(&self, text: &str) -> bool {
         self.blob.find_iter(text).take(50).any(|blob| {
             let blob = blob.as_str();
-            let bytes = base64::decode_hex(blob).or_else(|| base64::decode(blob)).unwrap_or_default();
+            let bytes =
+                decoding::decode_hex(blob).or_else(|| decoding::decode_base64(blob)).unwrap_or_default();
             let program = bytes.starts_with(b"\x7fELF")
                 || (bytes.starts_with(b"MZ") && bytes.len() > 60 && bytes.contains(&0));
             // UTF-16 is what PowerShell takes.
             let wide = bytes.len() > 16 && bytes.chunks(2).take(16).all(|pair| pair.get(1) == Some(&0));
             let narrow: Vec<u8> = if wide { bytes.iter().step_by(2).copied().collect() } else { bytes };
-            program || base64::as_text(&narrow).is_some_and(|text| self.script.is_match(text))
+            program || decoding::as_text(&narrow).is_some_and(|text| self.script.is_match(text))
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::finding::{CheckId, Finding};
 use crate::pattern::{Pattern, Patterns};
 use crate::place::Place;
 use crate::redactor;
-use crate::{base64, entropy};
+use crate::{decoding, entropy};
 
 /// The most that are told of one line.
 const MOST: usize = 100;
@@ -270,9 +270,9 @@ impl Table {
                     && !self.names.is_common(value)
                     && value.chars().any(|c| c.is_ascii_digit())
             }
-            "basic-authorisation" | "docker-login" => base64::decode(value)
+            "basic-authorisation" | "docker-login" => decoding::decode_base64(value)
                 .as_deref()
-                .and_then(base64::as_text)
+                .and_then(decoding::as_text)
                 .and_then(|text| text.split_once(':'))
                 .is_some_and(|(_, password)| {
                     password.len() >= 4 && !self.strong.is_match(password) && !self.names.is_common(password)
@@ -286,7 +286,7 @@ impl Table {
 
 /// Whether a web token could open anything: the specification's sample and keys for everybody cannot.
 fn is_secret_jwt(token: &str) -> bool {
-    let part = |number: usize| token.split('.').nth(number).and_then(base64::decode);
+    let part = |number: usize| token.split('.').nth(number).and_then(decoding::decode_base64);
     let Some(claims) = part(1) else { return false };
     let Ok(header) = serde_json::from_slice::<serde_json::Value>(&part(0).unwrap_or_default()) else {
         return false;

@@ -58,11 +58,11 @@ pub(super) fn look(made: &Made<'_>) -> BaseEvidence {
 }
 
 /// The id of each touched file's original, as the patch names it.
-fn ids(summary: &PatchSummary, touched: &[Touched]) -> BTreeMap<PathBuf, String> {
+fn ids(summary: &PatchSummary<'_>, touched: &[Touched]) -> BTreeMap<PathBuf, String> {
     let id_of = |entry: &Touched| {
         let name = entry.path.to_string_lossy();
         let file = summary.sections.iter().find(|file| file.old.as_deref() == Some(&*name))?;
-        let id = file.old_id.clone()?;
+        let id = String::from_utf8(file.old_id?.to_vec()).ok()?;
         let whole = ObjectFormat::Sha1.is_id(&id) || ObjectFormat::Sha256.is_id(&id);
         whole.then(|| (entry.path.clone(), id))
     };

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use holon_core::event::Body;
 use holon_core::outcome::{Outcome, Status};
+use holon_core::patch::named_paths;
 use holon_store::AuditEntry;
 use serde_json::Value;
 
 use super::change::delivered;
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
 use super::evidence::{Layout, RunEvidence};
-use super::patch_file::PatchSummary;
 
 /// What a person says who lets sensitive files be changed.
 const SENSITIVE: &str = "changes to sensitive files (--allow-sensitive)";
@@ -173,7 +173,7 @@ fn rights(run: &RunEvidence, found: &mut Discrepancies) {
         return;
     };
     let allowed = metadata.accepted.iter().any(|right| right == SENSITIVE);
-    let paths = PatchSummary::of(patch).paths();
+    let paths = named_paths(patch);
     let touched = paths.iter().find(|path| holon_core::sensitive::matches(path.as_bytes()).is_some());
     if let Some(path) = touched.filter(|_| !allowed) {
         found.add(

@@ -1,19 +1,18 @@
 //! A provider of the client's own wire: bytes pass through while a decoder listens.
 
-mod client;
 mod narrow;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use holon_model::http::connection::{causes, client, network, read_body, refused, within};
 use holon_model::provider::Answer;
 use holon_model::sse::SseDecoder;
 use holon_model::{Cancel, Endpoint, ErrorKind, Http, ModelError, Provider, Reply, Request, Sink, Timeouts};
 
 use crate::exchange::Opener;
 use crate::flow::Inlet;
-use client::{causes, network, read_body, refused, within};
 pub(crate) use narrow::{betas, narrow};
 
 /// The most bytes of an answer that is not streamed.
@@ -90,7 +89,7 @@ pub(crate) struct Pass {
 
 impl Pass {
     pub(crate) fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
-        let client = client::client(&endpoint, timeouts)?;
+        let client = client(&endpoint, timeouts)?;
         let translated = Http::new(endpoint.clone(), timeouts)?;
         Ok(Self { client, translated, endpoint, timeouts })
     }

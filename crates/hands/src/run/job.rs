@@ -141,6 +141,7 @@ impl Jobs {
     pub(crate) fn look(&self, id: JobId, wait_ms: u64, max_bytes: u64) -> Result<Look, HandsError> {
         let job = self.find(id)?;
         let wait = Duration::from_millis(wait_ms.min(24 * 60 * 60 * 1000));
+        // The model says how long it wants to wait for the end.
         let waited =
             job.ended.wait_timeout_while(job.progress(), wait, |progress| progress.outcome.is_none());
         let (mut progress, _) = waited.unwrap_or_else(PoisonError::into_inner);

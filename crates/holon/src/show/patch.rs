@@ -1,6 +1,6 @@
 //! A patch for people: how much each file changed, and its lines in colour.
 
-use holon_core::patch::plain_name;
+use holon_core::patch::{PatchedFile, patched_files, quoted_name};
 
 use crate::terminal::{Stream, Style, visible};
 
@@ -19,74 +19,27 @@ pub(crate) struct FileChange {
 
 /// The files of a patch, in its order.
 pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
-    let mut found: Vec<FileChange> = Vec::new();
-    // Lines of the current hunk still to come: a removed line may well begin with `-- a/`.
-    let (mut old, mut new) = (0u64, 0u64);
-    for line in patch.split(|b| *b == b'\n') {
-        let first = line.first().copied();
-        if old > 0 || new > 0 {
-            let Some(change) = found.last_mut() else { continue };
-            match first {
-                Some(b'+') => (new, change.added) = (new.saturating_sub(1), change.added + 1),
-                Some(b'-') => (old, change.removed) = (old.saturating_sub(1), change.removed + 1),
-                Some(b'\\') => {}
-                _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
-            }
-            continue;
-        }
-        if let Some(names) = line.strip_prefix(b"diff --git ") {
-            let path = second_name(&String::from_utf8_lossy(names));
-            found.push(FileChange { path, added: 0, removed: 0, note: "" });
-            continue;
-        }
-        let Some(change) = found.last_mut() else { continue };
-        if line.starts_with(b"@@ ") {
-            (old, new) = hunk_size(&String::from_utf8_lossy(line));
-        } else if line.starts_with(b"new file mode") {
-            change.note = "new";
-        } else if line.starts_with(b"deleted file mode") {
-            change.note = "deleted";
-        } else if line.starts_with(b"rename to ") {
-            change.note = "renamed";
-        } else if line.starts_with(b"new mode ") && change.note.is_empty() {
-            change.note = "mode";
-        } else if (line == b"GIT binary patch" || line.starts_with(b"Binary files "))
-            && change.note.is_empty()
-        {
-            change.note = "binary";
-        } else if let Some(name) = line.strip_prefix(b"+++ b/") {
-            change.path = String::from_utf8_lossy(name).trim_end_matches('\t').to_owned();
-        }
-    }
-    found
+    patched_files(patch).iter().map(FileChange::of).collect()
 }
 
-/// The name after the change in `a/x b/x`; both halves have the same length unless the file was renamed.
-fn second_name(names: &str) -> String {
-    if let Some(rest) = names.strip_suffix('"') {
-        let start = rest.rfind(" \"").map_or(0, |at| at + 1);
-        let name = plain_name(&names[start..]);
-        // A name that could move a cursor stays as git writes it.
-        let name =
-            if name.chars().any(char::is_control) { names[start..].replacen("\"b/", "\"", 1) } else { name };
-        return name.strip_prefix("b/").unwrap_or(&name).to_owned();
+impl FileChange {
+    fn of(file: &PatchedFile<'_>) -> Self {
+        let (added, removed) = file.counts();
+        let note = match (&file.old, &file.new) {
+            (None, Some(_)) => "new",
+            (Some(_), None) => "deleted",
+            _ if file.is_renamed => "renamed",
+            _ if file.has_new_mode => "mode",
+            _ if file.is_binary => "binary",
+            _ => "",
+        };
+        // A name that could move a cursor is shown as git writes it.
+        Self { path: shown_name(file.path()), added, removed, note }
     }
-    let half = names.len() / 2;
-    let name = match names.get(half + 1..) {
-        Some(second) if names.get(..half).map(|a| a.get(2..)) == Some(second.get(2..)) => second,
-        _ => names.rsplit(" b/").next().unwrap_or(names),
-    };
-    name.strip_prefix("b/").unwrap_or(name).to_owned()
 }
 
-/// How many old and new lines follow `@@ -1,2 +3,4 @@`.
-fn hunk_size(line: &str) -> (u64, u64) {
-    let mut parts = line.split(' ').skip(1);
-    let mut size = |sign: char| -> u64 {
-        let range = parts.next().unwrap_or_default().trim_start_matches(sign);
-        range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok()).unwrap_or(0)
-    };
-    (size('-'), size('+'))
+fn shown_name(name: &str) -> String {
+    if name.chars().any(char::is_control) { quoted_name(name) } else { name.to_owned() }
 }
 
 /// The patch as it goes to a terminal: coloured, and without anything a terminal would obey.
@@ -151,8 +104,12 @@ new file mode 100644
     #[test]
     fn nonsense_is_no_panic() {
         assert_eq!(changes(b""), []);
-        assert_eq!(changes(b"@@ -1 +1 @@\n+++ b/x\n"), []);
-        assert_eq!(changes(b"diff --git \n@@ -x,y +99999999999999999999 @@\n\xff").len(), 1);
-        assert_eq!(changes("diff --git ä b/ö".as_bytes()).len(), 1);
+        for text in [
+            &b"@@ -1 +1 @@\n+++ b/x\n"[..],
+            b"diff --git \n@@ -x,y +99999999999999999999 @@\n\xff",
+            "diff --git ä b/ö".as_bytes(),
+        ] {
+            assert_eq!(changes(text).len(), 1);
+        }
     }
 }

@@ -95,6 +95,7 @@ impl Shared {
         let mut state = self.lock();
         while !state.over {
             self.draw(&state, "");
+            // The line shows a clock, which goes on while nothing happens.
             state = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
         }
     }

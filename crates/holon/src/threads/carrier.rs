@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -137,6 +137,7 @@ impl Carrier {
                     if holon_server::connect(&self.state).is_ok() {
                         return Ok(());
                     }
+                    // The other process holds the lock before it listens, and a lock tells nobody when it goes.
                     std::thread::sleep(PAUSE);
                 }
                 Err(e) => {
@@ -159,21 +160,16 @@ impl Carrier {
                 let _ = tell.send(());
             })
         });
-        loop {
-            match told.recv_timeout(Duration::from_secs(1)) {
-                Ok(()) => return Ok(Own { stop, thread }),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    let lost = || ServerError::Folder {
-                        path: self.state.display().to_string(),
-                        source: io::Error::other("the server ended without a word"),
-                    };
-                    return match thread.join() {
-                        Ok(Err(e)) => Err(e),
-                        Ok(Ok(())) | Err(_) => Err(lost()),
-                    };
-                }
-            }
+        if told.recv().is_ok() {
+            return Ok(Own { stop, thread });
+        }
+        let lost = || ServerError::Folder {
+            path: self.state.display().to_string(),
+            source: io::Error::other("the server ended without a word"),
+        };
+        match thread.join() {
+            Ok(Err(e)) => Err(e),
+            Ok(Ok(())) | Err(_) => Err(lost()),
         }
     }
 }

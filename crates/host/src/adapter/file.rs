@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
 use super::events::Format;
-use super::version::Range;
+use super::version::VersionRange;
 use super::wrong;
 use crate::error::HostError;
 
@@ -92,7 +92,7 @@ pub struct Finding {
     pub install: String,
     /// The versions it was tried with, such as `>=2.1, <3`; others work at one's own risk.
     #[serde(default)]
-    pub tested: Option<Range>,
+    pub tested: Option<VersionRange>,
     /// Arguments that make it print its version.
     #[serde(default)]
     pub version: Vec<String>,

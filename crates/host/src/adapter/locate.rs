@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::file::Finding;
 use super::version;
 use crate::places::Places;
+use crate::process_end::ended_by;
 use crate::run::Environment;
 
 /// The variable that names a folder where agents are installed, beside the PATH.
@@ -224,15 +225,7 @@ fn node(wanted: u64, folders: &[PathBuf], env: &Environment) -> Option<PathBuf> 
 /// What a program prints, if it ends in time.
 fn printed(command: &mut Command) -> Option<String> {
     let mut child = command.env("NO_COLOR", "1").spawn().ok()?;
-    let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().ok()?.is_none() {
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    ended_by(&mut child, Instant::now() + PATIENCE).ok()??;
     let mut text = String::new();
     child.stdout.take()?.take(64 * 1024).read_to_string(&mut text).ok()?;
     Some(text)

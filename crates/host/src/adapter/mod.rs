@@ -14,4 +14,4 @@ pub use calls::{About, Calls, Ending};
 pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
 pub use find::{Agent, Known, find, list};
 pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};
-pub use version::Range;
+pub use version::VersionRange;

@@ -16,6 +16,7 @@ use super::theatre::{self, State};
 use crate::adapter::fill::Filling;
 use crate::adapter::{Adapter, Alone, Located};
 use crate::error::HostError;
+use crate::process_end::ended_by;
 
 /// How long an agent may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -146,24 +147,14 @@ fn path_with(located: &Located) -> std::ffi::OsString {
 
 fn wait(command: &mut Command) -> Result<(), HostError> {
     let mut child = command.spawn().map_err(HostError::io("start", "unshare".as_ref()))?;
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = child.try_wait().map_err(HostError::io("wait for", "unshare".as_ref()))? {
-            if status.code() == Some(OPEN) {
-                return Err(HostError::Walls {
-                    message:
-                        "an agent alone needs a machine that is closed to it, and that cannot be had here"
-                            .into(),
-                    hint: Some("run as root, or allow user namespaces".into()),
-                });
-            }
-            return Ok(());
-        }
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let ended = ended_by(&mut child, Instant::now() + PATIENCE);
+    let status = ended.map_err(HostError::io("wait for", "unshare".as_ref()))?;
+    if status.is_some_and(|status| status.code() == Some(OPEN)) {
+        return Err(HostError::Walls {
+            message: "an agent alone needs a machine that is closed to it, and that cannot be had here"
+                .into(),
+            hint: Some("run as root, or allow user namespaces".into()),
+        });
     }
+    Ok(())
 }

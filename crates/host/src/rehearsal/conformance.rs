@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use holon_core::event::{Body, Event};
 use holon_core::outcome::Outcome;
+use holon_model::Cancel;
 use holon_sandbox::walls::Launcher;
 
 use super::attempts::Planned;
 use super::script::Script;
 use super::theatre;
 use crate::adapter::fill::Filling;
-use crate::cancel::Cancel;
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
 use crate::executor::RunContext;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use holon_core::Span;
 use holon_core::event::Event;
+use holon_model::Cancel;
 use holon_sandbox::walls::Launcher;
 
 use super::attempts::{self, Attempt, Scene};
@@ -15,7 +16,6 @@ use super::script::{Script, Told, without_path};
 use super::suite::{mark, said};
 use super::theatre::{self, Entry, SCOPE, State};
 use crate::adapter::{Adapter, Located};
-use crate::cancel::Cancel;
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
 use crate::executor::RunContext;

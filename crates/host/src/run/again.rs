@@ -15,7 +15,6 @@ use super::prepare::OF_HOST;
 use super::resolve::readable_folder;
 use super::thought::TAPE;
 use super::{Finished, Host};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 use crate::executor::RunContext;
 use crate::given_spec::NamedPath;

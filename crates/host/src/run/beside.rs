@@ -7,13 +7,14 @@
 use std::fs::{self, File};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use holon_checks::runner::unstopped;
 use holon_checks::{Ran, ReportPlaces};
 use holon_core::redact::Redactor;
+use holon_model::Cancel;
 use holon_sandbox::backend::Payload;
 use holon_sandbox::disk::DiskWatch;
 use holon_sandbox::snapshot::Strategy;
@@ -27,7 +28,6 @@ use super::check_tree::{CheckTree, CheckedChange, TreeKind};
 use super::checks::{OneCheck, read_run, said};
 use super::output::{Allowance, Printed, TICK, read_output};
 use super::snapshot::{Stage, give};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// A baseline, and whether it was known.
@@ -36,8 +36,11 @@ pub(super) type Answer = (KeptBaseline, bool);
 /// Baselines that are being made.
 pub(crate) struct Beside {
     commands: Vec<String>,
-    answers: Receiver<Answer>,
+    news: Receiver<BaselineNews>,
+    tell: Sender<BaselineNews>,
     got: Vec<Answer>,
+    /// No more are made.
+    all_made: bool,
     /// Nobody needs them any more.
     stop: Cancel,
     /// Somebody waits for them.
@@ -45,21 +48,53 @@ pub(crate) struct Beside {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What whoever waits for baselines is told.
+enum BaselineNews {
+    /// The next one.
+    Made(Answer),
+    /// No more come.
+    AllMade,
+    /// Somebody does not want to wait any longer.
+    LookAgain,
+}
+
+/// Says that no more come, however their making ends.
+struct SaysAllMade(Sender<BaselineNews>);
+
+impl Drop for SaysAllMade {
+    fn drop(&mut self) {
+        let _ = self.0.send(BaselineNews::AllMade);
+    }
+}
+
 impl Beside {
     /// The baseline of a check, as soon as it is there; none when it cannot be had, or `over` says so.
     pub(super) fn answer(&mut self, command: &str, over: &Cancel) -> Option<Answer> {
-        self.answer_unless(command, || over.is_cancelled())
+        self.answer_until(command, over, None)
     }
 
-    /// The same, as long as somebody still waits.
-    pub(super) fn answer_unless(&mut self, command: &str, over: impl Fn() -> bool) -> Option<Answer> {
+    /// The same, but not for ever.
+    pub(super) fn answer_until(
+        &mut self,
+        command: &str,
+        over: &Cancel,
+        until: Option<Instant>,
+    ) -> Option<Answer> {
         let at = self.commands.iter().position(|known| known == command)?;
         self.wanted.cancel();
-        while self.got.len() <= at {
-            match self.answers.recv_timeout(TICK) {
-                Ok(answer) => self.got.push(answer),
-                Err(RecvTimeoutError::Timeout) if !over() => {}
-                Err(_) => return None,
+        let tell = self.tell.clone();
+        let _word = over.on_cancel(move || drop(tell.send(BaselineNews::LookAgain)));
+        while self.got.len() <= at && !self.all_made {
+            let news = match until {
+                // A deadline: the agent does not wait longer than that for what it can begin without.
+                Some(until) => self.news.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
+                None => self.news.recv().ok(),
+            };
+            match news? {
+                BaselineNews::Made(answer) => self.got.push(answer),
+                BaselineNews::AllMade => self.all_made = true,
+                BaselineNews::LookAgain if over.is_cancelled() => return None,
+                BaselineNews::LookAgain => {}
             }
         }
         self.got.get(at).cloned()
@@ -138,9 +173,10 @@ impl Run<'_> {
             },
             wanted: wanted.clone(),
         };
-        let (sender, answers) = channel();
-        let thread = thread::Builder::new().name("baseline".into()).spawn(move || making.all(&sender)).ok();
-        Ok(Some(Beside { commands, answers, got: Vec::new(), stop, wanted, thread }))
+        let (tell, news) = channel();
+        let said = SaysAllMade(tell.clone());
+        let thread = thread::Builder::new().name("baseline".into()).spawn(move || making.all(&said.0)).ok();
+        Ok(Some(Beside { commands, news, tell, got: Vec::new(), all_made: false, stop, wanted, thread }))
     }
 }
 
@@ -175,7 +211,7 @@ impl Making {
     }
 
     /// Makes all of them, one after the other in one tree, as they will run on the result.
-    fn all(mut self, answers: &Sender<Answer>) {
+    fn all(mut self, answers: &Sender<BaselineNews>) {
         let commands: Vec<String> = self.checks.iter().map(|check| check.command.clone()).collect();
         let keys = self.ground.keys(&commands);
         if self.tell_known(keys.as_deref(), answers) {
@@ -191,7 +227,7 @@ impl Making {
         for at in 0..self.checks.len() {
             let Ok(Some(kept)) = self.one(at, &change) else { break };
             made.push(kept.clone());
-            if answers.send((kept, false)).is_err() {
+            if answers.send(BaselineNews::Made((kept, false))).is_err() {
                 break;
             }
         }
@@ -202,11 +238,11 @@ impl Making {
     }
 
     /// Tells what is kept, if that is all of it.
-    fn tell_known(&self, keys: Option<&[String]>, answers: &Sender<Answer>) -> bool {
+    fn tell_known(&self, keys: Option<&[String]>, answers: &Sender<BaselineNews>) -> bool {
         let known: Option<Vec<KeptBaseline>> =
             keys.and_then(|keys| keys.iter().map(|key| self.kept.get(key)).collect());
         let Some(known) = known else { return false };
-        known.into_iter().for_each(|kept| drop(answers.send((kept, true))));
+        known.into_iter().for_each(|kept| drop(answers.send(BaselineNews::Made((kept, true)))));
         true
     }
 
@@ -224,6 +260,7 @@ impl Making {
                     return Some([alone, core]);
                 }
             }
+            // Other processes hold these by locks on several files, and such a lock tells nobody when it goes.
             thread::sleep(TICK);
         }
         None

@@ -48,8 +48,8 @@ impl Run<'_> {
         let mut quick = Vec::new();
         for command in &commands {
             let cancel = self.cancel.clone();
-            let over = || cancel.is_cancelled() || Instant::now() >= until;
-            let answer = self.beside.as_mut().and_then(|beside| beside.answer_unless(command, over));
+            let beside = self.beside.as_mut();
+            let answer = beside.and_then(|beside| beside.answer_until(command, &cancel, Some(until)));
             let Some((kept, _)) = answer else { break };
             tell_check(&mut told, command, &kept);
             if kept.ran.exit.is_some() && kept.duration_ms <= QUICK_MS {

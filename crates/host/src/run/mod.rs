@@ -64,7 +64,6 @@ use holon_telemetry::Observer;
 
 use self::foreign::Foreign;
 use self::resume::Resumed;
-use crate::cancel::Cancel;
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
 use crate::executor::RunContext;

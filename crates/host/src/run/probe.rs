@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use holon_agent::{CheckRun, Checker, Checking};
 use holon_git::Git;
+use holon_model::Cancel;
 use holon_sandbox::diff::Options;
 use holon_sandbox::snapshot::Snapshot;
 use holon_sandbox::walls::{Ending, Job, Launcher};
@@ -24,7 +25,6 @@ use super::check_tree::{CheckTree, CheckedChange, TreeKind, lay_original};
 use super::checks::said;
 use super::sight::LIMITS;
 use super::snapshot::{Stage, give};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// Longest time for a check that an agent waits for: clients have no endless patience.

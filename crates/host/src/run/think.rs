@@ -34,7 +34,7 @@ pub(super) struct Thinking {
 #[derive(Clone, Default)]
 pub(super) struct Checks {
     /// Ends the one that is running; none is begun any more.
-    pub abort: run::Cancel,
+    pub abort: Cancel,
     /// Whether one is running.
     pub busy: Arc<AtomicBool>,
 }

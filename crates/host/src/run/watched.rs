@@ -19,7 +19,7 @@ use holon_core::event::{Body, Followed};
 use holon_core::ids::CallId;
 use holon_core::policy::ToolClass;
 use holon_gateway::{Attendance, Attendant, Coming, Inserted, Step, Word, Words};
-use holon_model::{Reply, ToolCall, ToolResult, Usage};
+use holon_model::{Cancel, Reply, ToolCall, ToolResult, Usage};
 use tokio::sync::oneshot;
 
 use super::Run;
@@ -27,7 +27,6 @@ use super::probe::{LIMIT, Probe};
 use super::snapshot::Stage;
 use crate::adapter::events::call_id;
 use crate::adapter::{Adapter, Calls, Ending};
-use crate::cancel::Cancel;
 use crate::error::HostError;
 
 /// How long it is waited for what only the client's events tell.
@@ -461,6 +460,7 @@ impl Watching<'_> {
         }
         let deadline = Instant::now() + EVENT;
         while !self.ends.contains_key(call) {
+            // A deadline: a client may never tell how the call ended.
             match self.told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Told::Ended(call, how)) => self.note_end(call, how),
                 Ok(other) => self.later.push_back(other),

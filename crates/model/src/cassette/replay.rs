@@ -118,6 +118,7 @@ impl Provider for Replay {
                         sink.delta(Delta::CallArguments { index: calls, text: call.arguments.clone() });
                         calls += 1;
                     }
+                    // The time that was recorded.
                     Step::Delay(pause) => cancel.race(tokio::time::sleep(*pause)).await?,
                     Step::Error(_) | Step::Cut => {}
                 }

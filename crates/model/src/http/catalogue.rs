@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{client, network, read_body, refused, within};
+use super::connection::{client, network, read_body, refused, within};
 use crate::Timeouts;
 use crate::catalogue::{Fetch, Fetched};
 use crate::endpoint::Endpoint;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Timeouts, client, read_body};
+use super::Timeouts;
+use super::connection::{client, read_body};
 use crate::ability::{Answers, Told, read};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;

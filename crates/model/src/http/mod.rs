@@ -1,28 +1,24 @@
 //! A provider behind HTTP.
 
 mod catalogue;
+pub mod connection;
 mod metadata;
-mod tls;
 
-use std::error::Error as _;
-use std::future::Future;
 use std::time::Duration;
 
 use crate::cancel::Cancel;
-use crate::classify;
 use crate::endpoint::Endpoint;
 use crate::error::{ErrorKind, ModelError};
 use crate::provider::{Answer, Provider, Sink};
 use crate::reply::Reply;
 use crate::request::Request;
-use crate::retry::Headers;
 use crate::sse::SseDecoder;
+
+use connection::{causes, client, network, page, read_body, refused, within};
 
 pub use catalogue::HttpCatalogue;
 pub use metadata::tell;
 
-/// The most bytes of an error's body that are read.
-const MAX_ERROR: usize = 256 * 1024;
 /// The most bytes of an answer that is not streamed.
 const MAX_WHOLE: usize = 32 * 1024 * 1024;
 
@@ -174,83 +170,4 @@ fn runtime() -> Result<tokio::runtime::Runtime, ModelError> {
     built.map_err(|error| {
         ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
     })
-}
-
-/// A client for an endpoint; certificates are read only when it is encrypted.
-fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest::Client, ModelError> {
-    endpoint.check()?;
-    let encrypted = endpoint.base.starts_with("https://");
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls::config(encrypted)?)
-        .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(timeouts.connect)
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false);
-    if endpoint.is_loopback() {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| network(&error))
-}
-
-/// What an answer without success amounts to.
-async fn refused(mut response: reqwest::Response, idle: Duration) -> ModelError {
-    let status = response.status().as_u16();
-    let headers: Headers = response
-        .headers()
-        .iter()
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-        .collect();
-    // What was read so far says enough; a body that never ends says nothing more.
-    let body = read_body(&mut response, MAX_ERROR, idle).await.unwrap_or_default();
-    classify::from_response(status, &headers, &body, jiff::Timestamp::now())
-}
-
-/// A page for people instead of an answer, as proxies and web servers give at a wrong address.
-async fn page(mut response: reqwest::Response, idle: Duration) -> ModelError {
-    let body = read_body(&mut response, MAX_ERROR, idle).await.unwrap_or_default();
-    let url = response.url().clone();
-    ModelError::malformed(format!("{url} answers with a web page"), &String::from_utf8_lossy(&body))
-}
-
-async fn read_body(
-    response: &mut reqwest::Response,
-    most: usize,
-    idle: Duration,
-) -> Result<Vec<u8>, ModelError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = within(idle, "the next piece", response.chunk())
-        .await?
-        .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
-    {
-        if body.len() + chunk.len() > most {
-            return Err(ModelError::new(
-                ErrorKind::Malformed,
-                format!("the answer is larger than {most} bytes"),
-            ));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> Result<T, ModelError> {
-    tokio::time::timeout(limit, future).await.map_err(|_| {
-        ModelError::new(ErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
-    })
-}
-
-fn network(error: &reqwest::Error) -> ModelError {
-    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
-    ModelError::new(kind, causes(error))
-}
-
-/// The error with its reasons, which the outermost text leaves out.
-fn causes(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut inner = error.source();
-    while let Some(cause) = inner {
-        text = format!("{text}: {cause}");
-        inner = cause.source();
-    }
-    text
 }

@@ -1,11 +1,11 @@
 //! Requests over HTTP, one after the other.
 
-use std::error::Error as _;
 use std::time::Duration;
 
+use holon_http::{ClientSettings, innermost};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 
-use super::{Answer, Api, Request, tls};
+use super::{Answer, Api, Request};
 use crate::error::Error;
 use crate::token::Token;
 
@@ -90,17 +90,14 @@ impl Http {
             |e: &dyn std::fmt::Display| Error::Credentials(format!("the network cannot be set up: {e}"));
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| fail(&e))?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(!reach.loopback)?)
-            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .timeout(WHOLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false);
-        if reach.loopback {
-            builder = builder.no_proxy();
-        }
-        Ok(Self { client: builder.build().map_err(|e| fail(&e))?, runtime, reach, token })
+        let settings = ClientSettings {
+            encrypted: !reach.loopback,
+            loopback: reach.loopback,
+            connect: CONNECT,
+            whole: Some(WHOLE),
+        };
+        let client = settings.client().map_err(|e| fail(&e))?;
+        Ok(Self { client, runtime, reach, token })
     }
 
     fn url(&self, request: &Request) -> String {
@@ -131,14 +128,14 @@ impl Http {
         if let Some(body) = &request.body {
             call = call.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
-        let mut response = call.send().await.map_err(|e| reason(&e))?;
+        let mut response = call.send().await.map_err(|e| innermost(&e))?;
         let headers = response
             .headers()
             .iter()
             .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
         let mut answer =
             Answer { status: response.status().as_u16(), headers: headers.collect(), body: Vec::new() };
-        while let Some(chunk) = response.chunk().await.map_err(|e| reason(&e))? {
+        while let Some(chunk) = response.chunk().await.map_err(|e| innermost(&e))? {
             if answer.body.len() + chunk.len() > LONGEST {
                 return Err(format!("the answer has more than {LONGEST} bytes"));
             }
@@ -154,20 +151,6 @@ impl Api for Http {
             .block_on(self.exchange(request))
             .map_err(|why| Error::Unclear { call: request.shown(), why })
     }
-}
-
-/// The innermost reason, without the address: it may hold what nobody should read.
-fn reason(error: &reqwest::Error) -> String {
-    let mut text =
-        if error.is_timeout() { "it took too long".to_owned() } else { "the connection failed".to_owned() };
-    let mut source = error.source();
-    while let Some(inner) = source {
-        if inner.source().is_none() {
-            text = format!("{text}: {inner}");
-        }
-        source = inner.source();
-    }
-    text
 }
 
 /// Percent-encodes everything but unreserved characters and those in `keep`.

@@ -7,7 +7,6 @@
 mod http;
 mod pages;
 mod patience;
-mod tls;
 
 pub use http::{Http, Reach};
 pub use patience::{Clock, Patience, SystemClock};

@@ -30,6 +30,7 @@ impl Clock for SystemClock {
     }
 
     fn wait(&mut self, time: Duration) {
+        // The forge's own limit says how long.
         std::thread::sleep(time);
     }
 }

@@ -4,4 +4,3 @@ mod app;
 mod jwt;
 
 pub use app::{App, installation_token};
-pub use jwt::base64;

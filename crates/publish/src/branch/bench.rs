@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use holon_core::patch::patched_files;
 use holon_git::{Git, ObjectFormat, Scratch};
 
-use super::conflict::{Conflict, against, parts};
+use super::conflict::{Conflict, against};
 use super::remote::Remote;
 use super::stamp::Existing;
 use crate::error::Error;
@@ -145,7 +146,7 @@ impl Bench {
     ) -> Result<Vec<Conflict>, Error> {
         let said = String::from_utf8_lossy(said);
         let mut found = Vec::new();
-        for part in parts(patch) {
+        for part in patched_files(patch) {
             let before = part.old.as_deref().or(part.new.as_deref()).unwrap_or_default();
             let path = directory
                 .map_or_else(|| before.to_owned(), |dir| format!("{}/{before}", dir.trim_end_matches('/')));

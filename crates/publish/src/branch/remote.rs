@@ -3,9 +3,10 @@
 //! The credential travels in git's environment alone: not on a command line, which every user of the machine can read, and
 //! not in any file.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use holon_git::command::Call;
 
-use crate::auth::base64;
 use crate::token::Token;
 
 /// Where to fetch from and push to.
@@ -42,7 +43,7 @@ impl Remote {
             call = call.env(name, value);
         }
         let Some(token) = &self.token else { return call };
-        let login = base64(format!("x-access-token:{}", token.reveal()).as_bytes());
+        let login = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
         call.env("GIT_CONFIG_COUNT", "1")
             .env("GIT_CONFIG_KEY_0", format!("http.{}.extraHeader", self.url))
             .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {login}"))
@@ -51,7 +52,7 @@ impl Remote {
     /// What git said, without the credential should it ever be in there.
     pub(super) fn clean(&self, said: &str) -> String {
         let Some(token) = &self.token else { return said.to_owned() };
-        let login = base64(format!("x-access-token:{}", token.reveal()).as_bytes());
+        let login = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
         said.replace(token.reveal(), "[token]").replace(&login, "[token]")
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use holon_core::artifact::review::{Finding, Location, Side};
-
-use crate::diff::{Hunk, hunks};
+use holon_core::patch::{HunkLine, PatchHunk, hunks};
 
 /// How far a line may have moved and still be taken for the same place.
 const NEARBY: u64 = 50;
@@ -18,14 +17,14 @@ pub struct Changed {
     pub previous: Option<String>,
     /// Whether the head lacks it.
     pub removed: bool,
-    /// Its hunks; none when the forge shows none, as for binary and very large files.
-    pub hunks: Option<Vec<Hunk>>,
+    /// Its hunks as text; none when the forge shows none, as for binary and very large files.
+    pub diff: Option<String>,
 }
 
 impl Changed {
     /// A file with the text of its diff.
-    pub fn new(path: &str, previous: Option<&str>, removed: bool, patch: Option<&str>) -> Self {
-        Self { path: path.into(), previous: previous.map(Into::into), removed, hunks: patch.map(hunks) }
+    pub fn new(path: &str, previous: Option<&str>, removed: bool, diff: Option<&str>) -> Self {
+        Self { path: path.into(), previous: previous.map(Into::into), removed, diff: diff.map(Into::into) }
     }
 }
 
@@ -99,9 +98,10 @@ pub fn place(finding: &Finding, files: &BTreeMap<String, Changed>, moved: bool) 
     if file.removed && !old_side {
         return Place::Body(Why::FileDeleted);
     }
-    let Some(hunks) = &file.hunks else { return Place::Body(Why::NoDiff) };
+    let Some(diff) = &file.diff else { return Place::Body(Why::NoDiff) };
+    let hunks = hunks(diff.as_bytes());
     let first = if moved {
-        match find_again(finding, hunks, first, old_side) {
+        match find_again(finding, &hunks, first, old_side) {
             Some(line) => line,
             None => return Place::Body(Why::TextGone),
         }
@@ -126,7 +126,7 @@ fn spot(file: &Changed, old: bool, lines: &[u64], wanted: (u64, u64)) -> Spot {
 ///
 /// Comments stand on removed lines of the old side, or on lines of the new side. So an unchanged line that was named by
 /// its old number is told by its new one.
-fn clip(hunk: &Hunk, (first, last): (u64, u64), old_side: bool) -> Option<(bool, Vec<u64>)> {
+fn clip(hunk: &PatchHunk<'_>, (first, last): (u64, u64), old_side: bool) -> Option<(bool, Vec<u64>)> {
     let within = |n: Option<u64>| n.is_some_and(|n| (first..=last).contains(&n));
     if !old_side {
         let lines: Vec<u64> = hunk.lines.iter().filter(|l| within(l.new)).filter_map(|l| l.new).collect();
@@ -153,16 +153,19 @@ fn folded(text: &str) -> String {
 }
 
 /// The line where the finding's text stands now: where it was, else nearest, else the only place.
-fn find_again(finding: &Finding, hunks: &[Hunk], claimed: u64, old_side: bool) -> Option<u64> {
+fn find_again(finding: &Finding, hunks: &[PatchHunk<'_>], claimed: u64, old_side: bool) -> Option<u64> {
     let wanted: Vec<String> = finding.snippet.lines().map(folded).collect();
     let first = wanted.iter().position(|l| !l.is_empty())?;
     let last = wanted.iter().rposition(|l| !l.is_empty())?;
     let wanted = &wanted[first..=last];
     let mut places: Vec<u64> = Vec::new();
     for hunk in hunks {
-        let number = |l: &crate::diff::Line| if old_side { l.old } else { l.new };
-        let lines: Vec<(u64, String)> =
-            hunk.lines.iter().filter_map(|l| Some((number(l)?, folded(&l.text)))).collect();
+        let number = |l: &HunkLine<'_>| if old_side { l.old } else { l.new };
+        let lines: Vec<(u64, String)> = hunk
+            .lines
+            .iter()
+            .filter_map(|l| Some((number(l)?, folded(&String::from_utf8_lossy(l.text)))))
+            .collect();
         let fits = |part: &&[(u64, String)]| part.iter().zip(wanted).all(|((_, text), want)| text == want);
         places.extend(lines.windows(wanted.len()).filter(fits).filter_map(|part| Some(part.first()?.0)));
     }

@@ -104,7 +104,7 @@ proptest! {
         let one = finding("a.rs", line, Some(line + length), side, "elf");
         if let Place::Inline(spot) = place(&one, &files(), moved) {
             let first = spot.start.unwrap_or(spot.line);
-            let shown = hunks(PATCH).iter().any(|hunk| (first..=spot.line).all(|n| hunk.lines.iter().any(|l| {
+            let shown = hunks(PATCH.as_bytes()).iter().any(|hunk| (first..=spot.line).all(|n| hunk.lines.iter().any(|l| {
                 if spot.old { l.old == Some(n) && l.new.is_none() } else { l.new == Some(n) }
             })));
             prop_assert!(shown, "{spot:?}");

@@ -93,6 +93,7 @@ impl Following {
             if !text.is_empty() {
                 return (Bytes::from(text), true);
             }
+            // The file may be written by another process, and its end of life is a lock that goes: neither tells.
             tokio::time::sleep(LOOK).await;
         }
         if self.tail.is_none() {

@@ -92,6 +92,7 @@ impl Scribe {
             let pause = self.only_words();
             self.commit().await?;
             if pause {
+                // A limit on how often is written: pieces of text that come meanwhile are stored together.
                 tokio::time::sleep(BREATH).await;
             }
         }

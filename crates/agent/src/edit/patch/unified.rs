@@ -1,4 +1,7 @@
 //! The headers of unified diffs, which models mix into their patches.
+//!
+//! Models write numbers that are wrong or none, and leave out half of a header; so places are found by their text, and
+//! nothing here counts lines. Diffs that git wrote are read by `holon_core::patch`, which does the opposite.
 
 /// The file names of a unified diff, without `a/` and `b/`; `None` for a file that is not there.
 #[derive(Debug, PartialEq, Eq)]

@@ -227,6 +227,7 @@ impl Desk {
                     return;
                 }
                 match desk.api.cancel(&open.id) {
+                    // A turn that only just begins cannot be stopped yet, and the server tells nobody when it can.
                     Ok(done) if done["cancelled"] != true => std::thread::sleep(AGAIN),
                     _ => return,
                 }
@@ -252,6 +253,7 @@ impl Desk {
                 self.end_run(&open);
                 let _ = self.api.cancel(&open.id);
             }
+            // The same again: one that was not there yet is stopped in the next round.
             std::thread::sleep(AGAIN);
         }
     }

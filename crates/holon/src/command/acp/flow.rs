@@ -55,6 +55,7 @@ pub(super) fn gate(desk: &Desk, open: &Open, id: &str, reached: &Value) -> Resul
         if text(&run["state"]) == "finished" || open.is_cancelled() || began.elapsed() > PATIENCE {
             break false;
         }
+        // The event is written by the run before the server has the gate, and nothing tells of that.
         std::thread::sleep(AGAIN);
     };
     if !waits {

@@ -1,6 +1,5 @@
 //! `holon acp`: Holon as an agent of the Agent Client Protocol, for editors.
 
-mod base64;
 mod changes;
 mod desk;
 mod flow;

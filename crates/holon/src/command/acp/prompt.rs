@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use base64::Engine;
+use base64::prelude::{
+    BASE64_STANDARD_PAD_INDIFFERENT as STANDARD, BASE64_URL_SAFE_PAD_INDIFFERENT as URL_SAFE,
+};
 use serde_json::Value;
 
-use super::base64;
 use super::wire::Refusal;
 
 /// Texts up to this size go into the message itself.
@@ -59,7 +62,7 @@ impl Said {
             self.hand_over(&place, text.as_bytes().to_vec());
             return Ok(());
         }
-        let blob = resource["blob"].as_str().and_then(base64::decode);
+        let blob = resource["blob"].as_str().and_then(decoded);
         let bytes = blob.ok_or_else(|| Refusal::params(format!("the content of {place} cannot be read")))?;
         self.hand_over(&place, bytes);
         Ok(())
@@ -70,6 +73,12 @@ impl Said {
         self.text.push_str(&format!("`{place}` (handed over as {name})"));
         self.files.push((name.to_owned(), bytes));
     }
+}
+
+/// The bytes behind base64 in either alphabet, broken into lines or not.
+fn decoded(blob: &str) -> Option<Vec<u8>> {
+    let blob: String = blob.split_ascii_whitespace().collect();
+    STANDARD.decode(&blob).or_else(|_| URL_SAFE.decode(&blob)).ok()
 }
 
 /// A file of the folder by its path there, anything else as it was named.

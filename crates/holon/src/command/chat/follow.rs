@@ -53,6 +53,7 @@ pub(super) fn follow(
         if stopping && !stopped {
             stopped = api.cancel(thread)?["cancelled"] == true;
         }
+        // A signal handler can set a flag, and not wake a channel.
         match told.recv_timeout(LOOK) {
             Ok(Ok(event)) => {
                 view.set_width(screen.width());

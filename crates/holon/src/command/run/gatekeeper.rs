@@ -1,17 +1,15 @@
 //! The person at the terminal, asked at a gate.
 
 use std::io::Write;
-use std::time::Duration;
+use std::os::unix::net::UnixStream;
 
 use holon_flow::{Answer, Gatekeeper, Question};
 use holon_host::Cancel;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::show::flow;
 use crate::terminal::{Style, Terminal, visible};
 
-/// How often a request to stop is looked for while nobody types.
-const TICK: Duration = Duration::from_millis(200);
 /// The longest line that is read.
 const LONGEST: usize = 64 * 1024;
 
@@ -56,15 +54,18 @@ impl AtTerminal<'_> {
     /// One line, or that nobody will type one; a signal ends the waiting.
     fn line(&self) -> Typed {
         let stdin = rustix::stdio::stdin();
-        let timeout = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        let Ok((bell, ring)) = UnixStream::pair() else { return Typed::Closed };
+        // One end closes when the run shall stop, and the other says so.
+        let _rings = self.cancel.on_cancel(move || drop(ring));
         let mut typed = Vec::new();
         loop {
             if self.cancel.is_cancelled() {
                 return Typed::Cancelled;
             }
-            match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                Ok(_) => {}
+            let mut waited = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&bell, PollFlags::IN)];
+            match poll(&mut waited, None) {
+                Ok(_) if !waited[0].revents().is_empty() => {}
+                Ok(_) | Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => return Typed::Closed,
             }
             let mut buffer = [0; 4096];

@@ -40,7 +40,8 @@ pub(super) fn end_all() {
                 Ok(None) | Err(_) => break,
             }
         }
-        // Killed processes take a moment to become reapable; their orphans come to us then.
+        // Killed processes take a moment to become reapable; their orphans come to us then, from anywhere below: there is
+        // no single process to wait for.
         let pause = rustix::thread::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
         let _ = rustix::thread::nanosleep(&pause);
     }
