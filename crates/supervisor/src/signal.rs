@@ -2,6 +2,7 @@
 //!
 //! What a signal counts is [`crate::deviation::Watch`]'s business.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Field;
@@ -41,8 +42,9 @@ macro_rules! signals {
         }
 
         /// `[supervisor.triggers]`: from which count on a signal is up.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        #[schemars(rename = "SupervisorTriggers")]
         pub struct Triggers {
             $($(#[$doc])* pub $key: u32,)*
             /// Share of the run's rounds or tokens after which it is said that they end.
