@@ -6,10 +6,10 @@ use holon_agent::Person;
 use holon_core::event::Sink;
 use holon_telemetry::Observer;
 
-use holon_model::Cancel;
 use crate::error::HostError;
 use crate::plan::RunPlan;
 use crate::run::{Finished, Host, Words};
+use holon_model::Cancel;
 
 /// Carries plans out, here or elsewhere. Whoever asks for work knows no more of it than this.
 pub trait Executor {

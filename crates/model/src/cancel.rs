@@ -140,7 +140,7 @@ mod tests {
         let cancel = Cancel::default();
         let leave = |name: &'static str| {
             let tell = tell.clone();
-            cancel.on_cancel(move || drop(tell.send(name)))
+            cancel.on_cancel(move || tell.send(name).unwrap_or_default())
         };
         let _kept = leave("kept");
         drop(leave("taken back"));

@@ -252,7 +252,9 @@ impl Gatekeeper for OverTheWire<'_> {
         let gate = Gate { step: question.step.clone(), files, paths, answer };
         *self.going.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
         let going = Arc::clone(self.going);
-        let _ends = self.going.cancel.on_cancel(move || drop(going.answer(Word::Cancelled)));
+        let _ends = self.going.cancel.on_cancel(move || {
+            going.answer(Word::Cancelled);
+        });
         words.recv().unwrap_or(Word::Stop)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_core::event::Sink;
 use holon_core::manifest::{Manifest, ModelInfo};
 use holon_core::outcome::Status;
-use holon_model::Prices;
+use holon_model::{Cancel, Prices};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -58,7 +58,7 @@ use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, Phase, PhaseTiming, Verified};
 use holon_core::redact::Redactor;
 use holon_git::Git;
-use holon_model::{Cassette, Provider};
+use holon_model::{Cancel, Cassette, Provider};
 use holon_sandbox::walls::Launcher;
 use holon_telemetry::Observer;
 

@@ -17,7 +17,6 @@ use holon_sandbox::backend::Payload;
 use super::Words;
 use super::carry::Carry;
 use super::probe::NativeProbe;
-use crate::cancel as run;
 use crate::error::HostError;
 
 /// The agent at work.

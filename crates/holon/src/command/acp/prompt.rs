@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use base64::Engine;
-use base64::prelude::{
-    BASE64_STANDARD_PAD_INDIFFERENT as STANDARD, BASE64_URL_SAFE_PAD_INDIFFERENT as URL_SAFE,
-};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 use serde_json::Value;
 
 use super::wire::Refusal;
+
+/// Editors pad or do not.
+const PADDED_OR_NOT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, PADDED_OR_NOT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, PADDED_OR_NOT);
 
 /// Texts up to this size go into the message itself.
 const MOST_INLINE: usize = 24 << 10;
