@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::AttestError;
 use crate::key::{PublicKey, SigningKey};
-use crate::statement::Statement;
+use crate::statement::RunStatement;
 
 /// What is in the envelope.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -16,7 +16,7 @@ const LARGEST: usize = 8 << 20;
 /// A signed payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Envelope {
+pub struct DsseEnvelope {
     /// What the payload is.
     pub payload_type: String,
     /// The payload in base64.
@@ -35,9 +35,9 @@ pub struct Signature {
     pub sig: String,
 }
 
-impl Envelope {
+impl DsseEnvelope {
     /// Signs a statement.
-    pub fn seal(statement: &Statement, key: &SigningKey) -> Result<Self, AttestError> {
+    pub fn seal(statement: &RunStatement, key: &SigningKey) -> Result<Self, AttestError> {
         let payload = statement.to_bytes();
         let sig = key.sign(&pre_authentication(PAYLOAD_TYPE, &payload))?;
         Ok(Self {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::patch::{self, Step};
+use crate::patch::{self, PatchItem};
 use crate::redact::Redactor;
 
 /// A credential a patch would add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hit {
+pub struct SecretHit {
     /// The file, as the patch names it.
     pub path: String,
     /// The line in the new file.
@@ -22,13 +22,13 @@ pub fn looks_like(value: &str) -> Option<String> {
 }
 
 /// Every credential in the lines a unified diff adds: known shapes, and the real values that the redactor knows.
-pub fn scan_added_lines_with(redactor: &Redactor, patch: &[u8]) -> Vec<Hit> {
+pub fn scan_added_lines_with(redactor: &Redactor, patch: &[u8]) -> Vec<SecretHit> {
     let mut hits = Vec::new();
     patch::walk(patch, &mut |step| {
-        if let Step::Added { path, line, text } = step
+        if let PatchItem::Added { path, line, text } = step
             && let Some(rule) = redactor.first_hit(text)
         {
-            hits.push(Hit { path: path.to_owned(), line, rule });
+            hits.push(SecretHit { path: path.to_owned(), line, rule });
         }
     });
     hits
@@ -50,7 +50,7 @@ mod tests {
             "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n context {key}\n-removed {key}\n+added\n+token = {key}\n last\n\
              diff --git a/x b/x\n--- /dev/null\n+++ \"b/od\\303\\244 \\\"d\\\"\"\n@@ -0,0 +1 @@\n++++ {key}\n"
         );
-        let hit = |path: &str, line| Hit { path: path.into(), line, rule: "github-token".into() };
+        let hit = |path: &str, line| SecretHit { path: path.into(), line, rule: "github-token".into() };
         assert_eq!(
             scan_added_lines_with(&Redactor::default(), patch.as_bytes()),
             [hit("a.txt", 3), hit("odä \"d\"", 1)]

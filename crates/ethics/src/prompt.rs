@@ -68,7 +68,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, NoLicences, assess};
+    use crate::{AssessmentInput, NoLicenceLookup, assess};
 
     #[test]
     fn guidelines_become_a_checklist() {
@@ -79,7 +79,7 @@ mod tests {
             ),
             ("AGENTS.md".to_owned(), "# Notes\nNever store raw addresses.\n".to_owned()),
         ];
-        let text = section(&assess(&Input::default(), &NoLicences), &guidelines);
+        let text = section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &guidelines);
         for line in [
             "- guideline-1 (.holon/guidelines.md): No tracking.",
             "- guideline-2 (.holon/guidelines.md): Say why.",
@@ -93,6 +93,6 @@ mod tests {
 
     #[test]
     fn without_guidelines_there_is_no_checklist() {
-        assert!(!section(&assess(&Input::default(), &NoLicences), &[]).contains("Checklist"));
+        assert!(!section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &[]).contains("Checklist"));
     }
 }

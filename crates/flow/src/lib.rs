@@ -27,11 +27,11 @@ mod step;
 mod summary;
 pub mod verify;
 
-pub use conductor::{Conductor, MakeHost, Order};
-pub use definition::Definition;
-pub use dispatch::{Call, Dispatched, Dispatcher};
+pub use conductor::{Conductor, FlowOrder, MakeHost};
+pub use definition::FlowDefinition;
+pub use dispatch::{DispatchCall, DispatchResult, Dispatcher};
 pub use error::FlowError;
 pub use folder::{find_step, load, resume_command};
-pub use gate::{Answer, GateMode, Gatekeeper, Question};
-pub use rerun::{Reran, Rerun};
-pub use state::State;
+pub use gate::{GateAnswer, GateMode, GateQuestion, Gatekeeper};
+pub use rerun::{RerunRequest, RerunResult};
+pub use state::FlowState;

@@ -5,24 +5,24 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use holon_host::Cancel;
+use holon_host::ModelCancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// What a shell reports for a process ended by Ctrl-C.
 const ENDED_BY_INTERRUPT: i32 = 128 + SIGINT;
 
 /// A request to stop that SIGINT, SIGTERM and SIGHUP make.
-pub(crate) fn on_signals() -> Result<Cancel, Failure> {
-    let cancel = Cancel::default();
-    listen(cancel.clone()).map_err(|e| Failure::internal(format!("cannot listen to signals: {e}")))?;
+pub(crate) fn on_signals() -> Result<ModelCancel, CliFailure> {
+    let cancel = ModelCancel::default();
+    listen(cancel.clone()).map_err(|e| CliFailure::internal(format!("cannot listen to signals: {e}")))?;
     Ok(cancel)
 }
 
-fn listen(cancel: Cancel) -> std::io::Result<()> {
+fn listen(cancel: ModelCancel) -> std::io::Result<()> {
     let (mut heard, caught) = UnixStream::pair()?;
     let once: Arc<AtomicBool> = Arc::default();
     // Registered first, so that the first Ctrl-C finds the flag still unset. The walls fall with this process.

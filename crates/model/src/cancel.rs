@@ -16,7 +16,7 @@ use crate::error::ModelError;
 
 /// Stops everything it was given to, at once and for good; clones share the flag.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<CancelFlag>);
+pub struct ModelCancel(Arc<CancelFlag>);
 
 #[derive(Default)]
 struct CancelFlag {
@@ -37,11 +37,11 @@ struct CancelHooks {
 #[must_use = "the word is taken back when this is dropped"]
 #[derive(Debug)]
 pub struct OnCancel {
-    cancel: Cancel,
+    cancel: ModelCancel,
     number: u64,
 }
 
-impl Cancel {
+impl ModelCancel {
     /// Stops what runs and what would start.
     pub fn cancel(&self) {
         self.0.set.store(true, Ordering::SeqCst);
@@ -118,26 +118,26 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::ModelErrorKind;
 
     #[tokio::test]
     async fn a_waiting_future_is_stopped_and_a_done_one_is_not() {
-        let cancel = Cancel::default();
+        let cancel = ModelCancel::default();
         assert_eq!(cancel.race(async { 7 }).await.ok(), Some(7));
         let other = cancel.clone();
         let stopped = cancel.race(async move {
             other.cancel();
             std::future::pending::<()>().await;
         });
-        assert_eq!(stopped.await.map_err(|e| e.kind), Err(ErrorKind::Cancelled));
-        assert_eq!(cancel.race(async { 7 }).await.map_err(|e| e.kind), Err(ErrorKind::Cancelled));
+        assert_eq!(stopped.await.map_err(|e| e.kind), Err(ModelErrorKind::Cancelled));
+        assert_eq!(cancel.race(async { 7 }).await.map_err(|e| e.kind), Err(ModelErrorKind::Cancelled));
         cancel.cancelled().await;
     }
 
     #[test]
     fn whoever_left_word_is_told_once_and_whoever_took_it_back_is_not() {
         let (tell, told) = channel();
-        let cancel = Cancel::default();
+        let cancel = ModelCancel::default();
         let leave = |name: &'static str| {
             let tell = tell.clone();
             cancel.on_cancel(move || tell.send(name).unwrap_or_default())

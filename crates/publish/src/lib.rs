@@ -20,9 +20,9 @@ pub mod text;
 mod token;
 mod whole;
 
-pub use error::Error;
-pub use facts::Facts;
-pub use folder::{Output, Ready};
+pub use error::PublishError;
+pub use facts::PublicationFacts;
+pub use folder::{PublishReadiness, VerifiedOutput};
 pub use marker::Marker;
-pub use target::{Repo, Target};
-pub use token::Token;
+pub use target::{PublishTarget, RepoName};
+pub use token::ForgeToken;

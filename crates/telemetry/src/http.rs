@@ -6,7 +6,7 @@ use holon_http::{ClientSettings, innermost};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
 use crate::retry;
-use crate::settings::{Settings, without_user};
+use crate::settings::{TelemetrySettings, without_user};
 
 /// A collector is near, or it is not worth waiting for.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -15,7 +15,7 @@ const WHOLE: Duration = Duration::from_secs(5);
 const ANSWER: usize = 64 * 1024;
 
 /// Why something was not taken.
-pub(crate) struct Refused {
+pub(crate) struct SendRefusal {
     /// In words without any header.
     pub(crate) words: String,
     /// Whether the same may be taken another time.
@@ -25,13 +25,13 @@ pub(crate) struct Refused {
 }
 
 /// Sends bodies; what goes wrong is told in words without any header.
-pub(crate) struct Client {
+pub(crate) struct CollectorClient {
     client: reqwest::Client,
     headers: HeaderMap,
 }
 
-impl Client {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
+impl CollectorClient {
+    pub(crate) fn new(settings: &TelemetrySettings) -> Result<Self, String> {
         let urls = || [&settings.traces, &settings.metrics].into_iter().flatten();
         let encrypted = urls().any(|url| url.starts_with("https://"));
         let loopback = urls().all(|url| is_here(url));
@@ -50,7 +50,7 @@ impl Client {
     }
 
     /// Delivers a body once; gives back how many spans or numbers of it were not taken, or why none was.
-    pub(crate) async fn post(&self, url: &str, body: String) -> Result<u64, Refused> {
+    pub(crate) async fn post(&self, url: &str, body: String) -> Result<u64, SendRefusal> {
         let place = without_user(url);
         let sent = self.client.post(url).headers(self.headers.clone()).body(body).send().await;
         match sent {
@@ -60,11 +60,11 @@ impl Client {
                 let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
                 let after = header.and_then(|text| retry::asked(text, jiff::Timestamp::now().as_second()));
                 let words = format!("{place} answers with status {status}");
-                Err(Refused { words, passing: retry::is_passing(status), after })
+                Err(SendRefusal { words, passing: retry::is_passing(status), after })
             }
             Err(error) => {
                 let words = format!("{place}: {}", innermost(&error));
-                Err(Refused { words, passing: true, after: None })
+                Err(SendRefusal { words, passing: true, after: None })
             }
         }
     }

@@ -23,7 +23,7 @@ impl<'a> PatchedFile<'a> {
         if self.is_binary || self.is_broken {
             return None;
         }
-        let old = Lines::of(old);
+        let old = SourceLines::of(old);
         let mut result = Vec::with_capacity(old.0.len());
         let mut at = 0;
         for hunk in &self.hunks {
@@ -70,9 +70,9 @@ impl<'a> PatchedFile<'a> {
 }
 
 /// The lines of a text.
-struct Lines<'a>(Vec<&'a [u8]>);
+struct SourceLines<'a>(Vec<&'a [u8]>);
 
-impl<'a> Lines<'a> {
+impl<'a> SourceLines<'a> {
     fn of(text: &'a [u8]) -> Self {
         Self(text.split_inclusive(|byte| *byte == b'\n').collect())
     }

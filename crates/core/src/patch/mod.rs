@@ -23,7 +23,7 @@ use name::NamedSides;
 
 /// What a patch says next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PatchItem<'a> {
     /// A file begins; its name before and after, `None` where it does not exist.
     File {
         /// The old name.
@@ -50,7 +50,7 @@ pub enum Step<'a> {
 }
 
 /// Goes through a patch; whatever is no part of a text hunk is passed over, and no input is refused.
-pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
+pub fn walk(patch: &[u8], see: &mut dyn FnMut(PatchItem<'_>)) {
     let (mut old, mut new) = (None::<String>, None::<String>);
     let mut at = 0_u64;
     for line in PatchLines::of(patch) {
@@ -58,15 +58,15 @@ pub fn walk(patch: &[u8], see: &mut dyn FnMut(Step<'_>)) {
             PatchLine::OldName(name) => old = name::sided(name, "a/"),
             PatchLine::NewName(name) => {
                 new = name::sided(name, "b/");
-                see(Step::File { old: old.as_deref(), new: new.as_deref() });
+                see(PatchItem::File { old: old.as_deref(), new: new.as_deref() });
             }
             PatchLine::Hunk(hunk) => at = hunk.new_start,
             PatchLine::Added(text) => {
-                see(Step::Added { path: new.as_deref().unwrap_or_default(), line: at, text });
+                see(PatchItem::Added { path: new.as_deref().unwrap_or_default(), line: at, text });
                 at = at.saturating_add(1);
             }
             PatchLine::Removed(text) => {
-                see(Step::Removed { path: old.as_deref().unwrap_or_default(), text });
+                see(PatchItem::Removed { path: old.as_deref().unwrap_or_default(), text });
             }
             PatchLine::Kept(_) | PatchLine::Unmarked(_) => at = at.saturating_add(1),
             _ => {}

@@ -11,11 +11,11 @@ fn names_and_lines_of_both_sides() {
     let mut seen = Vec::new();
     walk(patch, &mut |step| {
         seen.push(match step {
-            Step::File { old, new } => format!("{} > {}", old.unwrap_or("-"), new.unwrap_or("-")),
-            Step::Added { path, line, text } => {
+            PatchItem::File { old, new } => format!("{} > {}", old.unwrap_or("-"), new.unwrap_or("-")),
+            PatchItem::Added { path, line, text } => {
                 format!("+{path}:{line} {}", String::from_utf8_lossy(text))
             }
-            Step::Removed { path, text } => format!("-{path} {}", String::from_utf8_lossy(text)),
+            PatchItem::Removed { path, text } => format!("-{path} {}", String::from_utf8_lossy(text)),
         });
     });
     assert_eq!(seen, ["x > y", "-x -- old", "+y:2 ++ new", "z > -", "-z gone"]);

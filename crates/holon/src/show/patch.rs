@@ -2,11 +2,11 @@
 
 use holon_core::patch::{PatchedFile, patched_files, quoted_name};
 
-use crate::terminal::{Stream, Style, visible};
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileChange {
+pub(crate) struct PatchFileSummary {
     /// The path, without the quotes git puts around odd ones.
     pub(crate) path: String,
     /// Lines added.
@@ -18,11 +18,11 @@ pub(crate) struct FileChange {
 }
 
 /// The files of a patch, in its order.
-pub(crate) fn changes(patch: &[u8]) -> Vec<FileChange> {
-    patched_files(patch).iter().map(FileChange::of).collect()
+pub(crate) fn changes(patch: &[u8]) -> Vec<PatchFileSummary> {
+    patched_files(patch).iter().map(PatchFileSummary::of).collect()
 }
 
-impl FileChange {
+impl PatchFileSummary {
     fn of(file: &PatchedFile<'_>) -> Self {
         let (added, removed) = file.counts();
         let note = match (&file.old, &file.new) {
@@ -43,18 +43,18 @@ fn shown_name(name: &str) -> String {
 }
 
 /// The patch as it goes to a terminal: coloured, and without anything a terminal would obey.
-pub(crate) fn coloured(patch: &[u8], stream: Stream) -> String {
+pub(crate) fn coloured(patch: &[u8], stream: TerminalStream) -> String {
     let mut text = String::new();
     for line in String::from_utf8_lossy(patch).split_inclusive('\n') {
         let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
         let body = visible(body);
         let style = match body.as_bytes().first() {
             _ if body.starts_with("+++ ") || body.starts_with("--- ") || body.starts_with("diff ") => {
-                Some(Style::Bold)
+                Some(TextStyle::Bold)
             }
-            Some(b'+') => Some(Style::Green),
-            Some(b'-') => Some(Style::Red),
-            Some(b'@') => Some(Style::Cyan),
+            Some(b'+') => Some(TextStyle::Green),
+            Some(b'-') => Some(TextStyle::Red),
+            Some(b'@') => Some(TextStyle::Cyan),
             _ => None,
         };
         text.push_str(&style.map_or_else(|| body.clone(), |style| stream.paint(style, &body)));
@@ -74,7 +74,7 @@ diff --git a/n b/n\nnew file mode 100755\nindex 0..1\n--- /dev/null\n+++ b/n\n@@
 diff --git \"a/q\\\"\" \"b/q\\\"\"\ndeleted file mode 100644\n\
 diff --git a/bin b/bin\nindex 1..2\nGIT binary patch\nliteral 3\n-Kc$\n\n";
         let expect =
-            |path: &str, added, removed, note| FileChange { path: path.into(), added, removed, note };
+            |path: &str, added, removed, note| PatchFileSummary { path: path.into(), added, removed, note };
         assert_eq!(
             changes(patch),
             [

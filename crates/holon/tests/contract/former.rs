@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_host::Places;
-use holon_testkit::{TestEnv, Workspace};
+use holon_host::HolonFolders;
+use holon_testkit::{TestEnv, TestWorkspace};
 
 use crate::BIN;
 
@@ -17,12 +17,12 @@ const CUT_SHORT: &str = "20261118-202258-53zzaw";
 const AT_GATE: &str = "20261118-202316-mdhxjw";
 
 /// The stored runs, as if they had been made here.
-fn scene() -> (TestEnv, Workspace) {
+fn scene() -> (TestEnv, TestWorkspace) {
     let env = TestEnv::new(BIN);
     env.leave_unverified("the store comes from elsewhere, and no audit log tells of it");
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let state = env.state().join("holon");
-    let places = Places { state, cache: env.cache(), config: env.config(), home: None };
+    let places = HolonFolders { state, cache: env.cache(), config: env.config(), home: None };
     let runs = places.runs_of(repo.path());
     let key = runs.parent().and_then(Path::file_name).unwrap();
     copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), Path::new(key)));

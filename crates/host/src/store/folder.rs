@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use holon_core::ids::RunId;
 use holon_core::manifest::{ErrorInfo, Manifest};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_sandbox::mount;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_atomic;
 use crate::error::HostError;
-use crate::run::carry;
+use crate::run::carried_changes;
 use crate::run::checkpoints::CHECKPOINT;
 use crate::run::supervised::TAKEOVER;
 
@@ -213,7 +213,7 @@ impl RunFolder {
         let mut manifest = self.manifest().filter(|m| m.run_id == record.id).unwrap_or_else(|| {
             Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone())
         });
-        manifest.conclude(Status::Interrupted, Outcome::Failure);
+        manifest.conclude(RunStatus::Interrupted, RunOutcome::Failure);
         manifest.metadata.mode = record.mode.clone();
         manifest.metadata.agent.name = record.agent.clone();
         manifest.error = Some(
@@ -224,7 +224,7 @@ impl RunFolder {
         write_atomic(&self.output().join("manifest.json"), manifest.to_json().as_bytes())?;
         if self.path.join(CHECKPOINT).exists() {
             // What cannot be rescued cannot be gone on with, which resuming will say.
-            let _ = carry::rescue(&self.path, &self.layers());
+            let _ = carried_changes::rescue(&self.path, &self.layers());
         }
         self.remove_layers();
         record.finished = true;

@@ -6,17 +6,17 @@ use std::time::Duration;
 use holon_http::ClientSettings;
 pub use holon_http::causes;
 
-use super::Timeouts;
+use super::HttpTimeouts;
 use crate::classify;
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorKind, ModelError};
-use crate::retry::Headers;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::retry::ResponseHeaders;
 
 /// The most bytes of an error's body that are read.
 const MAX_ERROR: usize = 256 * 1024;
 
 /// A client for an endpoint; certificates are read only when it is encrypted.
-pub fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest::Client, ModelError> {
+pub fn client(endpoint: &Endpoint, timeouts: HttpTimeouts) -> Result<reqwest::Client, ModelError> {
     endpoint.check()?;
     let settings = ClientSettings {
         encrypted: endpoint.base.starts_with("https://"),
@@ -24,13 +24,13 @@ pub fn client(endpoint: &Endpoint, timeouts: Timeouts) -> Result<reqwest::Client
         connect: timeouts.connect,
         whole: None,
     };
-    settings.client().map_err(|message| ModelError::new(ErrorKind::Network, message))
+    settings.client().map_err(|message| ModelError::new(ModelErrorKind::Network, message))
 }
 
 /// What an answer without success amounts to.
 pub async fn refused(mut response: reqwest::Response, idle: Duration) -> ModelError {
     let status = response.status().as_u16();
-    let headers: Headers = response
+    let headers: ResponseHeaders = response
         .headers()
         .iter()
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
@@ -56,11 +56,11 @@ pub async fn read_body(
     let mut body = Vec::new();
     while let Some(chunk) = within(idle, "the next piece", response.chunk())
         .await?
-        .map_err(|error| ModelError::new(ErrorKind::Cut, causes(&error)))?
+        .map_err(|error| ModelError::new(ModelErrorKind::Cut, causes(&error)))?
     {
         if body.len() + chunk.len() > most {
             return Err(ModelError::new(
-                ErrorKind::Malformed,
+                ModelErrorKind::Malformed,
                 format!("the answer is larger than {most} bytes"),
             ));
         }
@@ -76,12 +76,12 @@ pub async fn within<T>(
     future: impl Future<Output = T>,
 ) -> Result<T, ModelError> {
     tokio::time::timeout(limit, future).await.map_err(|_| {
-        ModelError::new(ErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
+        ModelError::new(ModelErrorKind::Timeout, format!("waited {} s for {what}", limit.as_secs_f64()))
     })
 }
 
 /// An error on the way to the answer.
 pub fn network(error: &reqwest::Error) -> ModelError {
-    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    let kind = if error.is_timeout() { ModelErrorKind::Timeout } else { ModelErrorKind::Network };
     ModelError::new(kind, causes(error))
 }

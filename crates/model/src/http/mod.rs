@@ -6,12 +6,12 @@ mod metadata;
 
 use std::time::Duration;
 
-use crate::cancel::Cancel;
+use crate::cancel::ModelCancel;
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorKind, ModelError};
-use crate::provider::{Answer, Provider, Sink};
-use crate::reply::Reply;
-use crate::request::Request;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::reply::ModelReply;
+use crate::request::ModelRequest;
 use crate::sse::SseDecoder;
 
 use connection::{causes, client, network, page, read_body, refused, within};
@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_millis(50);
 
 /// How long to wait for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct HttpTimeouts {
     /// For a connection.
     pub connect: Duration,
     /// For the head of the answer; models may think before it.
@@ -36,35 +36,35 @@ pub struct Timeouts {
     pub idle: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(10), head: seconds(300), idle: seconds(300) }
     }
 }
 
-/// Sends each request once to an endpoint; wrap it in [`crate::Retrying`] for patience.
+/// Sends each request once to an endpoint; wrap it in [`crate::RetryingProvider`] for patience.
 #[derive(Debug, Clone)]
-pub struct Http {
+pub struct HttpProvider {
     client: reqwest::Client,
     endpoint: Endpoint,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
-impl Http {
+impl HttpProvider {
     /// A provider for an endpoint; certificates are read only when it is encrypted.
-    pub fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
+    pub fn new(endpoint: Endpoint, timeouts: HttpTimeouts) -> Result<Self, ModelError> {
         let client = client(&endpoint, timeouts)?;
         Ok(Self { client, endpoint, timeouts })
     }
 
-    async fn send(&self, request: &Request, sink: &mut dyn Sink) -> Result<Reply, ModelError> {
+    async fn send(&self, request: &ModelRequest, sink: &mut dyn DeltaSink) -> Result<ModelReply, ModelError> {
         let body = self.endpoint.body(request).to_string();
         let mut call = self.client.post(self.endpoint.url()).body(body);
         for (name, value) in self.endpoint.request_headers() {
             let mut value = reqwest::header::HeaderValue::from_str(&value).map_err(|_| {
                 ModelError::new(
-                    ErrorKind::Auth,
+                    ModelErrorKind::Auth,
                     format!("the value of the header `{name}` holds characters no header can"),
                 )
             })?;
@@ -90,8 +90,8 @@ impl Http {
     async fn streamed(
         &self,
         mut response: reqwest::Response,
-        sink: &mut dyn Sink,
-    ) -> Result<Reply, ModelError> {
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
         let mut sse = SseDecoder::default();
         let mut decoder = self.endpoint.wire.decoder();
         let mut broken = None;
@@ -105,8 +105,9 @@ impl Http {
                     break;
                 }
             };
-            let events =
-                sse.push(&chunk).map_err(|error| ModelError::new(ErrorKind::Malformed, error.to_string()))?;
+            let events = sse
+                .push(&chunk)
+                .map_err(|error| ModelError::new(ModelErrorKind::Malformed, error.to_string()))?;
             for event in events {
                 decoder.push(&event).into_iter().for_each(|delta| sink.delta(delta));
             }
@@ -120,7 +121,7 @@ impl Http {
             let _ = tokio::time::timeout(DRAIN, rest).await;
         }
         decoder.finish().map_err(|mut error| {
-            if let (ErrorKind::Cut, Some(broken)) = (error.kind, &broken) {
+            if let (ModelErrorKind::Cut, Some(broken)) = (error.kind, &broken) {
                 error.message = format!("{} ({})", error.message, causes(broken));
             }
             error
@@ -128,7 +129,11 @@ impl Http {
     }
 
     /// A server that does not stream.
-    async fn whole(&self, mut response: reqwest::Response, sink: &mut dyn Sink) -> Result<Reply, ModelError> {
+    async fn whole(
+        &self,
+        mut response: reqwest::Response,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
         let body = read_body(&mut response, MAX_WHOLE, self.timeouts.idle).await?;
         let reply = self.endpoint.wire.decode_whole(&body)?;
         reply.deltas().into_iter().for_each(|delta| sink.delta(delta));
@@ -136,12 +141,17 @@ impl Http {
     }
 }
 
-impl Provider for Http {
+impl Provider for HttpProvider {
     fn name(&self) -> &str {
         &self.endpoint.name
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             let outcome = cancel.race(self.send(request, sink)).await?;
             outcome.map_err(|mut error| {
@@ -150,7 +160,7 @@ impl Provider for Http {
                     error.message = error.message.replace(key.expose(), "[key]");
                 }
                 // Whoever has several keys has to know which one was not good enough.
-                if let (ErrorKind::Auth, Some(_), Some(variable)) =
+                if let (ModelErrorKind::Auth, Some(_), Some(variable)) =
                     (error.kind, error.status, &self.endpoint.key_from)
                 {
                     error.message += &match &self.endpoint.key {
@@ -168,6 +178,6 @@ impl Provider for Http {
 fn runtime() -> Result<tokio::runtime::Runtime, ModelError> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| {
-        ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
+        ModelError::new(ModelErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
     })
 }

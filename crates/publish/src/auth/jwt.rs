@@ -8,16 +8,16 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::json;
 
-use crate::error::Error;
-use crate::token::Token;
+use crate::error::PublishError;
+use crate::token::ForgeToken;
 
 /// GitHub takes at most ten minutes; clocks may differ by one.
 const LIFETIME: u64 = 9 * 60;
 const SKEW: u64 = 60;
 
 /// A claim that is valid for some minutes from `now`, signed with the App's key in PEM form.
-pub(super) fn signed(issuer: &str, key: &[u8], now: u64) -> Result<Token, Error> {
-    let bad = |why: String| Error::Credentials(format!("the App's private key cannot be used: {why}"));
+pub(super) fn signed(issuer: &str, key: &[u8], now: u64) -> Result<ForgeToken, PublishError> {
+    let bad = |why: String| PublishError::Credentials(format!("the App's private key cannot be used: {why}"));
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| bad(e.to_string()))?;
     let key = ring::default_provider().key_provider.load_private_key(key).map_err(|e| bad(e.to_string()))?;
     let signer = key
@@ -27,7 +27,7 @@ pub(super) fn signed(issuer: &str, key: &[u8], now: u64) -> Result<Token, Error>
     let head = URL_SAFE_NO_PAD.encode(br#"{"alg":"RS256","typ":"JWT"}"#);
     let text = format!("{head}.{}", URL_SAFE_NO_PAD.encode(claims.to_string().as_bytes()));
     let signature = signer.sign(text.as_bytes()).map_err(|e| bad(e.to_string()))?;
-    Token::new(&format!("{text}.{}", URL_SAFE_NO_PAD.encode(&signature)))
+    ForgeToken::new(&format!("{text}.{}", URL_SAFE_NO_PAD.encode(&signature)))
         .ok_or_else(|| bad("nothing was signed".into()))
 }
 

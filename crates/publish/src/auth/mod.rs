@@ -3,4 +3,4 @@
 mod app;
 mod jwt;
 
-pub use app::{App, installation_token};
+pub use app::{GitHubApp, installation_token};

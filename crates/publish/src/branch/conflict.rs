@@ -6,7 +6,7 @@ use holon_core::patch::{PatchHunk, PatchedFile};
 
 /// A place of the patch that stands against applying it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct PatchConflict {
     /// The file.
     pub path: String,
     /// The header of the hunk, when one hunk is to blame.
@@ -15,7 +15,7 @@ pub struct Conflict {
     pub why: String,
 }
 
-impl fmt::Display for Conflict {
+impl fmt::Display for PatchConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.hunk {
             Some(hunk) => write!(f, "{}: {hunk}: {}", self.path, self.why),
@@ -25,8 +25,9 @@ impl fmt::Display for Conflict {
 }
 
 /// What in a part does not fit the file as it is now; nothing when everything can be found.
-pub(super) fn against(part: &PatchedFile<'_>, now: Option<&[u8]>) -> Vec<Conflict> {
-    let whole = |why: &str| vec![Conflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
+pub(super) fn against(part: &PatchedFile<'_>, now: Option<&[u8]>) -> Vec<PatchConflict> {
+    let whole =
+        |why: &str| vec![PatchConflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
     match (&part.old, now) {
         (None, Some(_)) => return whole("the patch creates it, but it is already there"),
         (None, None) => return Vec::new(),
@@ -41,7 +42,7 @@ pub(super) fn against(part: &PatchedFile<'_>, now: Option<&[u8]>) -> Vec<Conflic
         let wanted: Vec<&[u8]> = old.map(|line| without_return(line.text)).collect();
         !wanted.is_empty() && !lines.windows(wanted.len()).any(|part| part == wanted)
     };
-    let told = |hunk: &PatchHunk<'_>| Conflict {
+    let told = |hunk: &PatchHunk<'_>| PatchConflict {
         path: part.path().to_owned(),
         hunk: Some(hunk.header()),
         why: "these lines were changed since".to_owned(),

@@ -5,22 +5,22 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
-use holon_git::command::Call;
+use holon_git::command::GitCall;
 
-use crate::token::Token;
+use crate::token::ForgeToken;
 
 /// Where to fetch from and push to.
 #[derive(Debug, Clone)]
-pub struct Remote {
+pub struct GitRemote {
     /// Its address: https, http on loopback, or file.
     pub url: String,
     /// The credential, when the address belongs to the forge that gave it.
-    pub token: Option<Token>,
+    pub token: Option<ForgeToken>,
     /// Variables of the network that git shall see as well, such as a proxy.
     pub network: Vec<(&'static str, String)>,
 }
 
-impl Remote {
+impl GitRemote {
     /// The protocol's name for git.
     fn protocol(&self) -> &'static str {
         match self.url.split(':').next() {
@@ -38,7 +38,7 @@ impl Remote {
     }
 
     /// Gives a call what it needs to reach this remote.
-    pub(super) fn reach<'g>(&self, mut call: Call<'g>) -> Call<'g> {
+    pub(super) fn reach<'g>(&self, mut call: GitCall<'g>) -> GitCall<'g> {
         for (name, value) in &self.network {
             call = call.env(name, value);
         }

@@ -11,7 +11,7 @@ const MOST: u64 = 1 << 20;
 
 /// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct WholeTextChange {
     /// As it is in the folder; none for a new file.
     pub(super) before: Option<String>,
     /// As it is in the snapshot; empty for one that is gone.
@@ -19,7 +19,7 @@ pub(super) struct Change {
 }
 
 /// The changed texts by path; what is no text, or does not fit the folder any more, is left out.
-pub(super) fn of(patch: &str, folder: &Path) -> BTreeMap<String, Change> {
+pub(super) fn of(patch: &str, folder: &Path) -> BTreeMap<String, WholeTextChange> {
     let mut found = BTreeMap::new();
     for part in patched_files(patch.as_bytes()) {
         let Some(path) = safe(part.path()).filter(|_| !part.hunks.is_empty()) else { continue };
@@ -36,21 +36,21 @@ pub(super) fn of(patch: &str, folder: &Path) -> BTreeMap<String, Change> {
         }
         let after = part.applied(before.as_deref().unwrap_or_default().as_bytes());
         if let Some(after) = after.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            found.insert(path.to_owned(), Change { before, after });
+            found.insert(path.to_owned(), WholeTextChange { before, after });
         }
     }
     found
 }
 
 /// A change as a call of its own.
-pub(super) fn shown(call: &str, path: &str, change: &Change, folder: &str) -> Value {
+pub(super) fn shown(call: &str, path: &str, change: &WholeTextChange, folder: &str) -> Value {
     let full = Path::new(folder).join(path);
     json!({"sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Changed {path}"), "kind": "edit",
         "status": "completed", "content": content(&full, change), "locations": [{"path": full}]})
 }
 
 /// A change as the content of a call.
-pub(super) fn content(full: &Path, change: &Change) -> Value {
+pub(super) fn content(full: &Path, change: &WholeTextChange) -> Value {
     json!([{"type": "diff", "path": full, "oldText": change.before, "newText": change.after}])
 }
 
@@ -74,7 +74,7 @@ mod tests {
         std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\nfour\nfive\nsix\n").unwrap();
         let found = of(PATCH, folder.path());
         assert_eq!(found["a.txt"].after, "one\nzwei\nthree\nfour\nfive\nsix\nseven\n");
-        assert_eq!(found["new.txt"], Change { before: None, after: "fresh".into() });
+        assert_eq!(found["new.txt"], WholeTextChange { before: None, after: "fresh".into() });
         std::fs::write(folder.path().join("a.txt"), "other\n").unwrap();
         assert_eq!(of(PATCH, folder.path()).len(), 1, "what does not fit is left out");
     }
