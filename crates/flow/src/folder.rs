@@ -71,11 +71,8 @@ impl FlowFolder {
         }
         let mut record = run.record()?;
         sealed::open_again(&AuditTrail::of(&places.state), &run, record.id.as_str())?;
-        if let (Some(runs), Some(name)) = (run.path().parent(), run.path().file_name()) {
-            // Where unfinished runs leave a mark; without it nobody would find this one after a kill.
-            let marker = runs.with_file_name("active").join(name);
-            File::create(&marker).map_err(HostError::io("create", &marker))?;
-        }
+        // Without a mark nobody would find this one after a kill.
+        run.mark_unfinished()?;
         record.finished = false;
         run.save(&record)?;
         let steps = steps_of(places, run.path(), &record.workspace);

@@ -45,7 +45,8 @@ fn help_teaches() {
     }
     let help = env.holon(["run", "--help"]).run();
     help.assert_code(0);
-    for heading in ["What to do:", "Where:", "Who does it:", "Walls:", "Limits:", "The result:", "Output:"] {
+    for heading in ["What to do:", "Where:", "Who does it:", "Sandbox:", "Limits:", "The result:", "Output:"]
+    {
         help.assert_stdout(heading);
     }
     for flag in [

@@ -14,18 +14,18 @@ const REQUESTS: [&str; 3] = [
 
 /// Interfaces of the page with the schema each is about.
 const PAIRS: [(&str, &str); 12] = [
-    ("Thread", "Thread"),
-    ("Turn", "Turn"),
-    ("Usage", "Spent"),
-    ("Upload", "Upload"),
-    ("ChangedFile", "File"),
-    ("Diff", "Diff"),
-    ("Run", "Run"),
-    ("Evidence", "Evidence"),
-    ("ModeInfo", "Mode"),
-    ("AuditPage", "Audit"),
-    ("AuditVerdict", "Verification"),
-    ("Info", "Info"),
+    ("Thread", "ChatThread"),
+    ("Turn", "ChatTurn"),
+    ("Usage", "SpentUsage"),
+    ("Upload", "UploadInfo"),
+    ("ChangedFile", "DiffFile"),
+    ("Diff", "ThreadDiff"),
+    ("Run", "RunInfo"),
+    ("Evidence", "EvidenceText"),
+    ("ModeInfo", "ModeInfo"),
+    ("AuditPage", "AuditPage"),
+    ("AuditVerdict", "AuditCheckReport"),
+    ("Info", "ServerInfo"),
 ];
 
 struct InterfaceField {

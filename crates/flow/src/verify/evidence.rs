@@ -131,13 +131,17 @@ pub struct EventLog {
     pub broken: Vec<u64>,
 }
 
-/// `asked.json`, as far as it says something about the manifest.
+/// What a run kept of its plan, or of its request before plans were kept, as far as it says something about the manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordedRequestFacts {
+    /// Whether it was written down which model was chosen, if any was.
+    pub model_recorded: bool,
     /// The model that was chosen.
     pub model: Option<ModelInfo>,
     /// Checks asked for by flags.
     pub checks: Vec<String>,
+    /// Whether it may be the recording of a run that was cut short, done once more.
+    pub may_repeat_a_cut: bool,
 }
 
 /// The audit log, as far as it concerns a run.

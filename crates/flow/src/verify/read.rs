@@ -105,7 +105,7 @@ pub fn gather_with(
         prompts_sha256: prompts(&input.join("prompts")),
         context: (layout == EvidenceLayout::Store && input.is_dir()).then(|| context(&input.join("context"))),
         profile: profile(places, &manifest, &run),
-        asked: json::<Value>(&folder.join("asked.json")).map(|asked| before(&asked)),
+        asked: request_facts(folder),
         original: audit.as_ref().filter(|_| layout == EvidenceLayout::Copy).and_then(|log| {
             let events = plain(&evidence.join("events.jsonl")).unwrap_or_default();
             original(places, manifest.run_id.as_str(), log, &events)
@@ -153,13 +153,28 @@ fn profile(places: &HolonFolders, manifest: &Manifest, run: &RunFolder) -> Optio
     known.resolve(&manifest.mode).ok().filter(|profile| profile.source == ModeSource::Builtin)
 }
 
-fn before(asked: &Value) -> RecordedRequestFacts {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let checks = asked["request"]["checks"].as_array();
-    RecordedRequestFacts {
-        model: serde_json::from_value(asked["model"].clone()).ok(),
-        checks: checks.into_iter().flatten().filter_map(text).collect(),
+/// What the plan says and the model that was noted beside it; of a run from before plans were kept, its request.
+fn request_facts(folder: &Path) -> Option<RecordedRequestFacts> {
+    let words = |list: &Value| {
+        let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let model = |recorded: &Value| serde_json::from_value(recorded["model"].clone()).ok();
+    if let Some(plan) = json::<Value>(&folder.join("run-plan.json")) {
+        let recorded = json::<Value>(&folder.join("recorded-model.json"));
+        return Some(RecordedRequestFacts {
+            model_recorded: recorded.is_some(),
+            model: recorded.as_ref().and_then(model),
+            checks: words(&plan["checks"]),
+            may_repeat_a_cut: !plan["cut"].is_null(),
+        });
     }
+    json::<Value>(&folder.join("asked.json")).map(|asked| RecordedRequestFacts {
+        model_recorded: true,
+        model: model(&asked),
+        checks: words(&asked["request"]["checks"]),
+        may_repeat_a_cut: true,
+    })
 }
 
 fn audit_log(log: &AuditLog, manifest: &Manifest) -> AuditEvidence {

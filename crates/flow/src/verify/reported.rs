@@ -245,11 +245,12 @@ fn model(run: &RunEvidence, log: &EventLog, found: &mut Discrepancies) {
             break;
         }
     }
-    if let Some(asked) = &run.asked {
+    if let Some(asked) = run.asked.as_ref().filter(|asked| asked.model_recorded) {
         // Who was asked is settled before the first word; that somebody else answered is found out after it.
         let chosen = metadata.model.clone().map(|model| ModelInfo { replaced_by: None, ..model });
         found.expect(asked.model == chosen, Kind::Model, "metadata.model", || {
-            "it is not the model that asked.json names, or was chosen for another reason".to_owned()
+            "it is not the model that the run noted when it chose, or was chosen for another reason"
+                .to_owned()
         });
     }
     usage(run, log, found);

@@ -82,8 +82,8 @@ fn reason(run: &RunEvidence, found: &mut Discrepancies) {
         "artifact_invalid" => manifest.artifacts.iter().any(|row| !row.valid && !row.problems.is_empty()),
         "timeout" | "idle_timeout" | "output_mb" | "disk_mb" | "files" | "disk" => {
             // A recording that ends where a limit ended the run has no limit of its own to hit.
-            let replayed = manifest.status == RunStatus::Timeout && run.asked.is_some();
-            replayed
+            let repeated = run.asked.as_ref().is_some_and(|asked| asked.may_repeat_a_cut);
+            manifest.status == RunStatus::Timeout && repeated
                 || told(&|body| matches!(body, EventBody::LimitHit { limit, .. } if *limit == error.kind))
         }
         "agent_killed" | "agent_failed" => told(&|body| matches!(body, EventBody::AgentExited { .. })),

@@ -25,22 +25,24 @@ fn scene() -> (TestEnv, TestWorkspace) {
     let places = HolonFolders { state, cache: env.cache(), config: env.config(), home: None };
     let runs = places.runs_of(repo.path());
     let key = runs.parent().and_then(Path::file_name).unwrap();
-    copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), Path::new(key)));
+    let commit = repo.git(["rev-parse", "HEAD"]);
+    copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), commit.trim(), Path::new(key)));
     (env, repo)
 }
 
-fn copy(from: &Path, to: &Path, (workspace, key): (&Path, &Path)) {
+fn copy(from: &Path, to: &Path, (workspace, commit, key): (&Path, &str, &Path)) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (name, path) = entry.map(|entry| (PathBuf::from(entry.file_name()), entry.path())).unwrap();
         let to = to.join(if name == Path::new("WORKSPACE") { key } else { name.as_path() });
         if path.is_dir() {
-            copy(&path, &to, (workspace, key));
+            copy(&path, &to, (workspace, commit, key));
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
         let text = text
             .replace("@WORKSPACE@", workspace.to_str().unwrap())
+            .replace("@COMMIT@", commit)
             .replace("@CASSETTE@", &format!("{STORE}/cassette.yaml"))
             .replace("@AGENT@", &format!("{STORE}/agent.sh"));
         fs::write(to, text).unwrap();

@@ -273,7 +273,7 @@ fn a_collector_that_is_away_costs_two_lines_and_nothing_else() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refusing = Collector::answering("503 Service Unavailable");
     for (url, words, lost) in [
-        (format!("http://{gone}"), "cannot be reached", true),
+        (format!("http://{gone}"), "the connection failed", true),
         (refusing.url(), "status 503", true),
         ("not an address".to_owned(), "is no address of a collector", false),
     ] {

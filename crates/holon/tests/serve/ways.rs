@@ -160,7 +160,7 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
         way(
             "a form that says nothing",
             &apply,
-            &all(&["content-type: application/x-www-form-urlencoded", &signed, "content-length: 3"]),
+            &all(&["content-type: application/x-www-form-urlencoded", &signed, "content-length: 0"]),
         ),
         way(
             "a web socket of another page",
@@ -377,8 +377,9 @@ fn an_agent_with_the_hosts_network_does_not_get_in() {
              ask POST /api/runs\n\
              ask GET '/?ticket=0'\n\
              ask GET /api/threads $'cookie: holon_session_{port}=0000000000000000\\r\\n'\n\
-             cat '{folder}/token' '{folder}/holon.db' /proc/*/environ /proc/*/cmdline /proc/*/fd/* 2>&1 </dev/null | head -c 200000\n\
-             find / -xdev -name token -readable -exec cat {{}} + 2>/dev/null | head -c 20000\n\
+             cat '{folder}/token' '{folder}/holon.db' /proc/*/environ /proc/*/cmdline 2>&1 </dev/null | head -c 200000\n\
+             for open in /proc/[0-9]*/fd/*; do [ -f \"$open\" ] && head -c 20000 \"$open\"; done 2>&1 </dev/null | head -c 200000\n\
+             find / -xdev -name token -type f -readable -exec cat {{}} + 2>/dev/null | head -c 20000\n\
              }} > /holon/output/tried.txt 2>&1\n\
              echo done > /holon/output/summary.md\n",
             folder = server_folder.display(),

@@ -100,17 +100,17 @@ pub(crate) struct RunArgs {
         value_name = "KIND",
         default_value = "auto",
         hide_default_value = true,
-        help_heading = "SandboxFlag"
+        help_heading = "Sandbox"
     )]
     sandbox: SandboxFlag,
     /// Required with --sandbox none: the agent can then change anything you can
-    #[arg(long, help_heading = "SandboxFlag")]
+    #[arg(long, help_heading = "Sandbox")]
     i_accept_no_isolation: bool,
     /// What the agent can reach; read-only modes refuse the host's network
-    #[arg(long, value_name = "KIND", help_heading = "SandboxFlag")]
+    #[arg(long, value_name = "KIND", help_heading = "Sandbox")]
     network: Option<NetworkFlag>,
     /// Let a mode that throws its changes away (debug) deliver them as a patch
-    #[arg(long, help_heading = "SandboxFlag")]
+    #[arg(long, help_heading = "Sandbox")]
     allow_writes: bool,
     /// How the agent's copy of the workspace is made
     #[arg(
@@ -118,7 +118,7 @@ pub(crate) struct RunArgs {
         value_name = "KIND",
         default_value = "auto",
         hide_default_value = true,
-        help_heading = "SandboxFlag"
+        help_heading = "Sandbox"
     )]
     snapshot: SnapshotFlag,
     /// How much of the workspace is proved unchanged afterwards
@@ -127,7 +127,7 @@ pub(crate) struct RunArgs {
         value_name = "EXTENT",
         default_value = "touched",
         hide_default_value = true,
-        help_heading = "SandboxFlag"
+        help_heading = "Sandbox"
     )]
     verify: VerifyFlag,
 
