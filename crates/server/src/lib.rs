@@ -238,7 +238,7 @@ impl ChatServer {
                     // Whoever names people or other names may have a proxy in front, which is another user's program.
                     let doors = &app.setup.doors;
                     let alone = !doors.is_shared() && doors.hosts.is_empty();
-                    let listener = guard::OwnUsers { listener, alone };
+                    let listener = guard::OwnUsers::new(listener, alone);
                     let listener = IdleGuardListener { listener, patience: guard::PATIENCE };
                     let outside =
                         axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));

@@ -43,6 +43,7 @@ fn copy(from: &Path, to: &Path, (workspace, commit, key): (&Path, &str, &Path)) 
         let text = text
             .replace("@WORKSPACE@", workspace.to_str().unwrap())
             .replace("@COMMIT@", commit)
+            .replace("@HEAD@", "main")
             .replace("@CASSETTE@", &format!("{STORE}/cassette.yaml"))
             .replace("@AGENT@", &format!("{STORE}/agent.sh"));
         fs::write(to, text).unwrap();
