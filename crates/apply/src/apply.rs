@@ -11,7 +11,8 @@ use crate::change::ChangeSet;
 use crate::journal::{ApplyPurpose, ApplyStore, SLOTS};
 use crate::outcome::{ApplyConflict, ApplyOutcome, ConflictReason};
 use crate::plan::{ContentLookup, FindGit, PlannedConflict, SwapPlanner};
-use crate::transaction::{HasWriter, SwapInterruption, Transaction};
+use crate::settled::HasWriter;
+use crate::transaction::{SwapInterruption, Transaction};
 use crate::tree::WorkspaceTree;
 
 /// How long one apply waits for another to the same folder.

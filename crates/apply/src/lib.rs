@@ -21,6 +21,7 @@ mod outcome;
 mod parts;
 mod plan;
 mod recover;
+mod settled;
 mod slot;
 mod transaction;
 mod tree;

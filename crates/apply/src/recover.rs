@@ -12,7 +12,8 @@ use crate::journal::{
     ApplyJournal, ApplyPurpose, ApplyStore, JournalStage, JournalStep, SLOTS, boot, lock_file,
 };
 use crate::outcome::{ApplyConflict, ConflictReason};
-use crate::transaction::{HasWriter, Transaction, is, is_settled, leftover, there};
+use crate::settled::{HasWriter, is, is_settled};
+use crate::transaction::{Transaction, leftover, there};
 use crate::tree::{AnchoredPath, WorkspaceTree};
 
 /// What was done about an apply that a dead process left.

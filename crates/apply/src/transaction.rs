@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use holon_git::{FileMode, PathDigest};
+use holon_git::FileMode;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat, symlinkat};
 use rustix::io::Errno;
 
@@ -23,15 +23,13 @@ use crate::new_file::{copy_attributes, create, new_file, own_like, permissions};
 use crate::outcome::{ApplyConflict, ConflictReason};
 use crate::parts::in_parts;
 use crate::plan::{ContentLookup, FileSwap, SwapPlan};
+use crate::settled::{HasWriter, ReplacedFileState, kept_as};
 use crate::slot::{SlotLocation, SwapSlots};
-use crate::tree::{AnchoredPath, FolderCache, PathContent, SaveStamp, WorkspaceTree, size};
+use crate::tree::{AnchoredPath, FolderCache, SaveStamp, WorkspaceTree};
 
 /// More new files than this reach the disk by one call for the whole file system, while they are swapped in, instead of
 /// one for each before.
 const SYNC_EACH: usize = 16;
-
-/// Says whether somebody has a file open for writing; `None` when that cannot be told.
-pub(crate) type HasWriter<'a> = &'a (dyn Fn(&File) -> Option<bool> + Sync);
 
 /// A new file, unless it is a link, with its device and inode.
 type WrittenFile = (Option<File>, (u64, u64));
@@ -541,69 +539,4 @@ fn id_of(dir: &Path) -> String {
 /// A path at which something was left that an apply could not take back.
 pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> ApplyConflict {
     ApplyConflict { kept, ..ApplyConflict::new(path, ConflictReason::NotPutBack) }
-}
-
-/// What is seen of a file that came out.
-#[derive(Debug, PartialEq, Eq)]
-enum ReplacedFileState {
-    /// It is what was expected, and stays so.
-    Settled,
-    /// It is what was expected, and nobody can tell whether another program still writes to it.
-    Unwatched,
-    /// Somebody has it open for writing.
-    Written,
-    /// It is something else.
-    Changed,
-}
-
-/// Looks at what came out: its content, and its permissions where they are known. In this order: with no writer left,
-/// what is read is what stays.
-fn kept_as(
-    spot: &AnchoredPath,
-    digest: &PathDigest,
-    permissions: Option<u32>,
-    has_writer: HasWriter<'_>,
-) -> io::Result<ReplacedFileState> {
-    let Ok((mut file, mode, stat)) = spot.open_with_mode() else {
-        // A link, or nothing that can be opened.
-        return Ok(if is(spot, Some(digest))? {
-            ReplacedFileState::Settled
-        } else {
-            ReplacedFileState::Changed
-        });
-    };
-    let is_written = has_writer(&file);
-    if is_written == Some(true) {
-        return Ok(ReplacedFileState::Written);
-    }
-    let changed = permissions.is_some_and(|known| known != stat.st_mode & 0o7777);
-    if changed || PathDigest::of_file(mode, &mut file, size(&stat))? != *digest {
-        return Ok(ReplacedFileState::Changed);
-    }
-    Ok(if is_written.is_none() { ReplacedFileState::Unwatched } else { ReplacedFileState::Settled })
-}
-
-/// Whether what stands at a spot is this and stays so, as far as anybody can tell.
-pub(crate) fn is_settled(
-    spot: &AnchoredPath,
-    digest: Option<&PathDigest>,
-    permissions: Option<u32>,
-    has_writer: HasWriter<'_>,
-) -> io::Result<bool> {
-    match digest {
-        Some(digest) => {
-            let kept = kept_as(spot, digest, permissions, has_writer)?;
-            Ok(matches!(kept, ReplacedFileState::Settled | ReplacedFileState::Unwatched))
-        }
-        None => is(spot, None),
-    }
-}
-
-/// Whether what stands at a spot is this.
-pub(crate) fn is(spot: &AnchoredPath, digest: Option<&PathDigest>) -> io::Result<bool> {
-    Ok(match (spot.standing()?.0, digest) {
-        (PathContent::Entry(found), Some(digest)) => found == *digest,
-        (PathContent::Nothing, None) => true,
-        _ => false,
-    })
 }

@@ -91,7 +91,7 @@ cd "$root"
 pivot_root . outside
 umount -l /outside
 rmdir /outside
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/root LC_ALL=C.UTF-8 sh -eu -c "$4"
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/user/root LC_ALL=C.UTF-8 sh -eu -c "$4"
 "#;
 
 const INSIDE: &str = r#"
@@ -100,9 +100,9 @@ files() { find / -xdev ! -path '/home/*' ! -path /var/log/dpkg.log ! -path '/var
 user() { (cd /home/user && HOME=/home/user setpriv --reuid 1000 --regid 1000 --clear-groups "$@"); }
 try() { "$@" > /mnt/said 2>&1 && echo "ok: $*" || { echo "FAILED: $*"; cat /mnt/said; exit 1; }; }
 
-mkdir -p /home/root /home/user
+mkdir -p /home/user/root
 chown 1000:1000 /home/user
-cd /home/root
+cd /home/user/root
 # The first one leaves the caches that any package leaves.
 try dpkg --install /mnt/holon.deb
 try dpkg --purge holon
