@@ -127,11 +127,14 @@ impl<'a> Iterator for PatchLines<'a> {
     }
 }
 
+/// Makes a line of what follows its mark.
+type LineMaker<'a> = fn(&'a [u8]) -> PatchLine<'a>;
+
 impl<'a> PatchLine<'a> {
     /// What a line is that belongs to no hunk.
     pub(super) fn outside(line: &'a [u8]) -> Self {
         let after = |mark: &str| line.strip_prefix(mark.as_bytes());
-        let marks: [(&str, fn(&'a [u8]) -> Self); 13] = [
+        let marks: [(&str, LineMaker<'a>); 13] = [
             ("diff --git ", Self::Header),
             ("index ", Self::Ids),
             ("new file mode ", |_| Self::NewFile),
