@@ -23,6 +23,9 @@ macro_rules! documents {
 documents! {
     readme => "README.md",
     getting_started => "docs/getting-started.md",
+    tutorial => "docs/tutorial.md",
+    cookbook => "docs/cookbook.md",
+    concepts => "docs/concepts.md",
     modes => "docs/modes.md",
     flows => "docs/flows.md",
     run_contract => "docs/run-contract.md",
