@@ -164,6 +164,17 @@ fn every_document_with_examples_is_run() {
 }
 
 #[test]
+fn the_breach_page_repeats_what_was_measured() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (page, measured) = (read("docs/breach-suite.md"), read("docs/breach-suite/measured.md"));
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 12, "the page has both tables");
+    for row in rows {
+        assert!(measured.lines().any(|line| line == row), "docs/breach-suite/measured.md has no row {row}");
+    }
+}
+
+#[test]
 fn examples_are_read() {
     let text = "x\n```console\n$ a <<E\n> b\n> E\nout\n> quoted\n$ c\n```\n```sh\n$ no\n```\n";
     let example = |line, command: &str, output: &[&str]| DocExample {
