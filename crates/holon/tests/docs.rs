@@ -23,6 +23,9 @@ macro_rules! documents {
 documents! {
     readme => "README.md",
     getting_started => "docs/getting-started.md",
+    tutorial => "docs/tutorial.md",
+    cookbook => "docs/cookbook.md",
+    concepts => "docs/concepts.md",
     modes => "docs/modes.md",
     flows => "docs/flows.md",
     run_contract => "docs/run-contract.md",
@@ -157,6 +160,17 @@ fn every_document_with_examples_is_run() {
             DOCUMENTS.contains(&name.as_str()),
             "{name} has examples but is not in the list of this test"
         );
+    }
+}
+
+#[test]
+fn the_breach_page_repeats_what_was_measured() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (page, measured) = (read("docs/breach-suite.md"), read("docs/breach-suite/measured.md"));
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 12, "the page has both tables");
+    for row in rows {
+        assert!(measured.lines().any(|line| line == row), "docs/breach-suite/measured.md has no row {row}");
     }
 }
 
