@@ -16,12 +16,14 @@ use crate::file_error::FlowFileError;
 pub struct FlowCatalog {
     flows: Vec<FlowDefinition>,
     refused: Vec<(String, FlowFileError)>,
+    /// Whoever names a mode means it, whatever is wrong with a flow of that name; known where files were read.
+    modes: Option<ModeCatalog>,
 }
 
 impl FlowCatalog {
     /// The flows that come with Holon.
     pub fn builtin() -> Result<Self, FlowError> {
-        Ok(Self { flows: builtin::all()?, refused: Vec::new() })
+        Ok(Self { flows: builtin::all()?, refused: Vec::new(), modes: None })
     }
 
     /// All flows that can be used in a workspace.
@@ -43,6 +45,7 @@ impl FlowCatalog {
                 Err(error) => catalog.refuse(unreadable(&file, &error)),
             }
         }
+        catalog.modes = Some(known);
         Ok(catalog)
     }
 
@@ -90,6 +93,9 @@ impl FlowCatalog {
     pub fn find(&self, name: &str) -> Result<Option<&FlowDefinition>, FlowFileError> {
         if let Some(flow) = self.flows.iter().find(|flow| flow.name == name) {
             return Ok(Some(flow));
+        }
+        if self.modes.as_ref().is_some_and(|modes| modes.canonical(name).is_some()) {
+            return Ok(None);
         }
         match self.refused.iter().find(|(refused, _)| refused == name) {
             Some((_, error)) => Err(error.clone()),

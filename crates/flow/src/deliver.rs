@@ -6,8 +6,8 @@ use holon_core::artifact::findings::FindingsReport;
 use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::{
-    ArtifactRecord, ChangeSize, ErrorInfo, FlowGate, FlowInfo, FlowRound, FlowStep, Manifest, PhaseTiming, StepProgress,
-    UsageTotals,
+    ArtifactRecord, ChangeSize, ErrorInfo, FlowGate, FlowInfo, FlowRound, FlowStep, Manifest, PhaseTiming,
+    StepProgress, UsageTotals,
 };
 use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::HostError;

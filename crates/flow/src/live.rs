@@ -145,7 +145,8 @@ impl FlowWorld for LiveFlow<'_, '_> {
             .map_err(|_| FlowError::Changed { path: format!("{of}/review.json") })?;
         let patch = self.folder.artifact(state, result, "diff.patch")?.map(|a| a.bytes).unwrap_or_default();
         let bases = self.bases(state, result)?;
-        let run = state.done(result).and_then(|done| done.run.as_ref()).map(|run| self.folder.steps().open(run));
+        let run =
+            state.done(result).and_then(|done| done.run.as_ref()).map(|run| self.folder.steps().open(run));
         let base = |path: &str| {
             // Only the file the patch was made for can be followed through it.
             let digest = bases.get(path)?.as_deref()?;

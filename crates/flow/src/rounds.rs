@@ -45,7 +45,8 @@ pub(crate) fn after(definition: &FlowDefinition, state: &FlowState, place: usize
     }
     let round = last.round();
     if round >= terms.most {
-        let end = FlowEnd::LoopOver { step: last.name.clone(), rounds: round, until: terms.until.name().into() };
+        let end =
+            FlowEnd::LoopOver { step: last.name.clone(), rounds: round, until: terms.until.name().into() };
         return Some(FlowAction::End(end));
     }
     // Nobody stands between the rounds who could decide about a run that asks for a person.

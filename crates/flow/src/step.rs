@@ -131,7 +131,8 @@ impl FlowRequest {
         };
         let asked = &self.request;
         // Rounds of a loop are conversations of their own.
-        let label = if extra.round > 1 { format!("{}.{}", step.name, extra.round) } else { step.name.clone() };
+        let label =
+            if extra.round > 1 { format!("{}.{}", step.name, extra.round) } else { step.name.clone() };
         let limits = &profile.limits;
         let mut request = RunRequest {
             mode: Some(work.mode.clone()),

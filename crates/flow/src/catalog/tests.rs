@@ -37,5 +37,10 @@ fn files_of_the_user_come_before_those_of_a_project_and_wrong_ones_stop_nobody()
     assert_eq!(wrong.line, Some(1));
     assert!(wrong.file.ends_with("config/flows/broken.toml"), "{wrong}");
     assert_eq!(catalog.find("both").unwrap().unwrap().source(), ModeSource::User);
+    // A project's file keeps nobody from the user's mode of that name.
+    write(&places.config.join("modes"), "mine", "extends = \"plan\"\ndescription = \"x\"\n");
+    write(&theirs, "mine", READS);
+    let again = FlowCatalog::of(&places, Some(&workspace)).unwrap();
+    assert!(again.find("mine").unwrap().is_none() && again.refused().iter().any(|(name, _)| name == "mine"));
     assert!(catalog.find("nothing").unwrap().is_none());
 }

@@ -5,7 +5,8 @@ use holon_core::suggest;
 
 use super::read::{FlowText, WrongKey, parsed, stem};
 use super::{
-    ArtifactFileName, FlowDefinition, FlowFile, LoopGoal, StepCondition, StepDefinition, StepRunWork, StepWork,
+    ArtifactFileName, FlowDefinition, FlowFile, LoopGoal, StepCondition, StepDefinition, StepRunWork,
+    StepWork,
 };
 use crate::file_error::FlowFileError;
 
@@ -72,8 +73,8 @@ fn name_is_free(
     if let Some(mode) = among.modes.canonical(name) {
         let listed = among.modes.list().into_iter().find(|listed| listed.name == mode);
         // A repository's mode must not keep a person from their own flow.
-        let yields = source == ModeSource::User
-            && listed.is_some_and(|listed| listed.source == ModeSource::Project);
+        let yields =
+            source == ModeSource::User && listed.is_some_and(|listed| listed.source == ModeSource::Project);
         if !yields {
             return Err(("name", format!("`{name}` already names the mode `{mode}`"), remedy));
         }
@@ -271,7 +272,8 @@ fn narrows(
         StepWork::Findings { .. } => false,
     });
     if let Some(place) = relaxed {
-        let key = ("tests_may_change", "lets the change define its own checks".to_owned(), DISTRUST.to_owned());
+        let key =
+            ("tests_may_change", "lets the change define its own checks".to_owned(), DISTRUST.to_owned());
         return Err(lines.error(Some((place, &flow.steps[place].name)), key));
     }
     let first = profiles.iter().position(|profile| profile.as_ref().is_some_and(writes));

@@ -76,7 +76,11 @@ pub(super) struct FlowText<'a> {
 
 impl FlowText<'_> {
     /// Says where a key is wrong: of a step, given by its place and name, or of the flow.
-    pub(super) fn error(&self, step: Option<(usize, &str)>, (key, problem, remedy): WrongKey) -> FlowFileError {
+    pub(super) fn error(
+        &self,
+        step: Option<(usize, &str)>,
+        (key, problem, remedy): WrongKey,
+    ) -> FlowFileError {
         let range = match step {
             Some((place, _)) => self.steps.get(place).cloned(),
             None => Some(0..self.steps.first().map_or(self.text.len(), |first| first.start)),
@@ -123,7 +127,8 @@ pub(super) fn parsed<'a>(
     }
     let read: FlowTable = toml::from_str(text).map_err(|error| {
         let problem = error.to_string().trim_end().to_owned();
-        let at = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        let at =
+            error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let remedy = "docs/flows.md has every key; `holon flows show plan-then-execute` shows a flow";
         FlowFileError { line: at, ..lines.error(None, wrong("", problem, remedy)) }
     })?;
@@ -187,10 +192,11 @@ fn step(table: FlowStepTable) -> Result<StepDefinition, WrongKey> {
         }
         (None, None) => return Err(wrong("mode", "is missing", "give either `mode` or `findings`")),
     };
-    let deliver = table.deliver.iter().map(|text| file_name(text)).collect::<Option<_>>().ok_or_else(|| {
-        let problem = "has an entry that is no artifact's name";
-        wrong("deliver", problem, "its entries are names of artifacts, as in `plan.md` or `plan.json?`")
-    })?;
+    let deliver =
+        table.deliver.iter().map(|text| file_name(text)).collect::<Option<_>>().ok_or_else(|| {
+            let problem = "has an entry that is no artifact's name";
+            wrong("deliver", problem, "its entries are names of artifacts, as in `plan.md` or `plan.json?`")
+        })?;
     let repeat = table.repeat.map(terms).transpose()?;
     Ok(StepDefinition { name: table.name, work, gate: table.gate, when: table.when, repeat, deliver })
 }
@@ -204,7 +210,8 @@ fn terms(table: LoopTable) -> Result<StepLoop, WrongKey> {
         wrong("repeat.until", "is missing: nothing would end the loop", remedy)
     })?;
     let bound = format!("write how many rounds there are at most, from 1 to {MOST_ROUNDS}, as in `most = 3`");
-    let most = table.most.ok_or_else(|| wrong("repeat.most", "is missing: a loop has a bound", bound.clone()))?;
+    let most =
+        table.most.ok_or_else(|| wrong("repeat.most", "is missing: a loop has a bound", bound.clone()))?;
     let in_range = u32::try_from(most).ok().filter(|most| (1..=MOST_ROUNDS).contains(most));
     let most = in_range.ok_or_else(|| wrong("repeat.most", format!("is {most}"), bound))?;
     Ok(StepLoop { from, until, most })
@@ -228,7 +235,9 @@ fn file_name(text: &str) -> Option<ArtifactFileName> {
 /// What is wrong with the steps among themselves.
 fn check(flow: &FlowDefinition, lines: &FlowText<'_>) -> Result<(), FlowFileError> {
     let Some(first) = flow.steps.first() else {
-        return Err(lines.error(None, wrong("", "a flow needs a step", "add one that begins with `[[step]]`")));
+        return Err(
+            lines.error(None, wrong("", "a flow needs a step", "add one that begins with `[[step]]`"))
+        );
     };
     let at_first = |key| lines.error(Some((0, &first.name)), key);
     if !matches!(first.work, StepWork::Run(_)) {

@@ -16,8 +16,12 @@ fn mend(keys: &str) -> String {
 
 fn read(text: &str, source: ModeSource) -> Result<FlowDefinition, crate::FlowFileError> {
     let mut modes = ModeCatalog::builtin().unwrap();
-    modes.add(ModeSource::User, "/h/modes/mine.toml", "extends = \"execute\"\ndescription = \"x\"\n").unwrap();
-    modes.add(ModeSource::Project, "/w/modes/theirs.toml", "extends = \"plan\"\ndescription = \"x\"\n").unwrap();
+    modes
+        .add(ModeSource::User, "/h/modes/mine.toml", "extends = \"execute\"\ndescription = \"x\"\n")
+        .unwrap();
+    modes
+        .add(ModeSource::Project, "/w/modes/theirs.toml", "extends = \"plan\"\ndescription = \"x\"\n")
+        .unwrap();
     let among = FlowSurroundings { modes: &modes, flows: &["taken".to_owned()] };
     let named = text.lines().find_map(|line| line.strip_prefix("#file "));
     FlowDefinition::read(text, &format!("/d/{}.toml", named.unwrap_or("f")), source, &among)
@@ -30,12 +34,27 @@ fn what_is_wrong_is_said_with_its_place() {
         let told = format!("{error}; {}", error.remedy);
         assert!(told.starts_with("f.toml:") && told.contains(expected), "{more}: {told}");
     };
-    check("[[step]]\nname = \"b\"\n", "f.toml:6: step `b`: `mode` is missing; give either `mode` or `findings`");
+    check(
+        "[[step]]\nname = \"b\"\n",
+        "f.toml:6: step `b`: `mode` is missing; give either `mode` or `findings`",
+    );
     check("[[step]]\nname = \"b\"\nmode = \"x\"\nfindings = \"a\"\n", "f.toml:9: step `b`: `findings`");
-    check("[[step]]\nname = \"a\"\nmode = \"x\"\n", "f.toml:7: step `a`: `name` stands before: there are two");
-    check("[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"c/plan.md\"]\n", "`c`, which is no run before it");
-    check("[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"b/plan.md\"]\n", "`b`, which is this step itself");
-    check("[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"plan.md\"]\n", "f.toml:9: step `b`: `context` has `plan.md`");
+    check(
+        "[[step]]\nname = \"a\"\nmode = \"x\"\n",
+        "f.toml:7: step `a`: `name` stands before: there are two",
+    );
+    check(
+        "[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"c/plan.md\"]\n",
+        "`c`, which is no run before it",
+    );
+    check(
+        "[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"b/plan.md\"]\n",
+        "`b`, which is this step itself",
+    );
+    check(
+        "[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"plan.md\"]\n",
+        "f.toml:9: step `b`: `context` has `plan.md`",
+    );
     check("[[step]]\nname = \"b\"\nmode = \"x\"\ncontext = [\"a/../x\"]\n", "look like `step/file`");
     check("[[step]]\nname = \"b\"\nmode = \"x\"\ndeliver = [\"manifest.json\"]\n", "names of artifacts");
     check("[[step]]\nname = \"b\"\nmode = \"x\"\nwhen = \"rain\"\n", "unknown variant `rain`");
@@ -43,7 +62,10 @@ fn what_is_wrong_is_said_with_its_place() {
     check("[[step]]\nname = \"b\"\nmode = \"x\"\ngaet = true\n", "unknown field `gaet`");
     check("[[step]]\nname = \"B\"\nmode = \"x\"\n", "lower-case");
     check("[[step]]\nname = \"b\"\nfindings = \"a\"\n", "`result` must name");
-    check("[[step]]\nname = \"b\"\nfindings = \"a\"\nresult = \"a\"\ngate = true\n", "`gate` is set, but the host takes");
+    check(
+        "[[step]]\nname = \"b\"\nfindings = \"a\"\nresult = \"a\"\ngate = true\n",
+        "`gate` is set, but the host takes",
+    );
     let gated = FIRST.replace("mode = \"plan\"", "mode = \"plan\"\ngate = true");
     let error = FlowDefinition::parse(&gated, "f").unwrap_err();
     assert_eq!(error.to_string(), "f:6: step `a`: `gate` cannot stand before the first step");
@@ -87,7 +109,10 @@ fn a_loop_has_a_beginning_a_goal_and_a_bound() {
     let again = "repeat = { from = \"look\", until = \"no changes\", most = 2 }";
     let twice = format!("{LOOK}{}\n[[step]]\nname = \"more\"\nmode = \"execute\"\n{again}\n", mend(again));
     let error = read(&twice, ModeSource::User).unwrap_err().to_string();
-    assert!(error.contains("step `more`: `repeat` goes back across the loop that ends with `mend`"), "{error}");
+    assert!(
+        error.contains("step `more`: `repeat` goes back across the loop that ends with `mend`"),
+        "{error}"
+    );
     let good = read(&format!("{LOOK}{}", mend(again)), ModeSource::User).unwrap();
     let terms = StepLoop { from: "look".into(), until: LoopGoal::NoChanges, most: 2 };
     assert_eq!(good.loop_from(0), Some((1, &terms)));
@@ -102,20 +127,32 @@ fn steps_fit_the_modes_and_flows_there_are() {
         assert!(told.contains(expected), "{text}: {told}");
     };
     let first = |mode: &str| format!("description = \"x\"\n[[step]]\nname = \"a\"\nmode = \"{mode}\"\n");
-    check(&first("exceute"), "f.toml:4: step `a`: `mode` names `exceute`, which is no mode (did you mean `execute`?)");
+    check(
+        &first("exceute"),
+        "f.toml:4: step `a`: `mode` names `exceute`, which is no mode (did you mean `execute`?)",
+    );
     check(&first("code"), "`code`, which is another name of `execute`; write `execute`");
     check(&first("f"), "`mode` names the flow `f` itself");
     check(&first("taken"), "names `taken`, which has several steps of its own");
     check(&first("orchestrate"), "names `orchestrate`, which has several steps of its own");
-    check(&format!("name = \"g\"\n{}", first("plan")), "f.toml:1: `name` is `g` but the file is called `f.toml`");
-    check(&format!("#file taken\n{}", first("plan")), "`name` `taken` already names a flow; give it another name");
+    check(
+        &format!("name = \"g\"\n{}", first("plan")),
+        "f.toml:1: `name` is `g` but the file is called `f.toml`",
+    );
+    check(
+        &format!("#file taken\n{}", first("plan")),
+        "`name` `taken` already names a flow; give it another name",
+    );
     check(&format!("#file build\n{}", first("plan")), "`name` `build` already names the mode `execute`");
     let after = |keys: &str| format!("{LOOK}{}", mend(keys));
     check(
         &after("context = [\"look/revew.json\"]"),
         "`context` has `revew.json`, which `look` does not make (did you mean `review.json`?); it makes: review.json, summary.md",
     );
-    check(&after("context = [\"loook/review.json\"]"), "`loook`, which is no run before it (did you mean `look`?)");
+    check(
+        &after("context = [\"loook/review.json\"]"),
+        "`loook`, which is no run before it (did you mean `look`?)",
+    );
     check(&after("deliver = [\"plan.md\"]"), "`deliver` has `plan.md`, which `mend` does not make");
     let planned = "description = \"x\"\n[[step]]\nname = \"a\"\nmode = \"plan\"\n";
     check(
@@ -143,9 +180,15 @@ fn inv_15_a_flow_of_a_repository_only_narrows() {
     };
     let after = |keys: &str| format!("{LOOK}{}", mend(keys));
     check(&after("gate = true\ntests_may_change = true"), "f.toml:11: step `mend`: `tests_may_change`");
-    check(&after("gate = false"), "f.toml:10: step `mend`: `gate` is missing before the first step that changes files");
+    check(
+        &after("gate = false"),
+        "f.toml:10: step `mend`: `gate` is missing before the first step that changes files",
+    );
     check(&after(""), "write `gate = true`");
-    check("description = \"x\"\n[[step]]\nname = \"a\"\nmode = \"execute\"\n", "put a step that only reads before it");
+    check(
+        "description = \"x\"\n[[step]]\nname = \"a\"\nmode = \"execute\"\n",
+        "put a step that only reads before it",
+    );
     check(&format!("#file taken\n{}", after("gate = true")), "give it another name, or put it into your own");
     check(&format!("#file plan\n{}", after("gate = true")), "already names the mode `plan`");
     check(&format!("#file mine\n{}", after("gate = true")), "already names the mode `mine`");
