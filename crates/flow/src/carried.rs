@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_core::manifest::{ArtifactRecord, ChangeSize, Manifest};
+use holon_core::manifest::{ArtifactRecord, ChangeSize, Manifest, VerificationReport, VerificationState};
 use holon_git::{Git, TouchedPath};
 use holon_host::HostError;
 use holon_host::store::{RunFolder, RunRecord, write_durable};
@@ -87,8 +87,8 @@ impl CarriedTree {
         Ok(merges)
     }
 
-    /// Hands over the changes of several steps as one patch, in the place of the last step's. `None` where one step at most
-    /// changed anything: its patch is the whole.
+    /// Hands over the changes of several steps as one patch, in the place of the last step's; `None` where that one is the
+    /// whole.
     pub(crate) fn combine(
         &mut self,
         definition: &FlowDefinition,
@@ -96,10 +96,10 @@ impl CarriedTree {
         folder: &FlowFolder,
         manifest: &mut Manifest,
     ) -> Result<Option<ArtifactRecord>, FlowError> {
-        let changes = state.changes(definition);
-        if changes.len() < 2 {
+        if !state.is_combined(definition) {
             return Ok(None);
         }
+        let changes = state.changes(definition);
         let merges = self.ready(&changes, folder)?;
         let paths = merges.iter().flat_map(|merge| merge.paths.iter().map(PathBuf::from)).collect();
         let git = Git::find().map_err(HostError::from)?;
@@ -134,6 +134,30 @@ impl CarriedTree {
     }
 }
 
+/// What is known of a change that `next` was made on top of: it is as right as the weakest of its parts, for each part was
+/// checked with what the parts before it say that a check is.
+pub(crate) fn verified_together(
+    before: Option<VerificationReport>,
+    next: Option<VerificationReport>,
+) -> Option<VerificationReport> {
+    let (before, mut next) = (before.unwrap_or_default(), next?);
+    let weakness = |state| match state {
+        VerificationState::Verified => 0,
+        VerificationState::ChangedChecks => 1,
+        VerificationState::FailingAsBefore => 2,
+        VerificationState::NotChecked => 3,
+        VerificationState::Unverified => 4,
+        VerificationState::Failed => 5,
+    };
+    if weakness(before.state) > weakness(next.state) {
+        next.state = before.state;
+    }
+    next.tests_may_change |= before.tests_may_change;
+    next.weakened.splice(..0, before.weakened);
+    next.definitions.splice(..0, before.definitions);
+    Some(next)
+}
+
 /// What files were before a step's run changed them, by their digests.
 pub(crate) fn content_before(run: &RunFolder, sha256: &str) -> Option<Vec<u8>> {
     holon_apply::ContentFile::open(&run.contents()).ok()?.read(sha256).ok()?
@@ -146,4 +170,25 @@ pub(crate) fn stores_below(steps: &Path) -> Vec<PathBuf> {
     stores.retain(|runs| runs.is_dir());
     stores.sort();
     stores
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn inv_18_a_change_in_parts_is_as_right_as_its_weakest_part() {
+        use VerificationState::{ChangedChecks, Failed, NotChecked, Verified};
+        let of = |state| Some(VerificationReport { state, ..VerificationReport::default() });
+        let check = |before, next, expected| {
+            assert_eq!(verified_together(before, of(next)).unwrap().state, expected);
+        };
+        check(of(Verified), Verified, Verified);
+        check(of(ChangedChecks), Verified, ChangedChecks);
+        check(of(Verified), Failed, Failed);
+        check(of(NotChecked), Verified, NotChecked);
+        check(None, Verified, NotChecked);
+        assert_eq!(verified_together(of(Verified), None), None);
+    }
 }

@@ -13,7 +13,7 @@ use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::HostError;
 use holon_host::store::{RunFolder, RunRecord, write_durable};
 
-use crate::carried::CarriedTree;
+use crate::carried::{CarriedTree, verified_together};
 use crate::definition::{FlowDefinition, StepWork};
 use crate::error::FlowError;
 use crate::folder::{FlowFolder, StepStore, resume_command};
@@ -334,20 +334,27 @@ fn describe(
     state: &FlowState,
     mut manifest_of: impl FnMut(&str, &RunId, Option<&str>) -> Option<Manifest>,
 ) {
-    let (mut usage, mut change, mut first) = (UsageTotals::default(), None, None);
+    let (mut usage, mut change) = (UsageTotals::default(), None);
     manifest.no_changes = true;
-    let changes = state.changes(definition).len();
+    let combined = state.is_combined(definition);
+    let parts = state.changes(definition);
     for (step, _, done) in state.in_order(definition) {
         let FinishedStep { run: Some(run), manifest_sha256, .. } = done else { continue };
         let Some(child) = manifest_of(step, run, manifest_sha256.as_deref()) else { continue };
-        if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
-            let meta = &child.metadata;
+        let meta = &child.metadata;
+        if combined {
             // Changes of several steps are one, and its base is what the first of them began with.
-            if changes > 1 && done.changed_files() {
-                first.get_or_insert_with(|| meta.snapshot.clone());
+            if parts.iter().any(|(_, part)| part.run == done.run) {
+                change = Some(match change.take() {
+                    None => (meta.changes.clone(), meta.snapshot.clone(), meta.verification.clone()),
+                    Some((_, snapshot, before)) => {
+                        let verification = verified_together(before, meta.verification.clone());
+                        (meta.changes.clone(), snapshot, verification)
+                    }
+                });
             }
-            let snapshot = first.clone().unwrap_or_else(|| meta.snapshot.clone());
-            change = Some((meta.changes.clone(), snapshot, meta.verification.clone()));
+        } else if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
+            change = Some((meta.changes.clone(), meta.snapshot.clone(), meta.verification.clone()));
         }
         manifest.no_changes &= child.no_changes;
         take_over(manifest, step, child, &mut usage);

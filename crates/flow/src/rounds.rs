@@ -146,6 +146,19 @@ impl FlowState {
         let all = self.in_order(definition).into_iter();
         all.filter(|(_, _, done)| counts(done)).map(|(step, _, done)| (step, done)).collect()
     }
+
+    /// Whether the flow's change is more than the patch of the last step that handed one over: that of several steps, or of
+    /// one that is not the last.
+    pub(crate) fn is_combined(&self, definition: &FlowDefinition) -> bool {
+        let changes = self.changes(definition);
+        let patched = |done: &FinishedStep| done.run.is_some() && done.artifacts.contains_key(PATCH);
+        let last = self.in_order(definition).into_iter().map(|(_, _, done)| done).rfind(|done| patched(done));
+        match changes.as_slice() {
+            [] => false,
+            [(_, only)] => last.is_some_and(|last| last.run != only.run),
+            _ => true,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -102,9 +102,13 @@ fn no_changes_ends_a_loop_and_an_empty_change_is_none() {
     let what = |state: &FlowState| next(&definition, state, GateMode::Auto);
     round(&mut state, 1, 2, RunOutcome::Success);
     assert_eq!(what(&state), FlowAction::Repeat { first: 0, last: 1 });
-    state.steps[1].progress = good(2, None, Some(""));
+    assert!(!state.is_combined(&definition), "one patch is the whole");
+    state.repeat(0, 1);
+    state.steps[0].progress = good(3, Some(1), None);
+    state.steps[1].progress = good(4, None, Some(""));
     assert_eq!(what(&state), FlowAction::Work { step: 2 });
-    assert!(state.changes(&definition).is_empty());
+    assert_eq!(state.changes(&definition).len(), 1);
+    assert!(state.is_combined(&definition), "the last patch is empty, and not the whole");
 }
 
 #[test]
