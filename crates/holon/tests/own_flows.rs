@@ -250,8 +250,8 @@ fn flows_are_listed_shown_and_checked_also_for_programs() {
         ("look", "project"),
     ];
     assert_eq!(sources, expected);
-    let shown = holon(&["flows", "show", "polish"]).assert_code(0);
-    shown.assert_stdout("after mend: again from review until no findings, at most 3 rounds");
+    let shown = holon(&["flows", "show", "polish"]);
+    shown.assert_code(0).assert_stdout("after mend: again from review until no findings, at most 3 rounds");
     holon(&["modes", "list"]).assert_code(0).assert_stdout("polish").assert_stdout("project");
     let shown = holon(&["modes", "show", "look", "--json"]).json();
     assert_eq!((&shown["source"], &shown["steps"][1]["repeat"]["most"]), (&"project".into(), &3.into()));
