@@ -126,7 +126,7 @@ fn unreadable(file: &str, error: &holon_host::HostError) -> FlowFileError {
         file: file.to_owned(),
         line: None,
         step: None,
-        key: String::new(),
+        key: "",
         problem: error.to_string(),
         remedy: error.hint().unwrap_or_else(|| "make it a readable file".to_owned()),
     }

@@ -19,7 +19,7 @@ pub enum FlowError {
     },
     /// Somebody's flow file is wrong.
     #[error(transparent)]
-    File(#[from] FlowFileError),
+    File(Box<FlowFileError>),
     /// The flow cannot be gone on with.
     #[error("{message}")]
     Resume {
@@ -71,6 +71,12 @@ pub enum FlowError {
     /// The host could not do something.
     #[error(transparent)]
     Host(#[from] HostError),
+}
+
+impl From<FlowFileError> for FlowError {
+    fn from(error: FlowFileError) -> Self {
+        Self::File(Box::new(error))
+    }
 }
 
 impl FlowError {

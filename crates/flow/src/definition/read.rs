@@ -89,14 +89,14 @@ impl FlowText<'_> {
             file: self.file.to_owned(),
             line: range.map(|range| self.line(range, key)),
             step: step.map(|(_, name)| name.to_owned()),
-            key: key.to_owned(),
+            key,
             problem,
             remedy,
         }
     }
 
     /// The line of a key inside a part of the text; the part's first line where the key is not written.
-    fn line(&self, range: Range<usize>, key: &str) -> usize {
+    fn line(&self, range: Range<usize>, key: &str) -> u32 {
         let key = key.split('.').next().unwrap_or(key);
         let is_key = |line: &&str| {
             let rest = line.trim_start().strip_prefix(key);
@@ -104,8 +104,13 @@ impl FlowText<'_> {
         };
         let part = self.text.get(range.clone()).unwrap_or_default();
         let before = self.text.get(..range.start).unwrap_or_default().matches('\n').count();
-        before + 1 + part.split('\n').position(|line| is_key(&line)).unwrap_or(0)
+        number(before + part.split('\n').position(|line| is_key(&line)).unwrap_or(0))
     }
+}
+
+/// The number of the line that has this many before it.
+fn number(before: usize) -> u32 {
+    u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 impl FlowDefinition {
@@ -127,8 +132,8 @@ pub(super) fn parsed<'a>(
     }
     let read: FlowTable = toml::from_str(text).map_err(|error| {
         let problem = error.to_string().trim_end().to_owned();
-        let at =
-            error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        let before = |end: usize| text.get(..end).unwrap_or_default().matches('\n').count();
+        let at = error.span().map(|span| number(before(span.start)));
         let remedy = "docs/flows.md has every key; `holon flows show plan-then-execute` shows a flow";
         FlowFileError { line: at, ..lines.error(None, wrong("", problem, remedy)) }
     })?;
