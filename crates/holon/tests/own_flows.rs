@@ -281,3 +281,24 @@ fn a_later_step_sees_what_the_one_before_it_changed() {
     let review: Value = serde_json::from_slice(&fs::read(review).unwrap()).unwrap();
     assert_eq!(review["findings"], Value::Array(Vec::new()), "the review saw both changes");
 }
+
+/// The host's own look ends the loop: it follows findings through a change that was made on top of another.
+#[test]
+fn a_look_of_the_host_can_end_a_loop() {
+    let env = TestEnv::new(BIN);
+    let steps = POLISH.split("when").next().unwrap();
+    let text = format!(
+        "{steps}context = [\"review/review.json\"]\n[[step]]\nname = \"look\"\nfindings = \"review\"\nresult = \"mend\"\n\
+         deliver = [\"findings.json\"]\nrepeat = {{ from = \"review\", until = \"no findings\", most = 3 }}\n"
+    );
+    own(&env, "followed", &text);
+    let repo = repo(&env, 2);
+    let agent = env.agent("agent.sh", AGENT);
+    let out = env.work().join("out");
+    let call = env.holon(["run", "--mode", "followed", "--gate", "auto", "--goal", "x", "--agent"]);
+    call.arg(&agent).arg("--out").arg(&out).cwd(repo.path()).run().assert_code(0);
+    assert_eq!(modes(&ran(&env)), ["review", "execute", "review", "execute"]);
+    let findings: Value = serde_json::from_slice(&fs::read(out.join("findings.json")).unwrap()).unwrap();
+    assert_eq!((&findings["fixed"], &findings["open"]), (&1.into(), &0.into()), "{findings:#}");
+    env.holon(["runs", "verify", "last"]).cwd(repo.path()).run().assert_code(0);
+}
