@@ -7,7 +7,7 @@ mod verification;
 
 pub use audit::{AuditHead, EthicsOverride};
 pub use claim::AdapterClaim;
-pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowStep, GateDecision, StepProgress};
+pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowRound, FlowStep, GateDecision, StepProgress};
 pub use verification::{
     CaseCounts, CaseDifferences, ChangedDefinition, CheckOrigin, CheckRecord, CheckVerdict, ComparisonRun,
     DefinitionKind, VerificationReport, VerificationState,

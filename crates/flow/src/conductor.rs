@@ -18,7 +18,7 @@ use holon_host::{
 };
 
 use crate::audit::AuditTrail;
-use crate::builtin;
+use crate::carried::CarriedTree;
 use crate::definition::{FlowDefinition, StepWork};
 use crate::deliver;
 use crate::dispatch::Dispatcher;
@@ -113,7 +113,7 @@ impl Conductor<'_> {
         order: FlowOrder<'_>,
     ) -> Result<FinishedRun, FlowError> {
         let before = load(&folder)?.ok_or_else(|| not_a_flow(&folder))?;
-        let definition = builtin::find(&before.flow)?.ok_or_else(|| {
+        let definition = before.definition()?.ok_or_else(|| {
             FlowError::resume(
                 format!("there is no flow `{}`", before.flow),
                 "start it anew with this version",
@@ -143,7 +143,7 @@ impl Conductor<'_> {
         for (place, step) in definition.steps.iter().enumerate() {
             let StepWork::Run(work) = &step.work else { continue };
             let money_left = asked.max_cost_usd();
-            let extra = StepExtras { files: &[], message: false, money_left };
+            let extra = StepExtras { files: &[], message: false, money_left, workspace: None, round: 1 };
             let request = asked.step(definition, place, &profile(&catalog, work)?, extra)?;
             let plan = host.plan(&request)?;
             asked.refuse_without_effect(&plan)?;
@@ -199,16 +199,19 @@ impl Conductor<'_> {
             host,
             dispatcher: dispatcher.clone(),
             workspace: record.workspace.clone(),
+            carried: CarriedTree::new(&record, &folder),
             journal,
             gatekeeper,
             cancel,
         };
         let failure = drive(definition, &mut state, gates, &mut live).err();
-        let journal = live.journal;
+        let LiveFlow { journal, mut carried, .. } = live;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
         let audit_head = AuditTrail::of(&self.places.state).written_down();
         let apply = asked.request.apply.then_some(&self.places);
-        let finished = seal(definition, state, folder, &record, apply, journal, failure, audit_head);
+        let finished =
+            seal(definition, state, folder, &mut carried, &record, apply, journal, failure, audit_head);
+        carried.remove();
         let over = RunFolder::open(finished.folder.clone());
         sealed::seal_and_tell(dispatcher.audit(), "flow", &over, &finished.manifest);
         dispatcher.end_whole(&finished, None);
@@ -239,24 +242,26 @@ fn seal(
     definition: &FlowDefinition,
     mut state: FlowState,
     mut folder: FlowFolder,
+    carried: &mut CarriedTree,
     record: &RunRecord,
     wants_apply: Option<&HolonFolders>,
     mut journal: FlowJournal<'_>,
     failure: Option<FlowError>,
     audit_head: Option<AuditHead>,
 ) -> FinishedRun {
-    let mut manifest = deliver::conclude(definition, &state, &folder, failure.as_ref()).unwrap_or_else(|e| {
-        let mut manifest = deliver::begun(definition, &state, record);
-        manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), e.to_string()) });
-        manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
-        manifest
-    });
+    let mut manifest = deliver::conclude(definition, &state, &folder, carried, failure.as_ref())
+        .unwrap_or_else(|e| {
+            let mut manifest = deliver::begun(definition, &state, record);
+            manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), e.to_string()) });
+            manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
+            manifest
+        });
     redact(&mut manifest, &journal);
     manifest.metadata.audit = audit_head;
     let mut written = write_manifest(&folder, &manifest);
     let mut copied = record.out.clone();
     if let Some(out) = &record.out
-        && let Err(e) = copy_out(folder.run(), &deliver::step_runs(&state, &folder), out)
+        && let Err(e) = copy_out(folder.run(), &deliver::step_runs(definition, &state, &folder), out)
     {
         copied = None;
         let message = format!("the artifacts could not be copied to {}: {e}", out.display());

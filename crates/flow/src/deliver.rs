@@ -6,17 +6,19 @@ use holon_core::artifact::findings::FindingsReport;
 use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::{
-    ArtifactRecord, ChangeSize, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress,
-    UsageTotals,
+    ArtifactRecord, ChangeSize, ErrorInfo, FlowGate, FlowInfo, FlowRound, FlowStep, Manifest, PhaseTiming,
+    StepProgress, UsageTotals,
 };
 use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::HostError;
-use holon_host::store::{RunFolder, RunRecord, RunStore, write_durable};
+use holon_host::store::{RunFolder, RunRecord, write_durable};
 
+use crate::carried::{CarriedTree, verified_together};
 use crate::definition::{FlowDefinition, StepWork};
 use crate::error::FlowError;
-use crate::folder::{FlowFolder, resume_command};
-use crate::state::{FinishedStep, FlowEnd, FlowState, FlowStepProgress, StepGate};
+use crate::folder::{FlowFolder, StepStore, resume_command};
+use crate::rounds::StepRound;
+use crate::state::{FinishedStep, FlowEnd, FlowState, FlowStepProgress, StepGate, StepState};
 use crate::summary;
 
 /// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
@@ -47,7 +49,7 @@ fn info(definition: &FlowDefinition, state: &FlowState, record: &RunRecord) -> F
             },
             state: progress,
             run_id: done.and_then(|d| d.run.clone()).or_else(|| now.runs.last().cloned()),
-            attempts: now.runs.len() as u32,
+            attempts: now.every_run().count() as u32,
             status: done.map(|d| d.status),
             outcome: done.map(|d| d.outcome),
             duration_ms: done.map_or(0, |d| d.duration_ms),
@@ -60,6 +62,7 @@ fn info(definition: &FlowDefinition, state: &FlowState, record: &RunRecord) -> F
                 FlowStepProgress::Skipped { why } => Some(why.clone()),
                 _ => None,
             },
+            rounds: now.earlier.iter().map(round).collect(),
         }
     });
     let over = state.ended == Some(FlowEnd::Complete);
@@ -69,11 +72,25 @@ fn info(definition: &FlowDefinition, state: &FlowState, record: &RunRecord) -> F
     }
 }
 
+/// A round of a loop that is over, as the manifest tells it.
+fn round(over: &StepRound) -> FlowRound {
+    let done = over.done();
+    FlowRound {
+        run_id: done.and_then(|done| done.run.clone()),
+        outcome: done.map(|done| done.outcome),
+        skipped: match &over.progress {
+            FlowStepProgress::Skipped { why } => Some(why.clone()),
+            _ => None,
+        },
+    }
+}
+
 /// Fills the output folder from the steps that are done, and says what the whole is worth.
 pub(crate) fn conclude(
     definition: &FlowDefinition,
     state: &FlowState,
     folder: &FlowFolder,
+    carried: &mut CarriedTree,
     failure: Option<&FlowError>,
 ) -> Result<Manifest, FlowError> {
     let record = folder.run().record()?;
@@ -86,7 +103,11 @@ pub(crate) fn conclude(
     describe(&mut manifest, definition, state, |step, run, seen| folder.manifest(step, run, seen).ok());
     let collected = failure
         .map_or(Ok(()), |_| Err(None))
-        .and_then(|()| gather(definition, state, folder, &mut gathered).map_err(Some));
+        .and_then(|()| gather(definition, state, folder, &mut gathered).map_err(Some))
+        .and_then(|()| carried.combine(definition, state, folder, &mut manifest).map_err(Some));
+    if let Ok(Some(row)) = &collected {
+        gathered.put(row.clone());
+    }
     if let Err(found) = &collected
         && let Some(problem) = found.as_ref().or(failure)
     {
@@ -136,6 +157,11 @@ fn verdict(state: &FlowState, record: &RunRecord) -> (RunStatus, RunOutcome, Opt
         }
         FlowEnd::NeedsHuman { step } => {
             (RunStatus::Completed, RunOutcome::NeedsHuman, Some(told("needs_human", step)))
+        }
+        FlowEnd::LoopOver { .. } => {
+            let error = ErrorInfo::new("loop_over", ended.to_string())
+                .with_hint(format!("look at what there is; to go on with it as it is: {resume}"));
+            (RunStatus::Completed, RunOutcome::NeedsHuman, Some(error))
         }
         FlowEnd::Failed { step, error } => {
             let status = state.done(step).map_or(RunStatus::Failed, |done| done.status);
@@ -199,7 +225,7 @@ fn gather(
     gathered: &mut GatheredOutputs,
 ) -> Result<(), FlowError> {
     for (step, now) in definition.steps.iter().zip(&state.steps) {
-        let Some(done) = now.done() else { continue };
+        let Some(done) = now.result() else { continue };
         let child = match &done.run {
             Some(run) => Some(folder.manifest(&step.name, run, done.manifest_sha256.as_deref())?),
             None => None,
@@ -222,7 +248,7 @@ pub(crate) fn again(
     definition: &FlowDefinition,
     state: &FlowState,
     run: &RunFolder,
-    steps: &RunStore,
+    steps: &StepStore,
 ) -> Result<Manifest, FlowError> {
     let record = run.record()?;
     let mut manifest = begun(definition, state, &record);
@@ -310,15 +336,28 @@ fn describe(
 ) {
     let (mut usage, mut change) = (UsageTotals::default(), None);
     manifest.no_changes = true;
-    for (step, now) in definition.steps.iter().zip(&state.steps) {
-        let Some(FinishedStep { run: Some(run), manifest_sha256, .. }) = now.done() else { continue };
-        let Some(child) = manifest_of(&step.name, run, manifest_sha256.as_deref()) else { continue };
-        if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
-            let meta = &child.metadata;
+    let combined = state.is_combined(definition);
+    let parts = state.changes(definition);
+    for (step, _, done) in state.in_order(definition) {
+        let FinishedStep { run: Some(run), manifest_sha256, .. } = done else { continue };
+        let Some(child) = manifest_of(step, run, manifest_sha256.as_deref()) else { continue };
+        let meta = &child.metadata;
+        if combined {
+            // Changes of several steps are one, and its base is what the first of them began with.
+            if parts.iter().any(|(_, part)| part.run == done.run) {
+                change = Some(match change.take() {
+                    None => (meta.changes.clone(), meta.snapshot.clone(), meta.verification.clone()),
+                    Some((_, snapshot, before)) => {
+                        let verification = verified_together(before, meta.verification.clone());
+                        (meta.changes.clone(), snapshot, verification)
+                    }
+                });
+            }
+        } else if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
             change = Some((meta.changes.clone(), meta.snapshot.clone(), meta.verification.clone()));
         }
         manifest.no_changes &= child.no_changes;
-        take_over(manifest, &step.name, child, &mut usage);
+        take_over(manifest, step, child, &mut usage);
     }
     let mine = &mut manifest.metadata;
     mine.usage = usage;
@@ -363,7 +402,18 @@ fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut U
 }
 
 /// The runs of a flow's finished steps, by the names of the steps.
-pub(crate) fn step_runs(state: &FlowState, folder: &FlowFolder) -> Vec<(String, RunFolder)> {
-    let done = state.steps.iter().filter_map(|step| Some((step, step.done()?.run.as_ref()?)));
-    done.map(|(step, run)| (step.name.clone(), folder.steps().open(run))).collect()
+pub(crate) fn step_runs(
+    definition: &FlowDefinition,
+    state: &FlowState,
+    folder: &FlowFolder,
+) -> Vec<(String, RunFolder)> {
+    let rounds = |step: &str| state.steps.iter().find(|s| s.name == step).map_or(1, StepState::round);
+    let done = state.in_order(definition).into_iter();
+    let runs = done.filter_map(|(step, round, done)| Some((step, round, done.run.as_ref()?)));
+    runs.map(|(step, round, run)| {
+        // That of the last round has the step's name.
+        let name = if round == rounds(step) { step.to_owned() } else { format!("{step}.{round}") };
+        (name, folder.steps().open(run))
+    })
+    .collect()
 }

@@ -95,6 +95,7 @@ fn carry_out(
         FlowAction::Decide { step, decision } => {
             decide(definition, state, world, step, decision, DecidedBy::Rule, None);
         }
+        FlowAction::Repeat { first, last } => state.repeat(first, last),
         FlowAction::Work { step } => work(definition, state, world, step)?,
     }
     Ok(())
@@ -141,7 +142,7 @@ fn work(
             return Ok(());
         }
     }
-    let attempt = state.steps[step].runs.len() as u32 + 1;
+    let attempt = state.steps[step].every_run().count() as u32 + 1;
     world.tell(EventBody::StepStarted { step: name.clone(), mode: mode.clone(), attempt });
     state.steps[step].progress = FlowStepProgress::Running { run: None };
     world.save(state)?;

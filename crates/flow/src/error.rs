@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use holon_host::HostError;
 
+use crate::file_error::FlowFileError;
+
 /// Why a flow could not be started or gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
@@ -15,6 +17,9 @@ pub enum FlowError {
         /// What is wrong with it, and where.
         message: String,
     },
+    /// Somebody's flow file is wrong.
+    #[error(transparent)]
+    File(Box<FlowFileError>),
     /// The flow cannot be gone on with.
     #[error("{message}")]
     Resume {
@@ -68,6 +73,12 @@ pub enum FlowError {
     Host(#[from] HostError),
 }
 
+impl From<FlowFileError> for FlowError {
+    fn from(error: FlowFileError) -> Self {
+        Self::File(Box::new(error))
+    }
+}
+
 impl FlowError {
     /// A flow that cannot be resumed.
     pub fn resume(message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -82,7 +93,7 @@ impl FlowError {
     /// Whether the caller asked for something impossible, as opposed to something failing on the way.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Resume { .. } => true,
+            Self::Resume { .. } | Self::File(_) => true,
             Self::Host(e) => e.is_usage(),
             Self::Definition { .. }
             | Self::State { .. }
@@ -96,7 +107,7 @@ impl FlowError {
     /// A stable short word for manifests.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Definition { .. } => "flow",
+            Self::Definition { .. } | Self::File(_) => "flow",
             Self::Resume { .. } => "resume",
             Self::State { .. } => "state",
             Self::Changed { .. } => "changed",
@@ -111,6 +122,7 @@ impl FlowError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Definition { .. } => None,
+            Self::File(error) => Some(error.remedy.clone()),
             Self::Resume { hint, .. } => Some(hint.clone()),
             Self::State { .. } => Some("start the flow anew".into()),
             Self::Changed { .. } => Some("put it back as it was, or start the flow anew".into()),

@@ -23,10 +23,11 @@ use rustix::fs::FlockOperation;
 use serde::Serialize;
 
 use crate::audit::AuditTrail;
+use crate::carried::stores_below;
 use crate::error::FlowError;
 use crate::orchestrate::find_child;
 use crate::sealed;
-use crate::state::FlowState;
+use crate::state::{FlowState, StepState};
 
 /// A flow's folder, held by this process.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct FlowFolder {
     run: RunFolder,
     /// Held here when the folder was opened again; a new one's lock is in `run`.
     lock: Option<File>,
-    steps: RunStore,
+    steps: StepStore,
     /// Takes out of the state what must not be written.
     redactor: Redactor,
 }
@@ -85,7 +86,7 @@ impl FlowFolder {
     }
 
     /// The store of its steps' runs.
-    pub(crate) fn steps(&self) -> &RunStore {
+    pub(crate) fn steps(&self) -> &StepStore {
         &self.steps
     }
 
@@ -173,8 +174,38 @@ pub(crate) fn steps_state(flow: &Path) -> PathBuf {
 }
 
 /// The store of the steps of a flow in this folder.
-pub(crate) fn steps_of(places: &HolonFolders, flow: &Path, workspace: &Path) -> RunStore {
-    RunStore::of(&HolonFolders { state: steps_state(flow), ..places.clone() }, workspace)
+pub(crate) fn steps_of(places: &HolonFolders, flow: &Path, workspace: &Path) -> StepStore {
+    let state = steps_state(flow);
+    let own = RunStore::of(&HolonFolders { state: state.clone(), ..places.clone() }, workspace);
+    StepStore { state, own }
+}
+
+/// The runs of a flow's steps: those on the workspace, and those on the tree that holds what steps before them changed.
+#[derive(Debug)]
+pub(crate) struct StepStore {
+    state: PathBuf,
+    own: RunStore,
+}
+
+impl StepStore {
+    /// A run.
+    pub(crate) fn open(&self, id: &RunId) -> RunFolder {
+        let own = self.own.open(id);
+        if own.path().is_dir() {
+            return own;
+        }
+        let elsewhere = stores_below(&self.state).into_iter().map(|runs| RunStore::at(runs).open(id));
+        elsewhere.into_iter().find(|run| run.path().is_dir()).unwrap_or(own)
+    }
+
+    /// Gives runs whose process died the manifest that says so.
+    pub(crate) fn sweep(&self) -> Result<(), HostError> {
+        self.own.sweep()?;
+        for runs in stores_below(&self.state) {
+            RunStore::at(runs).sweep()?;
+        }
+        Ok(())
+    }
 }
 
 /// The state of a flow; `None` when the run is no flow.
@@ -201,7 +232,7 @@ pub fn find_step(places: &HolonFolders, store: &RunStore, name: &str) -> Option<
         let state = load(flow).ok()??;
         let record = flow.record().ok()?;
         let steps = steps_of(places, flow.path(), &record.workspace);
-        let runs = state.steps.iter().flat_map(|s| s.runs.iter().rev().map(|run| (s.name.as_str(), run)));
+        let runs = state.steps.iter().flat_map(|s| newest_first(s).map(|run| (s.name.as_str(), run)));
         runs.into_iter().find(|(step, run)| wanted(step, run)).map(|(_, run)| steps.open(run))
     };
     if let Some((flow, step)) = name.rsplit_once('/') {
@@ -216,6 +247,12 @@ pub fn find_step(places: &HolonFolders, store: &RunStore, name: &str) -> Option<
     let flow = ids.iter().rev().map(|id| store.open(id)).find(|flow| one.path().starts_with(flow.path()))?;
     let other = |run: &RunId| named(run) && run.as_str() != own;
     (found.next().is_none() && step_of(&flow, &|_, run| other(run)).is_none()).then_some(one)
+}
+
+fn newest_first(step: &StepState) -> impl Iterator<Item = &RunId> {
+    let mut runs: Vec<&RunId> = step.every_run().collect();
+    runs.reverse();
+    runs.into_iter()
 }
 
 /// The command that goes on with a flow, from whatever folder.

@@ -6,6 +6,8 @@
 
 pub mod audit;
 pub mod builtin;
+mod carried;
+pub mod catalog;
 mod conductor;
 pub mod definition;
 mod deliver;
@@ -13,6 +15,7 @@ pub mod dispatch;
 mod driver;
 pub mod error;
 pub mod fate;
+pub mod file_error;
 mod folder;
 pub mod gate;
 mod journal;
@@ -21,16 +24,19 @@ pub mod orchestrate;
 pub mod planner;
 pub mod release;
 mod rerun;
+mod rounds;
 pub mod sealed;
 pub mod state;
 mod step;
 mod summary;
 pub mod verify;
 
+pub use catalog::FlowCatalog;
 pub use conductor::{Conductor, FlowOrder, MakeHost};
 pub use definition::FlowDefinition;
 pub use dispatch::{DispatchCall, DispatchResult, Dispatcher};
 pub use error::FlowError;
+pub use file_error::FlowFileError;
 pub use folder::{find_step, load, resume_command};
 pub use gate::{GateAnswer, GateMode, GateQuestion, Gatekeeper};
 pub use rerun::{RerunRequest, RerunResult};

@@ -17,6 +17,7 @@ use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::write_atomic;
 use holon_host::{Host, HostError, ModelCancel, RunContext, RunRequest};
 
+use crate::carried::{CarriedTree, content_before};
 use crate::definition::{FlowDefinition, HandedFile, StepWork};
 use crate::deliver;
 use crate::dispatch::{DispatchCall, Dispatcher, new_task};
@@ -42,6 +43,8 @@ pub(crate) struct LiveFlow<'a, 's> {
     /// The way into every mode.
     pub(crate) dispatcher: Dispatcher,
     pub(crate) workspace: PathBuf,
+    /// What later steps work on.
+    pub(crate) carried: CarriedTree,
     pub(crate) journal: FlowJournal<'s>,
     pub(crate) gatekeeper: &'s mut dyn Gatekeeper,
     pub(crate) cancel: &'a ModelCancel,
@@ -95,12 +98,13 @@ impl FlowWorld for LiveFlow<'_, '_> {
     }
 
     fn run(&mut self, state: &mut FlowState, step: usize) -> Result<FinishedStepRun, FlowError> {
-        let (task, attempt) = (self.task(state, step), state.steps[step].runs.len() as u32 + 1);
+        let (task, attempt) = (self.task(state, step), state.steps[step].every_run().count() as u32 + 1);
+        let base = self.carried.base(self.definition, state, self.folder)?;
         let before = state.steps[step].goes_on.as_ref().map(|run| self.folder.steps().open(run));
         let said = state.steps[step].messages.join("\n\n");
         let plan = match &before {
             Some(run) => self.host.plan_to_resume(run, Some(&said), false)?,
-            None => self.host.plan(&self.request(state, step)?)?,
+            None => self.host.plan(&self.request(state, step, &base)?)?,
         };
         let call = DispatchCall { task, attempt, ..DispatchCall::new(plan) };
         let (folder, journal) = (self.folder, &mut self.journal);
@@ -141,12 +145,13 @@ impl FlowWorld for LiveFlow<'_, '_> {
             .map_err(|_| FlowError::Changed { path: format!("{of}/review.json") })?;
         let patch = self.folder.artifact(state, result, "diff.patch")?.map(|a| a.bytes).unwrap_or_default();
         let bases = self.bases(state, result)?;
+        let run =
+            state.done(result).and_then(|done| done.run.as_ref()).map(|run| self.folder.steps().open(run));
         let base = |path: &str| {
-            let bytes = read_below(&self.workspace, Path::new(path))?;
             // Only the file the patch was made for can be followed through it.
-            let same =
-                bases.get(path).is_some_and(|digest| digest.as_deref() == Some(sha256(&bytes).as_str()));
-            same.then_some(bytes)
+            let digest = bases.get(path)?.as_deref()?;
+            let now = read_below(&self.workspace, Path::new(path)).filter(|bytes| sha256(bytes) == digest);
+            now.or_else(|| content_before(run.as_ref()?, digest))
         };
         let findings = fate::track(&read, &review.sha256, &patch, &base);
         self.keep_findings(&findings, began)
@@ -196,7 +201,7 @@ impl LiveFlow<'_, '_> {
         Ok(files)
     }
 
-    fn request(&self, state: &FlowState, step: usize) -> Result<RunRequest, FlowError> {
+    fn request(&self, state: &FlowState, step: usize, base: &Path) -> Result<RunRequest, FlowError> {
         let StepWork::Run(work) = &self.definition.steps[step].work else {
             return Err(FlowError::Changed { path: self.definition.steps[step].name.clone() });
         };
@@ -207,7 +212,9 @@ impl LiveFlow<'_, '_> {
             files.push(self.write_message(&now.name, &now.messages)?);
         }
         let message = !now.messages.is_empty();
-        let extra = StepExtras { files: &files, message, money_left: state.money_left() };
+        let workspace = (base != self.workspace).then_some(base);
+        let (money_left, round) = (state.money_left(), now.round());
+        let extra = StepExtras { files: &files, message, money_left, workspace, round };
         self.asked.step(self.definition, step, &profile(self.catalog, work)?, extra)
     }
 

@@ -7,7 +7,8 @@ use holon_core::outcome::RunOutcome;
 
 use crate::definition::{FlowDefinition, StepCondition, StepDefinition, StepWork};
 use crate::gate::GateMode;
-use crate::state::{FlowEnd, FlowState, FlowStepProgress, StepGate};
+use crate::rounds;
+use crate::state::{FinishedStep, FlowEnd, FlowState, FlowStepProgress, StepGate};
 
 /// The next thing to do; steps are named by their place in the definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,35 +42,46 @@ pub enum FlowAction {
         /// The step.
         step: usize,
     },
+    /// Go back: the steps of a loop, from its first to its last, are gone through again.
+    Repeat {
+        /// The first step of the loop.
+        first: usize,
+        /// The last one.
+        last: usize,
+    },
     /// Nothing more to do.
     End(FlowEnd),
 }
 
-/// The next thing to do. Steps are taken in order; nothing is ever done twice unless it was interrupted.
+/// The next thing to do. Steps are taken in order, those of a loop as often as it says; nothing is ever done twice in a
+/// round unless it was interrupted.
 pub fn next(definition: &FlowDefinition, state: &FlowState, gates: GateMode) -> FlowAction {
     for (place, (step, now)) in definition.steps.iter().zip(&state.steps).enumerate() {
         match &now.progress {
-            FlowStepProgress::Skipped { .. } => {}
-            FlowStepProgress::Done(done) => match done.outcome {
-                RunOutcome::Success => {}
-                RunOutcome::Failure => {
-                    return FlowAction::End(FlowEnd::Failed { step: now.name.clone(), error: None });
-                }
-                // No word at a gate makes up for work that is not done.
-                RunOutcome::NeedsHuman if done.stopped_midway() => {
-                    return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
-                }
-                // A gate is where a person decides about it; the host may always look at it.
-                RunOutcome::NeedsHuman if now.accepted || !rushes_on(&definition.steps[place + 1..]) => {}
-                RunOutcome::NeedsHuman => {
-                    return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
-                }
-            },
+            FlowStepProgress::Done(done) if done.outcome == RunOutcome::Failure => {
+                return FlowAction::End(FlowEnd::Failed { step: now.name.clone(), error: None });
+            }
+            // No word at a gate makes up for work that is not done.
+            FlowStepProgress::Done(done) if asks(done) && done.stopped_midway() => {
+                return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
+            }
             FlowStepProgress::Running { .. } => return FlowAction::Work { step: place },
             FlowStepProgress::Waiting => return open(definition, state, place, step, gates),
+            FlowStepProgress::Done(_) | FlowStepProgress::Skipped { .. } => {}
+        }
+        if let Some(action) = rounds::after(definition, state, place) {
+            return action;
+        }
+        // A gate is where a person decides about it; the host may always look at it.
+        if now.done().is_some_and(asks) && !now.accepted && rushes_on(&definition.steps[place + 1..]) {
+            return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
         }
     }
     FlowAction::End(FlowEnd::Complete)
+}
+
+fn asks(done: &FinishedStep) -> bool {
+    done.outcome == RunOutcome::NeedsHuman
 }
 
 /// Whether the next run would start without a gate before it.
@@ -129,6 +141,10 @@ impl fmt::Display for FlowEnd {
             Self::Stopped { step } => write!(f, "stopped at the gate before {step}"),
             Self::NeedsHuman { step } => write!(f, "the step {step} asks for a person"),
             Self::Failed { step, .. } => write!(f, "the step {step} failed"),
+            Self::LoopOver { step, rounds, until } => write!(
+                f,
+                "the loop that ends with {step} was gone through {rounds} times, as often as it may be, and did not come to: {until}"
+            ),
             Self::OutOfMoney { step } => write!(f, "all money is spent, so {step} was not started"),
             Self::Cancelled => f.write_str("cancelled by request"),
         }

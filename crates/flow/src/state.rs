@@ -7,8 +7,10 @@ use holon_core::manifest::{DecidedBy, ErrorInfo, FlowGate, GateDecision};
 use holon_core::outcome::{RunOutcome, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{FlowDefinition, StepWork};
+use crate::builtin;
+use crate::definition::{FlowDefinition, FlowFile, StepWork};
 use crate::error::FlowError;
+use crate::rounds::StepRound;
 
 /// `flow.json`: where a flow is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct FlowState {
     pub id: RunId,
     /// The name of its definition.
     pub flow: String,
+    /// The file it was read from, unless it comes with Holon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<FlowFile>,
     /// What the caller needs to make the same request again; its form belongs to the caller.
     pub asked: serde_json::Value,
     /// Digest of the spec it was started with.
@@ -68,6 +73,12 @@ pub struct StepState {
     /// A run of it that stopped midway: its next run goes on where that one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on: Option<RunId>,
+    /// The rounds of its loop that are over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<StepRound>,
+    /// Whether a person went on although the loop that ends with it did not come to its goal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_loop: bool,
 }
 
 /// How far a step is.
@@ -156,6 +167,15 @@ pub enum FlowEnd {
         #[serde(default)]
         error: Option<ErrorInfo>,
     },
+    /// A loop was gone through as often as it may be, and did not come to its goal.
+    LoopOver {
+        /// The step that ends it.
+        step: String,
+        /// How often it was gone through.
+        rounds: u32,
+        /// Its goal.
+        until: String,
+    },
     /// All money is spent.
     OutOfMoney {
         /// The step that could not start.
@@ -184,11 +204,14 @@ impl FlowState {
             handed: BTreeMap::new(),
             accepted: false,
             goes_on: None,
+            earlier: Vec::new(),
+            left_loop: false,
         });
         Self {
             version: 1,
             id,
             flow: definition.name.clone(),
+            written: definition.written.clone(),
             asked,
             spec_sha256: None,
             max_cost_usd: None,
@@ -200,9 +223,18 @@ impl FlowState {
         }
     }
 
-    /// A finished step by its name.
+    /// The flow it is a state of: from its file as it was then, or one that comes with this version; nothing where there
+    /// is none any more.
+    pub fn definition(&self) -> Result<Option<FlowDefinition>, FlowError> {
+        let Some(written) = &self.written else { return builtin::find(&self.flow) };
+        let mut definition = FlowDefinition::parse(&written.text, &written.file)?;
+        definition.written = Some(written.clone());
+        Ok(Some(definition))
+    }
+
+    /// The newest result of a step by its name.
     pub fn done(&self, step: &str) -> Option<&FinishedStep> {
-        self.steps.iter().find(|s| s.name == step).and_then(StepState::done)
+        self.steps.iter().find(|s| s.name == step).and_then(StepState::result)
     }
 
     /// What is left of the money, when there is a limit.
@@ -281,6 +313,9 @@ impl FlowState {
                 self.decide(place(&step), GateDecision::Approved, DecidedBy::Resume, message.take());
             }
             Some(FlowEnd::NeedsHuman { step }) => self.steps[place(&step)].accepted = true,
+            // Killed while it stopped: nobody was told, so nobody has decided.
+            Some(FlowEnd::LoopOver { .. }) if !sealed => {}
+            Some(FlowEnd::LoopOver { step, .. }) => self.steps[place(&step)].left_loop = true,
             Some(FlowEnd::Failed { step, .. }) => {
                 let step = &mut self.steps[place(&step)];
                 if step.done().is_some_and(|d| d.outcome == RunOutcome::Failure) {

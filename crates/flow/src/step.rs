@@ -130,6 +130,9 @@ impl FlowRequest {
             });
         };
         let asked = &self.request;
+        // Rounds of a loop are conversations of their own.
+        let label =
+            if extra.round > 1 { format!("{}.{}", step.name, extra.round) } else { step.name.clone() };
         let limits = &profile.limits;
         let mut request = RunRequest {
             mode: Some(work.mode.clone()),
@@ -147,8 +150,9 @@ impl FlowRequest {
             max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
             max_cost_usd: extra.money_left.map(|left| left.min(limits.cost_usd)),
             network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
-            record: asked.record.as_deref().map(|path| cassette(path, &step.name)),
-            replay: asked.replay.as_deref().map(|path| cassette(path, &step.name)),
+            record: asked.record.as_deref().map(|path| cassette(path, &label)),
+            replay: asked.replay.as_deref().map(|path| cassette(path, &label)),
+            workspace: extra.workspace.map(Path::to_owned).or_else(|| asked.workspace.clone()),
             ..asked.clone()
         };
         // First, so that no file of the user's can take the name the brief speaks of.
@@ -239,6 +243,10 @@ pub(crate) struct StepExtras<'a> {
     pub(crate) message: bool,
     /// What is left of the money.
     pub(crate) money_left: Option<f64>,
+    /// The folder it works on, unless it is the user's.
+    pub(crate) workspace: Option<&'a Path>,
+    /// Which round of its loop it is in; 1 outside of loops.
+    pub(crate) round: u32,
 }
 
 /// The mode of a step as it is in this workspace.

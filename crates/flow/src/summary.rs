@@ -27,7 +27,9 @@ pub(crate) fn text(
                 format!("{}{why}", done.outcome)
             }
         };
-        let _ = writeln!(text, "- **{}**: {how}", step.name);
+        let round =
+            if step.earlier.is_empty() { String::new() } else { format!(" (round {})", step.round()) };
+        let _ = writeln!(text, "- **{}**{round}: {how}", step.name);
         if let StepGate::Decided(gate) = &step.gate
             && let Some(comment) = &gate.comment
         {

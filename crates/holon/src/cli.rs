@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
-    publish, run, runs, schema, serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, man, models,
+    modes, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;
@@ -81,6 +81,8 @@ pub(crate) enum CliCommand {
     Runs(runs::RunsCommand),
     #[command(subcommand)]
     Modes(modes::ModesCommand),
+    #[command(subcommand)]
+    Flows(flows::FlowsCommand),
     #[command(subcommand)]
     Models(models::ModelsCommand),
     #[command(subcommand)]

@@ -53,7 +53,7 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
 
 /// Regular `*.toml` files of a folder in name order; a missing folder is empty. Links count in the user's own folder
 /// alone, where they are how many people keep their configuration.
-pub(crate) fn toml_files(folder: &Path, source: ModeSource) -> Result<Vec<PathBuf>, HostError> {
+pub fn toml_files(folder: &Path, source: ModeSource) -> Result<Vec<PathBuf>, HostError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -80,7 +80,7 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
 }
 
 /// A file by whose it is: links are the user's to use, and nobody else's.
-pub(crate) fn read_of(source: ModeSource, path: &Path) -> Result<String, HostError> {
+pub fn read_of(source: ModeSource, path: &Path) -> Result<String, HostError> {
     read_with(path, if source == ModeSource::User { OFlags::empty() } else { OFlags::NOFOLLOW })
 }
 

@@ -12,8 +12,8 @@ use holon_flow::dispatch::DispatchSettings;
 use holon_flow::orchestrate::release_gate::ReleaseGate;
 use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
 use holon_flow::{
-    Conductor, DispatchCall, Dispatcher, FlowError, FlowOrder, GateAnswer, GateMode, GateQuestion,
-    Gatekeeper, MakeHost,
+    Conductor, DispatchCall, Dispatcher, FlowCatalog, FlowError, FlowOrder, GateAnswer, GateMode,
+    GateQuestion, Gatekeeper, MakeHost,
 };
 use holon_host::{ConfigurationFiles, HolonFolders, Host, ModelCancel, RunContext, RunRequest};
 use holon_telemetry::TraceCaller;
@@ -146,7 +146,8 @@ fn carry_out(
         let configuration = Arc::clone(&configuration);
         Host { configuration, ..app.host(places, caller.as_ref()) }
     };
-    let flow = request.mode.as_deref().map(holon_flow::builtin::find).transpose();
+    let flow = |mode: &str| FlowCatalog::find_in(&app.setup.places, Some(&workspace), mode);
+    let flow = request.mode.as_deref().map(flow).transpose();
     let failed = match flow {
         Ok(_) if request.mode.as_deref() == Some("orchestrate") => {
             orchestrate(app, &make, request, workspace, &mut sink, &cancel).err()

@@ -7,6 +7,7 @@ use holon_core::outcome::RunOutcome;
 
 use super::*;
 use crate::builtin;
+use crate::state::StepState;
 
 /// A world that remembers what was done to it, and dies at the given moment.
 #[derive(Default)]
@@ -18,6 +19,8 @@ struct PlayedFlow {
     /// How runs end, by step; success otherwise.
     outcomes: BTreeMap<String, VecDeque<(RunOutcome, RunStatus)>>,
     findings: u64,
+    /// What the review finds, start by start; `findings` where this has no more.
+    finds: Vec<u64>,
     answers: VecDeque<GateAnswer>,
     messages: Vec<String>,
     told: Vec<String>,
@@ -60,7 +63,7 @@ impl PlayedFlow {
             duration_ms: 1,
             manifest_sha256: None,
             artifacts: BTreeMap::new(),
-            findings: (name == "review").then_some(self.findings),
+            findings: (name == "review").then(|| self.finds.get(nth).copied().unwrap_or(self.findings)),
             error: None,
         }
     }
@@ -313,4 +316,66 @@ fn money_is_counted_over_all_steps() {
     let ended = go(&definition, state, GateMode::Auto, &mut play);
     assert_eq!(ended, Some(FlowEnd::OutOfMoney { step: "execute".into() }));
     assert_eq!(play.runs_of("execute"), 0);
+}
+
+const LOOP: &str = r#"
+name = "loop"
+description = "x"
+[[step]]
+name = "review"
+mode = "review"
+[[step]]
+name = "execute"
+mode = "execute"
+gate = true
+when = "findings"
+repeat = { from = "review", until = "no findings", most = 3 }
+"#;
+
+fn begin_loop() -> (FlowDefinition, FlowState) {
+    let definition = FlowDefinition::parse(LOOP, "loop.toml").unwrap();
+    let state = FlowState::new(RunId::from_parts(0, [0; 4]), &definition, serde_json::Value::Null);
+    (definition, state)
+}
+
+/// Killed at each moment in turn, also between two rounds, then resumed: no run of any round finishes twice.
+#[test]
+fn a_kill_at_any_moment_of_a_loop_repeats_no_finished_round() {
+    let mut deaths = 0;
+    for life in 0.. {
+        let (definition, state) = begin_loop();
+        let mut play = PlayedFlow { finds: vec![2, 1, 0], life: Some(life), ..PlayedFlow::default() };
+        let mut ended = go(&definition, state.clone(), GateMode::Auto, &mut play);
+        let died = ended.is_none();
+        deaths += usize::from(died);
+        play.life = None;
+        while ended != Some(FlowEnd::Complete) {
+            let mut saved = play.saved.clone().unwrap_or_else(|| state.clone());
+            saved.sealed = ended.is_some();
+            ended = go(&definition, saved.resumed(&definition, None).unwrap(), GateMode::Auto, &mut play);
+        }
+        let ran = (play.runs_of("review"), play.runs_of("execute"));
+        assert_eq!(ran, (3, 2), "killed after {life} moments");
+        let saved = play.saved.unwrap();
+        let rounds: Vec<u32> = saved.steps.iter().map(StepState::round).collect();
+        assert_eq!(rounds, [3, 3], "killed after {life} moments");
+        if !died {
+            break;
+        }
+    }
+    assert!(deaths > 30, "only {deaths} moments were tried");
+}
+
+#[test]
+fn the_bound_of_a_loop_ends_it_for_a_person_to_look() {
+    let (definition, state) = begin_loop();
+    let mut play = PlayedFlow { findings: 1, ..PlayedFlow::default() };
+    let ended = go(&definition, state, GateMode::Auto, &mut play);
+    let over = FlowEnd::LoopOver { step: "execute".into(), rounds: 3, until: "no findings".into() };
+    assert_eq!(ended, Some(over));
+    assert_eq!((play.runs_of("review"), play.runs_of("execute")), (3, 3));
+    let saved = FlowState { sealed: true, ..play.saved.clone().unwrap() };
+    let resumed = saved.resumed(&definition, None).unwrap();
+    assert_eq!(go(&definition, resumed, GateMode::Auto, &mut play), Some(FlowEnd::Complete));
+    assert_eq!((play.runs_of("review"), play.runs_of("execute")), (3, 3), "nothing is run again");
 }

@@ -356,7 +356,7 @@ impl ChildBuilder<'_> {
 }
 
 /// Reads what a run says it touched.
-pub(super) fn touched(run: &Path) -> Result<Vec<holon_git::TouchedPath>, FlowError> {
+pub(crate) fn touched(run: &Path) -> Result<Vec<holon_git::TouchedPath>, FlowError> {
     let path = run.join("touched.json");
     let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
     Ok(serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?)

@@ -61,13 +61,13 @@ pub(super) fn combined(
 }
 
 /// Keeps what the files of the whole held before and after, for whoever applies it.
-fn keep_contents(
+pub(crate) fn keep_contents(
     trunk: &MergeTree,
-    record: &RunRecord,
+    workspace: &Path,
     touched: &[TouchedPath],
     to: &Path,
 ) -> Result<(), FlowError> {
-    let from = trunk.originals(&record.workspace);
+    let from = trunk.originals(workspace);
     let keep = || -> std::io::Result<()> {
         let mut writer = ContentWriter::create(to)?;
         for entry in touched {
@@ -234,7 +234,7 @@ fn conclude(
                 delivered = touched.iter().map(base_of).collect();
                 let list = serde_json::to_vec_pretty(&touched).unwrap_or_default();
                 write_durable(&held.own("touched.json"), &list)?;
-                keep_contents(trunk, record, &touched, &held.run().contents())?;
+                keep_contents(trunk, &record.workspace, &touched, &held.run().contents())?;
                 if !state.merges.is_empty() {
                     rows.put("diff.patch", &diff.patch, true)?;
                 }

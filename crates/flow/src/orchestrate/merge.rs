@@ -41,7 +41,7 @@ pub(super) enum MergeOutcome {
 
 /// Writes the touched files as they were when a run began, for a merge that may come later; for a run that did not keep
 /// them, as they are.
-pub(super) fn keep_base_of(
+pub(crate) fn keep_base_of(
     run: &RunFolder,
     touched: &[TouchedPath],
     from: &Path,
@@ -132,7 +132,7 @@ pub(super) fn join(
 
 /// The patch that leads from the files of one folder to those of another, over some paths, and what it touches. It is
 /// applied to copies of the first before it is believed.
-pub(super) fn between(
+pub(crate) fn between(
     git: &Git,
     from: &Path,
     to: &Path,

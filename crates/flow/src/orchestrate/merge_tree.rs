@@ -18,10 +18,10 @@ use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
 /// The folder of an orchestration that holds what files were before the first task changed them.
-const ORIGINALS: &str = "originals";
+pub(crate) const ORIGINALS: &str = "originals";
 
 /// The private copy.
-pub(super) struct MergeTree {
+pub(crate) struct MergeTree {
     /// The workspace it is a copy of.
     workspace: PathBuf,
     /// The orchestration's folder.
@@ -35,7 +35,7 @@ pub(super) struct MergeTree {
 }
 
 impl MergeTree {
-    pub(super) fn new(workspace: &Path, folder: &Path, out: Option<&Path>) -> Self {
+    pub(crate) fn new(workspace: &Path, folder: &Path, out: Option<&Path>) -> Self {
         let without = out.filter(|out| out.starts_with(workspace)).map(Path::to_owned);
         let repository = Repository::look(workspace).ok().and_then(|found| found.repository);
         let below = repository.filter(|repository| !repository.is_toplevel());
@@ -49,7 +49,7 @@ impl MergeTree {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.house().join(&self.inside)
     }
 
@@ -63,7 +63,7 @@ impl MergeTree {
     }
 
     /// Makes sure that it is there and holds exactly these changes.
-    pub(super) fn ready(&mut self, merges: &[MergedChange]) -> Result<(), FlowError> {
+    pub(crate) fn ready(&mut self, merges: &[MergedChange]) -> Result<(), FlowError> {
         if self.holds == Some(merges.len()) {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl MergeTree {
     }
 
     /// Files as they were when the first task that changed them began; where there are none, the workspace.
-    pub(super) fn originals(&self, workspace: &Path) -> PathBuf {
+    pub(crate) fn originals(&self, workspace: &Path) -> PathBuf {
         let kept = self.folder.join(ORIGINALS);
         if kept.is_dir() { kept } else { workspace.to_owned() }
     }
@@ -114,19 +114,24 @@ impl MergeTree {
         Ok(())
     }
 
+    /// Whether it is there with this many changes.
+    pub(crate) fn holds(&self, count: usize) -> bool {
+        self.holds == Some(count)
+    }
+
     /// One more change is in it.
     pub(super) fn grown(&mut self) {
         self.holds = self.holds.map(|count| count + 1);
     }
 
     /// How the objects of the workspace's repository are named.
-    pub(super) fn format(&self) -> Result<ObjectFormat, FlowError> {
+    pub(crate) fn format(&self) -> Result<ObjectFormat, FlowError> {
         let found = Repository::look(&self.workspace).map_err(HostError::from)?;
         Ok(found.repository.map(|repository| repository.format).unwrap_or_default())
     }
 
     /// Takes it away; it can be made again.
-    pub(super) fn remove(&mut self) {
+    pub(crate) fn remove(&mut self) {
         self.holds = None;
         let _ = make_removable(&self.house());
         let _ = fs::remove_dir_all(self.house());

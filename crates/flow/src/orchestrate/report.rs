@@ -82,6 +82,7 @@ fn step(name: &str, mode: &str, attempts: &[TaskAttempt], done: bool, running: b
         context: Default::default(),
         gate: None,
         skipped: None,
+        rounds: Vec::new(),
     }
 }
 

@@ -12,7 +12,7 @@ fn request(asked: &FlowRequest, flow: &str, step: &str, money_left: Option<f64>)
     let StepWork::Run(work) = &definition.steps[place].work else { panic!("{step} is no run") };
     let profile = profile(&ModeCatalog::builtin().unwrap(), work).unwrap();
     let files = [PathBuf::from("/flow/plan.md")];
-    let extra = StepExtras { files: &files, message: true, money_left };
+    let extra = StepExtras { files: &files, message: true, money_left, workspace: None, round: 1 };
     asked.step(&definition, place, &profile, extra).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn a_spec_is_divided_among_the_steps() {
     for (place, name) in ["plan", "execute"].into_iter().enumerate() {
         let StepWork::Run(work) = &definition.steps[place].work else { panic!("{name}") };
         let profile = profile(&ModeCatalog::builtin().unwrap(), work).unwrap();
-        let extra = StepExtras { files: &[], message: false, money_left: None };
+        let extra = StepExtras { files: &[], message: false, money_left: None, workspace: None, round: 1 };
         let request = asked.step(&definition, place, &profile, extra).unwrap();
         let spec = request.given_spec.unwrap().spec;
         let last = name == "execute";

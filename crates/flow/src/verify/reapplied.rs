@@ -8,19 +8,19 @@ use holon_host::store::RunFolder;
 
 use super::evidence::WholeEvidence;
 use crate::error::FlowError;
-use crate::{builtin, deliver, folder, orchestrate};
+use crate::state::StepState;
+use crate::{deliver, folder, orchestrate};
 
 /// What the manifest of a flow or an orchestration would have to say; `None` for a single run.
 pub(super) fn whole(places: &HolonFolders, run: &RunFolder) -> Result<Option<WholeEvidence>, FlowError> {
     if let Some(state) = folder::load(run)? {
-        let Some(definition) = builtin::find(&state.flow)? else { return Ok(None) };
+        let Some(definition) = state.definition()? else { return Ok(None) };
         let steps = folder::steps_of(places, run.path(), &run.record()?.workspace);
         let changed_children = state
-            .steps
-            .iter()
-            .filter_map(|step| {
-                let done = step.done()?;
-                changed(&steps.open(done.run.as_ref()?), done.manifest_sha256.as_deref()?, &step.name)
+            .in_order(&definition)
+            .into_iter()
+            .filter_map(|(step, _, done)| {
+                changed(&steps.open(done.run.as_ref()?), done.manifest_sha256.as_deref()?, step)
             })
             .collect();
         let expected = deliver::again(&definition, &state, run, &steps)?;
@@ -48,7 +48,7 @@ fn changed(child: &RunFolder, seen: &str, name: &str) -> Option<String> {
 pub fn children(places: &HolonFolders, run: &RunFolder) -> Result<Vec<PathBuf>, FlowError> {
     if let Some(state) = folder::load(run)? {
         let steps = folder::steps_of(places, run.path(), &run.record()?.workspace);
-        let all = state.steps.iter().flat_map(|step| &step.runs);
+        let all = state.steps.iter().flat_map(StepState::every_run);
         return Ok(all.map(|id| steps.open(id).path().to_owned()).filter(|path| path.is_dir()).collect());
     }
     let Some(state) = orchestrate::load(run)? else { return Ok(Vec::new()) };

@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod flows;
 pub(crate) mod improve;
 pub(crate) mod man;
 pub(crate) mod models;
@@ -40,6 +41,7 @@ pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandEx
         CliCommand::Run(args) => run::run(*args, session),
         CliCommand::Runs(command) => runs::dispatch(command, session),
         CliCommand::Modes(command) => modes::dispatch(command, session),
+        CliCommand::Flows(command) => flows::dispatch(command, session),
         CliCommand::Models(command) => models::dispatch(command, session),
         CliCommand::Adapter(args) => adapter::run(&args, session),
         CliCommand::Agents(command) => agents::dispatch(command, session),

@@ -9,7 +9,7 @@ use holon_core::mode::ModeError;
 use holon_flow::GateQuestion;
 use holon_flow::definition::{FlowDefinition, StepWork};
 use holon_host::HostError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::amount;
 use super::table::TextTable;
@@ -51,6 +51,9 @@ fn how(step: &FlowStep) -> String {
 
 fn notes(step: &FlowStep) -> String {
     let mut notes: Vec<String> = step.skipped.iter().cloned().collect();
+    if !step.rounds.is_empty() {
+        notes.push(format!("round {}", step.rounds.len() + 1));
+    }
     if step.attempts > 1 {
         notes.push(format!("started {} times", step.attempts));
     }
@@ -117,7 +120,13 @@ pub(crate) fn definition(flow: &FlowDefinition, stream: TerminalStream) -> Strin
         let gate = if step.gate { "before it" } else { "" };
         table.row([&step.name, &mode, gate, &gets, &delivers.join(", ")]);
     }
-    format!("{}: {}\n{}", flow.name, flow.description, table.render(stream))
+    let mut text = format!("{}: {}\n{}", flow.name, flow.description, table.render(stream));
+    for step in &flow.steps {
+        if let Some(terms) = &step.repeat {
+            text.push_str(&format!("after {}: again {}\n", step.name, visible(&terms.to_string())));
+        }
+    }
+    text
 }
 
 fn work(work: &StepWork) -> (String, String) {
@@ -135,23 +144,42 @@ fn work(work: &StepWork) -> (String, String) {
 
 /// The same for programs.
 pub(crate) fn json(flow: &FlowDefinition) -> String {
+    format!("{:#}\n", value(flow))
+}
+
+/// One flow for programs.
+pub(crate) fn value(flow: &FlowDefinition) -> Value {
     let steps: Vec<_> = flow
         .steps
         .iter()
         .map(|step| {
             let (mode, _) = work(&step.work);
             let mode = matches!(step.work, StepWork::Run(_)).then_some(mode);
-            json!({ "name": step.name, "mode": mode, "gate": step.gate })
+            let mut value = json!({ "name": step.name, "mode": mode, "gate": step.gate });
+            if let Some(terms) = &step.repeat {
+                value["repeat"] =
+                    json!({ "from": terms.from, "until": terms.until.name(), "most": terms.most });
+            }
+            value
         })
         .collect();
-    format!("{:#}\n", json!({ "name": flow.name, "description": flow.description, "steps": steps }))
+    let mut value = json!({
+        "name": flow.name,
+        "description": flow.description,
+        "source": flow.source().to_string(),
+        "steps": steps,
+    });
+    if let Some(written) = &flow.written {
+        value["file"] = json!(written.file);
+    }
+    value
 }
 
 /// An unknown mode may be a mistyped flow.
-pub(crate) fn with_flows(error: HostError) -> HostError {
+pub(crate) fn with_flows(error: HostError, flows: &[String]) -> HostError {
     match error {
         HostError::Mode(ModeError::Unknown { name, mut known }) => {
-            known.extend(holon_flow::builtin::all().into_iter().flatten().map(|flow| flow.name));
+            known.extend(flows.iter().cloned());
             HostError::Mode(ModeError::Unknown { name, known })
         }
         other => other,

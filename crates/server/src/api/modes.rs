@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use holon_flow::FlowCatalog;
 use holon_host::modes;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -69,12 +70,13 @@ pub(crate) async fn list(State(app): State<Arc<AppState>>, _user: RequestUser) -
             description: profile.description,
         });
     }
-    for flow in holon_flow::builtin::all().unwrap_or_default() {
+    let flows = FlowCatalog::of(&app.setup.places, None).map_err(|e| ApiProblem::invalid(e.to_string()))?;
+    for flow in flows.list() {
         found.push(ModeInfo {
-            name: flow.name,
+            name: flow.name.clone(),
             aliases: Vec::new(),
-            description: flow.description,
-            source: "built-in".to_owned(),
+            description: flow.description.clone(),
+            source: flow.source().to_string(),
             access: "flow".to_owned(),
             chat: None,
             rows: Vec::new(),

@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holon_core::ids::RunId;
 use holon_core::spec::Spec;
-use holon_flow::{GateAnswer, GateMode};
+use holon_flow::{FlowCatalog, GateAnswer, GateMode};
 use holon_host::effect::SETTINGS;
 use holon_host::store::{RunFolder, RunStore, StoredRunSummary};
 use holon_host::{RunRequest, SourcedSpec};
@@ -147,8 +147,10 @@ fn sent_spec(value: &Value, goal: Option<&str>) -> ApiResult<Spec> {
 fn request(app: &AppState, asked: RequestedRun, gates: GateMode) -> ApiResult<RunRequest> {
     let RequestedRun { mut request, spec, workspace } = asked;
     let mode = request.mode.as_deref().unwrap_or("execute");
-    let has_gates = holon_flow::builtin::find(mode).is_ok_and(|flow| flow.is_some());
-    if !has_gates && gates != GateMode::Ask {
+    let workspace = checked_workspace(app, &workspace)?;
+    let flow = FlowCatalog::find_in(&app.setup.places, Some(&workspace), mode);
+    let flow = flow.map_err(|error| ApiProblem::invalid(error.to_string()))?;
+    if flow.is_none() && gates != GateMode::Ask {
         let message = format!("`gate` is for modes of several steps, and {mode} is none");
         return Err(ApiProblem::invalid(message));
     }
@@ -159,7 +161,6 @@ fn request(app: &AppState, asked: RequestedRun, gates: GateMode) -> ApiResult<Ru
         request.provider.clone_from(provider);
         request.model = request.model.or_else(|| model.clone());
     }
-    let workspace = checked_workspace(app, &workspace)?;
     request.given_spec = spec.map(|spec| SourcedSpec::sent(spec, &workspace));
     request.workspace = Some(workspace);
     Ok(request)

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::ModesWorkspaceArgs;
 use crate::CommandExit;
+use crate::command::flows::warn_of_refused;
 use crate::session::Session;
 use crate::show::table::TextTable;
 
@@ -40,7 +41,9 @@ pub(crate) fn run(args: &ModesListArgs, session: &Session) -> CommandExit {
         }));
         table.row([&mode.name, &access, &required.join(", "), &mode.source.to_string(), &mode.description]);
     }
-    for flow in holon_flow::builtin::all()? {
+    let flows = args.whose.flows(session)?;
+    warn_of_refused(&flows, session);
+    for flow in flows.list() {
         let steps: Vec<&str> = flow.steps.iter().map(|step| step.name.as_str()).collect();
         let files = flow.steps.iter().flat_map(|step| &step.deliver).filter(|file| !file.optional);
         let mut required: Vec<String> = files.map(|file| file.name.clone()).collect();
@@ -52,10 +55,11 @@ pub(crate) fn run(args: &ModesListArgs, session: &Session) -> CommandExit {
             "workspace": "steps",
             "steps": steps,
             "required": required,
-            "source": "built-in",
+            "source": flow.source().to_string(),
             "description": flow.description,
         }));
-        table.row([&flow.name, "steps", &required.join(", "), "built-in", &flow.description]);
+        let source = flow.source().to_string();
+        table.row([&flow.name, "steps", &required.join(", "), &source, &flow.description]);
     }
     let text = if args.json { format!("{:#}\n", json!(rows)) } else { table.render(terminal.stdout) };
     terminal.print(text)?;

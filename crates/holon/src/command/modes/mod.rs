@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use holon_core::mode::ModeCatalog;
+use holon_flow::FlowCatalog;
 use holon_host::{HostError, modes};
 
 use crate::CommandExit;
@@ -52,6 +53,12 @@ impl ModesWorkspaceArgs {
             }
         }
         Ok(catalog)
+    }
+
+    /// Every flow that can be named there.
+    fn flows(&self, session: &Session) -> Result<FlowCatalog, CliFailure> {
+        let workspace = session.workspace(self.workspace.as_deref())?;
+        Ok(FlowCatalog::of(&session.places()?, Some(&workspace))?)
     }
 
     /// The same, with a warning for each file that was refused.

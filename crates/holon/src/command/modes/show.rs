@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use holon_flow::FlowError;
 use holon_host::HostError;
 use serde_json::json;
 
@@ -27,15 +28,17 @@ pub(crate) struct ModesShowArgs {
 pub(crate) fn run(args: &ModesShowArgs, session: &Session) -> CommandExit {
     let catalog = args.whose.catalog_with_warnings(session)?;
     let terminal = &session.terminal;
-    if let Some(found) = holon_flow::builtin::find(&args.name)? {
+    let flows = args.whose.flows(session)?;
+    if let Some(found) = flows.find(&args.name).map_err(FlowError::from)? {
         terminal.print(if args.json {
-            flow::json(&found)
+            flow::json(found)
         } else {
-            flow::definition(&found, terminal.stdout)
+            flow::definition(found, terminal.stdout)
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let profile = catalog.resolve(&args.name).map_err(|e| flow::with_flows(HostError::from(e)))?;
+    let names: Vec<String> = flows.list().iter().map(|flow| flow.name.clone()).collect();
+    let profile = catalog.resolve(&args.name).map_err(|e| flow::with_flows(HostError::from(e), &names))?;
     if args.json {
         let text = format!("{:#}\n", json!({ "profile": profile, "rows": profile.rows() }));
         terminal.print(text)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::spec;
 use holon_flow::gate::UnattendedGates;
-use holon_flow::{Conductor, FlowDefinition, FlowError, FlowOrder, GateMode, Gatekeeper};
+use holon_flow::{Conductor, FlowCatalog, FlowDefinition, FlowError, FlowOrder, GateMode, Gatekeeper};
 use holon_host::{FinishedRun, ModelCancel, RunRequest};
 use serde_json::{Value, json};
 
@@ -64,17 +64,28 @@ fn spec_of(args: &RunArgs) -> Option<spec::Spec> {
     Some(spec::parse(&text, &path.to_string_lossy()).ok()?.0)
 }
 
-/// The flow that flags or spec ask for, if it is one.
-pub(super) fn asked_for(args: &RunArgs) -> Result<Option<FlowDefinition>, CliFailure> {
-    let found = mode_of(args).map(|mode| holon_flow::builtin::find(&mode)).transpose()?.flatten();
+/// The flow that flags or spec ask for, if it is one, and the names of all flows there are.
+pub(super) fn asked_for(
+    args: &RunArgs,
+    session: &Session,
+) -> Result<(Option<FlowDefinition>, Vec<String>), CliFailure> {
+    let mode = mode_of(args);
+    let catalog = match mode {
+        Some(_) => FlowCatalog::of(&session.places()?, Some(&workspace_of(args, &current_folder()?)))?,
+        None => FlowCatalog::builtin()?,
+    };
+    let names: Vec<String> = catalog.list().iter().map(|flow| flow.name.clone()).collect();
+    let found = match mode {
+        Some(mode) => catalog.find(&mode).map_err(FlowError::from)?.cloned(),
+        None => None,
+    };
     if found.is_none() && args.gate.is_some() {
-        let names: Vec<String> = holon_flow::builtin::all()?.into_iter().map(|flow| flow.name).collect();
         return Err(CliFailure::user(
             "--gate is for modes of several steps",
             format!("these are: {}", names.join(", ")),
         ));
     }
-    Ok(found)
+    Ok((found, names))
 }
 
 /// Starts a flow, or says what it would be.
@@ -164,9 +175,9 @@ fn lost() -> CliFailure {
 }
 
 /// An unknown mode may be a mistyped flow.
-pub(super) fn with_flows(error: FlowError) -> CliFailure {
+pub(super) fn with_flows(error: FlowError, flows: &[String]) -> CliFailure {
     match error {
-        FlowError::Host(error) => flow::with_flows(error).into(),
+        FlowError::Host(error) => flow::with_flows(error, flows).into(),
         other => other.into(),
     }
 }
@@ -222,7 +233,7 @@ impl FlowShowOptions {
             FlowOrder { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
         let finished = work(order);
         drop(view);
-        finished.map_err(with_flows)
+        finished.map_err(CliFailure::from)
     }
 }
 

@@ -75,7 +75,8 @@ pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
         return orchestrated::start(args, session);
     }
     composite::refuse_override(&args)?;
-    if let Some(definition) = composite::asked_for(&args)? {
+    let (flow, flows) = composite::asked_for(&args, session)?;
+    if let Some(definition) = flow {
         return composite::start(&definition, args, session);
     }
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
@@ -83,7 +84,7 @@ pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
     let host = host(session)?;
     let request = RunRequest::from(args);
     let terminal = &session.terminal;
-    let planned = host.plan(&request).map_err(FlowError::from).map_err(composite::with_flows);
+    let planned = host.plan(&request).map_err(FlowError::from).map_err(|e| composite::with_flows(e, &flows));
     if dry_run {
         let planned = planned?;
         let text = if json { plan::json(&planned)? } else { plan::text(&planned, terminal.stdout)? };
@@ -96,7 +97,8 @@ pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
     let person = person(session, json || quiet);
     let dispatched = planned.and_then(|plan| {
         let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
-        dispatcher.dispatch(DispatchCall::new(plan), &host, context).map_err(composite::with_flows)
+        let dispatched = dispatcher.dispatch(DispatchCall::new(plan), &host, context);
+        dispatched.map_err(|e| composite::with_flows(e, &flows))
     });
     // The status line goes away before anything else is printed.
     drop(progress);
