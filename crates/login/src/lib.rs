@@ -1,0 +1,23 @@
+//! The logins agents keep, read and renewed on the host: what goes on a request, and until when.
+//!
+//! A [`CredentialProvider`] is all that the gateway and the host ask. Behind it is a key, a command, or the file an agent
+//! keeps its login in. Such a file is renewed under the agent's own lock and written back, so that the agent outside goes on
+//! with it; the tokens of a renewal are in a journal before anything else happens with them. What files look like, where
+//! they are renewed and what an agent sees instead is data: `rules/logins.toml`.
+
+mod error;
+mod json_comments;
+mod known_login;
+mod login_text;
+mod secret;
+mod token_answer;
+mod token_claims;
+
+pub use error::LoginError;
+pub use known_login::{
+    AgentLockRule, EndForm, KnownLogin, LoginFields, PlaceholderRule, RenewalBody, RenewalRule, ServedWire,
+    known_login, known_logins, logins_of,
+};
+pub use login_text::{LoginTokens, parse};
+pub use secret::{Secret, SecretMark};
+pub use token_answer::TokenAnswer;
