@@ -6,12 +6,18 @@
 //! they are renewed and what an agent sees instead is data: `rules/logins.toml`.
 
 mod error;
+mod folder_lock;
+mod held_lock;
 mod json_comments;
 mod known_login;
+mod login_file;
 mod login_text;
+mod renewal;
+mod renewal_journal;
 mod secret;
 mod token_answer;
 mod token_claims;
+mod token_client;
 
 pub use error::LoginError;
 pub use known_login::{
@@ -19,5 +25,6 @@ pub use known_login::{
     known_login, known_logins, logins_of,
 };
 pub use login_text::{LoginTokens, parse};
+pub use renewal::{Clock, RenewalJob, RenewalStep, Renewer};
 pub use secret::{Secret, SecretMark};
 pub use token_answer::TokenAnswer;

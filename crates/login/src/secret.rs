@@ -1,6 +1,7 @@
 //! A text that cannot be printed by accident.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -43,8 +44,14 @@ impl fmt::Debug for Secret {
 #[serde(transparent)]
 pub struct SecretMark(String);
 
+/// A short text that stands for a path in a name.
+pub(crate) fn path_mark(path: &Path) -> String {
+    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    hex(digest.get(..8).unwrap_or_default())
+}
+
 /// Lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     let digit = |n: u8| char::from_digit(u32::from(n & 15), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }
