@@ -23,6 +23,8 @@ pub struct LoginTokens {
     pub ends: Option<Timestamp>,
     /// The account it is for.
     pub account: Option<String>,
+    /// Who logged in, where the file says it.
+    pub who: Option<String>,
     /// What it was allowed to do.
     pub scopes: Vec<String>,
     /// What was subscribed to.
@@ -69,6 +71,7 @@ pub fn parse(login: &KnownLogin, path: &Path, bytes: &[u8]) -> Result<LoginToken
     let said = text(&fields.account)?;
     let claimed = || id.as_deref().and_then(token_claims::account);
     let account = said.or_else(|| token_claims::account(access.expose())).or_else(claimed);
+    let who = id.as_deref().and_then(token_claims::email);
     let ends = match fields.expires.as_deref().and_then(|field| Some((field, find(&whole, field)?))) {
         None | Some((_, Value::Null)) => token_claims::end(access.expose()).and_then(at_second),
         Some((field, value)) => {
@@ -83,7 +86,7 @@ pub fn parse(login: &KnownLogin, path: &Path, bytes: &[u8]) -> Result<LoginToken
     let refresh = text(&fields.refresh)?.map(|token| Secret::new(&token));
     // A plan is shown to people; one in a form nobody knows is no reason to refuse the login.
     let plan = fields.plan.as_deref().and_then(|field| find(&whole, field)).and_then(Value::as_str);
-    Ok(LoginTokens { access, refresh, ends, account, scopes, plan: plan.map(str::to_owned) })
+    Ok(LoginTokens { access, refresh, ends, account, who, scopes, plan: plan.map(str::to_owned) })
 }
 
 /// The same file with the tokens of an answer in it: whatever the answer does not say stays as it is.

@@ -216,6 +216,7 @@ mod tests {
                 refresh: refresh.map(Secret::new),
                 ends: None,
                 account: None,
+                who: None,
                 scopes: vec![],
                 plan: None,
             })

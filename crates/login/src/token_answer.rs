@@ -104,6 +104,7 @@ mod tests {
             refresh: None,
             ends: None,
             account: None,
+            who: None,
             scopes: vec!["user:inference".into(), "user:profile".into()],
             plan: None,
         }

@@ -17,6 +17,14 @@ pub(crate) fn account(token: &str) -> Option<String> {
     account.as_str().map(str::to_owned)
 }
 
+/// The address of whoever logged in.
+pub(crate) fn email(token: &str) -> Option<String> {
+    let claims = claims(token)?;
+    let email = claims.get("email")?.as_str()?;
+    let plain = email.len() <= 254 && email.contains('@') && !email.contains(char::is_control);
+    plain.then(|| email.to_owned())
+}
+
 fn claims(token: &str) -> Option<Value> {
     let mut parts = token.split('.');
     let (_, body) = (parts.next()?, parts.next()?);
