@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use crate::credential::{Credential, CredentialProvider};
 use crate::error::LoginError;
+use crate::held_lock::note_path;
 use crate::known_login::KnownLogin;
 use crate::login_text::LoginTokens;
 use crate::renewal::{self, Clock, RenewalJob};
-use crate::renewal_journal::own_name;
+use crate::renewal_journal::{journal_path, own_name};
 use crate::renewal_process::{RenewalProcess, RenewsLogin};
 use crate::secret::SecretMark;
 
@@ -35,6 +36,8 @@ struct RenewalMemory {
     latest: Option<SecretMark>,
     /// The token that was made because another was refused.
     second: Option<SecretMark>,
+    /// Whether it was looked whether a killed process left a lock.
+    has_looked: bool,
 }
 
 impl FileLogin {
@@ -75,10 +78,12 @@ impl FileLogin {
         renewal::read(self.login, &self.job).and_then(|file| file.tokens(self.login))
     }
 
-    /// Whether a killed renewal left an answer that belongs into the file.
-    fn has_journal(&self) -> bool {
-        let name = own_name(&self.login.name, &self.job.file);
-        self.job.own.join(format!("{name}.journal")).exists()
+    /// Whether a killed renewal left an answer that belongs into the file, or, looked for once, a lock of the agent's.
+    fn has_something_left(&self) -> bool {
+        let own = self.job.own.join(own_name(&self.login.name, &self.job.file));
+        let looked = std::mem::replace(&mut self.memory().has_looked, true);
+        let locks = 0..self.login.locks.folders.len();
+        journal_path(&own).exists() || !looked && locks.into_iter().any(|at| note_path(&own, at).exists())
     }
 
     fn renewed(&self, job: &RenewalJob) -> Result<LoginTokens, LoginError> {
@@ -113,7 +118,7 @@ impl CredentialProvider for FileLogin {
         }
         let now = (self.clock)();
         let due = tokens.as_ref().is_ok_and(|tokens| job.is_due(tokens, now));
-        if due || self.has_journal() {
+        if due || self.has_something_left() {
             tokens = match (self.renewed(&job), tokens) {
                 // It is good for a little while, and next time may be a better one.
                 (Err(_), Ok(old)) if !old.has_ended(now) => Ok(old),

@@ -72,7 +72,7 @@ impl AgentLocks {
         let mut locks = Self::default();
         let stale = Duration::from_secs(login.locks.stale);
         for (at, folder) in login.locks.folders.iter().enumerate() {
-            let record = with_suffix(own, &format!(".made-{at}"));
+            let record = note_path(own, at);
             locks.folders.push(FolderLock::take(&KnownLogin::fill(folder, file), &record, stale, deadline)?);
         }
         if let Some(lock) = &login.locks.file {
@@ -86,6 +86,11 @@ impl Drop for AgentLocks {
     fn drop(&mut self) {
         while self.folders.pop().is_some() {}
     }
+}
+
+/// Our note about the folder we made as the agent's lock of this number.
+pub(crate) fn note_path(own: &Path, at: usize) -> PathBuf {
+    with_suffix(own, &format!(".made-{at}"))
 }
 
 /// How long ago a folder said that it is still held.

@@ -25,7 +25,7 @@ use crate::held_lock::{AgentLocks, Deadline, FileLock, with_suffix};
 use crate::known_login::{KnownLogin, known_login};
 use crate::login_file::{LoginDraft, LoginFile, sync_folder_of};
 use crate::login_text::{self, LoginTokens};
-use crate::renewal_journal::{JournalEntry, JournalFate, RenewalJournal, own_name};
+use crate::renewal_journal::{JournalEntry, JournalFate, RenewalJournal, journal_path, own_name};
 use crate::secret::{Secret, SecretMark};
 use crate::token_answer::{self, TokenAnswer};
 use crate::token_client;
@@ -92,7 +92,7 @@ impl<'a> Renewer<'a> {
         let login = known_login(&job.login)?;
         let deadline = Deadline::after(PATIENCE);
         let own = job.own.join(own_name(&login.name, &job.file));
-        let journal = RenewalJournal::at(with_suffix(&own, ".journal"))?;
+        let journal = RenewalJournal::at(journal_path(&own))?;
         let _own = FileLock::take(&with_suffix(&own, ".lock"), deadline)?;
         let _agents = AgentLocks::take(login, &job.file, &own, deadline)?;
         (self.watch)(RenewalStep::Locked);

@@ -13,6 +13,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoginError;
+use crate::held_lock::with_suffix;
 use crate::login_file::{reserve, sync_folder_of};
 use crate::login_text::LoginTokens;
 use crate::secret::{Secret, SecretMark};
@@ -144,6 +145,11 @@ impl Drop for JournalPage {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.draft);
     }
+}
+
+/// Where the journal of a login lies, by the beginning of its own files' names.
+pub(crate) fn journal_path(own: &Path) -> PathBuf {
+    with_suffix(own, ".journal")
 }
 
 /// The name of a login's own files in our folder: two files of the same agent have two.
