@@ -200,6 +200,17 @@ impl LoginError {
         move |error| Self::Io { doing, path, source: error.into() }
     }
 
+    /// Whether trying again later may help.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Busy { .. }
+                | Self::HalfWritten { .. }
+                | Self::Told { refused: false, .. }
+        )
+    }
+
     /// Whether the provider or its token endpoint declined, so that trying again makes no sense.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::RenewalRefused { .. } | Self::Refused { .. } | Self::Told { refused: true, .. })

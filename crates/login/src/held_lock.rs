@@ -112,3 +112,29 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     PathBuf::from(name)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::known_login::known_login;
+
+    #[test]
+    fn each_agents_own_locks_are_held_and_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, own) = (folder.path().join("auth.json"), folder.path().join("own"));
+        let deadline = Deadline::after(Duration::ZERO);
+        let codex = known_login("codex").unwrap();
+        let held = AgentLocks::take(codex, &file, &own, deadline).unwrap();
+        let theirs = File::open(folder.path().join("auth.lock")).unwrap();
+        assert!(matches!(theirs.try_lock(), Err(TryLockError::WouldBlock)));
+        assert!(matches!(AgentLocks::take(codex, &file, &own, deadline), Err(LoginError::Busy { .. })));
+        drop(held);
+        theirs.try_lock().unwrap();
+        let pi = known_login("pi-claude").unwrap();
+        let held = AgentLocks::take(pi, &file, &own, deadline).unwrap();
+        assert!(folder.path().join("auth.json.lock").is_dir());
+        drop(held);
+        assert!(!folder.path().join("auth.json.lock").exists());
+    }
+}
