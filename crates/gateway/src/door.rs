@@ -20,6 +20,7 @@ use crate::exchange::{Exchange, Head, Opener};
 use crate::flow::{self, Outflow, StopOnDrop};
 use crate::ledger::{Ledger, Wish};
 use crate::limits::Limits;
+use crate::login::Login;
 use crate::pass::{self, Passing};
 use crate::refusal::{Refusal, Sort};
 use crate::route::{self, Lost, Route};
@@ -35,6 +36,8 @@ pub(crate) struct Door {
     pub(crate) provider: Arc<dyn Provider>,
     /// Set when requests of this endpoint's wire pass through as bytes.
     pub(crate) endpoint: Option<Endpoint>,
+    /// Set when a login stands in for the endpoint's key.
+    pub(crate) login: Option<Arc<Login>>,
     pub(crate) limits: Limits,
     pub(crate) ledger: Ledger,
     pub(crate) keys: Keys,
@@ -199,7 +202,8 @@ impl Door {
         let charge = self.ledger.admit(wish).await.map_err(spent)?;
         let cancel = Cancel::default();
         let (sender, receiver) = oneshot::channel();
-        let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &self.keys, StopOnDrop(cancel.clone()));
+        let keys = self.keys_now().await;
+        let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &keys, StopOnDrop(cancel.clone()));
         let opener = Opener::new(sender);
         let stream = asked.stream;
         let mut dropped = Vec::new();
@@ -229,7 +233,7 @@ impl Door {
             charge,
             opener: Arc::clone(&opener),
             cancel,
-            keys: self.keys.clone(),
+            keys,
             redactor: self.redactor.clone(),
             attended,
         };
@@ -253,6 +257,14 @@ impl Door {
             Ok(Head::Failed(error)) => Err(Refusal::from(&error)),
             Err(_) => Err(Refusal::new(Sort::Busy, "the run is ending")),
         }
+    }
+
+    /// What must not pass, with the tokens that go on the next request; if there are none, that is told where they are
+    /// needed.
+    async fn keys_now(&self) -> Keys {
+        let Some(login) = &self.login else { return self.keys.clone() };
+        let _ = login.credential().await;
+        login.keys()
     }
 
     fn refuse(&self, wire: Option<Tongue>, refusal: &Refusal) -> Answer {

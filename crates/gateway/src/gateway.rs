@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use holon_core::redact::Redactor;
+use holon_login::CredentialProvider;
 use holon_model::{Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts};
 use tokio::sync::Semaphore;
 
@@ -18,6 +19,7 @@ use crate::event::Watch;
 use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::listen;
+use crate::login::Login;
 use crate::pass::Pass;
 use crate::token::Token;
 use crate::veil::Keys;
@@ -56,6 +58,8 @@ pub struct Settings {
     pub model: String,
     /// Who answers.
     pub upstream: Upstream,
+    /// Who gives what goes on requests to the endpoint, where it has no key.
+    pub credentials: Option<Arc<dyn CredentialProvider>>,
     /// Keys that must not reach a client, besides that of the endpoint.
     pub keys: Vec<Key>,
     /// What may be spent.
@@ -79,6 +83,7 @@ impl Settings {
             token,
             model: model.into(),
             upstream,
+            credentials: None,
             keys: Vec::new(),
             budget: Budget::default(),
             prices: None,
@@ -118,12 +123,18 @@ impl Gateway {
         let address = listener.local_addr().ok();
         let ledger = Ledger::new(settings.budget, settings.prices, settings.watch.clone());
         let mut keys = settings.keys;
+        if let Upstream::Pass { endpoint, .. } = &settings.upstream {
+            keys.extend(endpoint.key.clone());
+            keys.extend(secrets_of(endpoint));
+        }
+        // Who has no credential now may have one when a request comes; the error is told then.
+        let now = settings.credentials.as_ref().and_then(|provider| provider.credential().ok());
+        keys.extend(now.iter().flat_map(|now| now.secrets().map(|secret| Key::new(secret.expose()))));
+        let login = settings.credentials.map(|provider| Arc::new(Login::new(provider, keys.clone())));
         let (inner, endpoint): (Arc<dyn Provider>, _) = match settings.upstream {
             Upstream::Any(provider) => (provider, None),
             Upstream::Pass { endpoint, timeouts } => {
-                keys.extend(endpoint.key.clone());
-                keys.extend(secrets_of(&endpoint));
-                (Arc::new(Pass::new(endpoint.clone(), timeouts)?), Some(endpoint))
+                (Arc::new(Pass::new(endpoint.clone(), timeouts, login.clone())?), Some(endpoint))
             }
         };
         let hidden = Keys::new(keys.iter().map(Key::expose));
@@ -134,6 +145,7 @@ impl Gateway {
             model: settings.model,
             provider,
             endpoint,
+            login,
             limits: settings.limits,
             ledger: ledger.clone(),
             keys: hidden,

@@ -16,6 +16,7 @@ mod gateway;
 mod ledger;
 mod limits;
 mod listen;
+mod login;
 mod pass;
 mod refusal;
 mod route;

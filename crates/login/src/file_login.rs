@@ -147,6 +147,7 @@ impl CredentialProvider for FileLogin {
     }
 
     fn source(&self) -> String {
-        format!("the {} login in {}", self.login.title, self.job.file.display())
+        // Without its path, which may say who somebody is: it is in manifests, too.
+        format!("the {} login that {} keeps", self.login.title, self.login.agent)
     }
 }

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use holon_login::Credential;
 use holon_model::provider::Answer;
 use holon_model::sse::SseDecoder;
 use holon_model::{Cancel, Endpoint, ErrorKind, Http, ModelError, Provider, Reply, Request, Sink, Timeouts};
 
 use crate::exchange::Opener;
 use crate::flow::Inlet;
+use crate::login::{Login, lay_over};
 use client::{causes, network, read_body, refused, within};
 pub(crate) use narrow::{betas, narrow};
 
@@ -86,19 +88,60 @@ pub(crate) struct Pass {
     translated: Http,
     endpoint: Endpoint,
     timeouts: Timeouts,
+    /// Who gives what goes on a request, where the endpoint has no key.
+    login: Option<Arc<Login>>,
 }
 
+/// How often a request is sent that is refused for its token: with the one there is, a new one, and one that somebody else
+/// made meanwhile.
+const MOST_TOKENS: usize = 3;
+
 impl Pass {
-    pub(crate) fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        timeouts: Timeouts,
+        login: Option<Arc<Login>>,
+    ) -> Result<Self, ModelError> {
         let client = client::client(&endpoint, timeouts)?;
         let translated = Http::new(endpoint.clone(), timeouts)?;
-        Ok(Self { client, translated, endpoint, timeouts })
+        Ok(Self { client, translated, endpoint, timeouts, login })
     }
 
     async fn begin(&self, passing: &Passing) -> Result<reqwest::Response, ModelError> {
+        let Some(login) = &self.login else {
+            return self.accepted(self.send(passing, None).await?).await;
+        };
+        let mut credential = login.credential().await?;
+        for _ in 1..MOST_TOKENS {
+            let response = self.send(passing, Some(&credential)).await?;
+            if response.status().as_u16() != 401 {
+                return self.accepted(response).await;
+            }
+            credential = login.after_refusal(credential).await?;
+        }
+        self.accepted(self.send(passing, Some(&credential)).await?).await
+    }
+
+    async fn accepted(&self, response: reqwest::Response) -> Result<reqwest::Response, ModelError> {
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(refused(response, self.timeouts.idle).await)
+        }
+    }
+
+    async fn send(
+        &self,
+        passing: &Passing,
+        credential: Option<&Credential>,
+    ) -> Result<reqwest::Response, ModelError> {
         let mut call = self.client.post(self.endpoint.url()).body(passing.body.clone());
-        let betas = passing.betas.iter().map(|betas| ("anthropic-beta".to_owned(), betas.clone()));
-        for (name, value) in self.endpoint.request_headers().into_iter().chain(betas) {
+        let mut headers = self.endpoint.request_headers();
+        headers.extend(passing.betas.iter().map(|betas| ("anthropic-beta".to_owned(), betas.clone())));
+        if let Some(credential) = credential {
+            lay_over(&mut headers, credential);
+        }
+        for (name, value) in headers {
             let mut value = reqwest::header::HeaderValue::from_str(&value).map_err(|_| {
                 let message = format!("the value of the header `{name}` holds characters no header can");
                 ModelError::new(ErrorKind::Auth, message)
@@ -107,11 +150,30 @@ impl Pass {
             call = call.header(name, value);
         }
         let response = within(self.timeouts.head, "the answer to begin", call.send()).await?;
-        let response = response.map_err(|error| network(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(response, self.timeouts.idle).await);
+        response.map_err(|error| network(&error))
+    }
+
+    /// Asks in the common form, for a client of another wire.
+    async fn translate(
+        &self,
+        request: &Request,
+        sink: &mut dyn Sink,
+        cancel: &Cancel,
+    ) -> Result<Reply, ModelError> {
+        let Some(login) = &self.login else { return self.translated.stream(request, sink, cancel).await };
+        let mut credential = cancel.race(login.credential()).await??;
+        for number in 1.. {
+            let mut endpoint = self.endpoint.clone();
+            lay_over(&mut endpoint.headers, &credential);
+            let outcome = Http::new(endpoint, self.timeouts)?.stream(request, sink, cancel).await;
+            match outcome {
+                Err(error) if error.status == Some(401) && number < MOST_TOKENS => {
+                    credential = cancel.race(login.after_refusal(credential)).await??;
+                }
+                outcome => return outcome,
+            }
         }
-        Ok(response)
+        Err(ModelError::cancelled())
     }
 
     async fn pass(
@@ -211,7 +273,7 @@ impl Provider for Pass {
             // Only a running task knows what it passes.
             match PASSING.try_with(Arc::clone) {
                 Ok(passing) => self.pass(&passing, sink, cancel).await,
-                Err(_) => self.translated.stream(request, sink, cancel).await,
+                Err(_) => self.translate(request, sink, cancel).await,
             }
         })
     }
