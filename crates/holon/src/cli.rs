@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
-    publish, run, runs, schema, serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, login, man, models,
+    modes, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::Failure;
@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Models(models::Command),
     #[command(subcommand)]
     Agents(agents::Command),
+    #[command(subcommand)]
+    Login(login::Command),
     Attest(attest::Args),
     Verify(verify::Args),
     #[command(subcommand)]

@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod improve;
+pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
@@ -43,6 +44,7 @@ pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
         Command::Models(command) => models::dispatch(command, session),
         Command::Adapter(args) => adapter::run(&args, session),
         Command::Agents(command) => agents::dispatch(command, session),
+        Command::Login(command) => login::dispatch(command, session),
         Command::Publish(command) => publish::dispatch(command, session),
         Command::Config(command) => config::dispatch(command, session),
         Command::Context(command) => context::dispatch(command, session),

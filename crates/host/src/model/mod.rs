@@ -1,6 +1,7 @@
 //! The model of a run: chosen, opened and recorded.
 
 mod choice;
+mod login;
 
 use std::fs::File;
 use std::io::Write;
@@ -22,6 +23,7 @@ use holon_model::{
 };
 
 pub use choice::{ModelRules, ModelWish, decide};
+pub(crate) use login::{LoginRoute, LoginSearch, search as search_login};
 
 use crate::error::HostError;
 use crate::modes;

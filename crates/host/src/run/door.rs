@@ -11,6 +11,7 @@ use std::time::Instant;
 use holon_core::event::Body;
 use holon_core::manifest::{ModelInfo, Usage};
 use holon_gateway::{Budget, Event, Gateway, Limit, Recording, Settings, Token, Upstream};
+use holon_login::CredentialProvider;
 use holon_model::choose::ToolCalls;
 use holon_model::{ErrorKind, ModelError, ModelSwitch, Prices, Provider, Replay};
 use holon_sandbox::backend::Payload;
@@ -21,7 +22,7 @@ use super::again::RecordedModel;
 use super::snapshot::Stage;
 use super::thought::TAPE;
 use crate::error::HostError;
-use crate::model;
+use crate::model::{self, LoginSearch};
 
 /// What a rehearsal's model is called.
 const SCRIPTED: &str = "scripted-model";
@@ -34,6 +35,8 @@ pub(crate) struct Door {
     /// What the agent is told it asks.
     pub told: String,
     upstream: Upstream,
+    /// Gives what goes on requests, where a login serves instead of a key.
+    credentials: Option<Arc<dyn CredentialProvider>>,
     pub prices: Option<Prices>,
     /// The model's window, in tokens; 0 where nobody knows.
     pub window: u64,
@@ -72,7 +75,7 @@ impl Run<'_> {
                 "leave --network out, or use --network gateway",
             ));
         }
-        let (upstream, info, window, prices, replay) = self.upstream()?;
+        let (upstream, credentials, info, window, prices, replay) = self.upstream()?;
         let prices = self.plan.figures.map_or(prices, |figures| figures.prices);
         RecordedModel::new(&info, window, prices).save(&self.folder)?;
         let token = Token::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
@@ -86,6 +89,7 @@ impl Run<'_> {
             model,
             told,
             upstream,
+            credentials,
             prices,
             window,
             replay,
@@ -116,7 +120,7 @@ impl Run<'_> {
                 why: "a rehearsal".into(),
                 ..ModelInfo::default()
             };
-            return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
+            return Ok((Upstream::Any(Arc::clone(script)), None, info, 0, None, None));
         }
         if let (Some(planned), Some(cassette)) = (&self.plan.replay, &self.cassette) {
             let layers = self.folder.layers();
@@ -127,20 +131,45 @@ impl Run<'_> {
             let replayed = model::replayed(&planned.path, cassette.clone(), wished.as_deref(), normaliser);
             let (replay, info, window, prices) = replayed;
             let provider: Arc<dyn Provider> = Arc::clone(&replay) as Arc<dyn Provider>;
-            return Ok((Upstream::Any(provider), info, window, prices, Some(replay)));
+            return Ok((Upstream::Any(provider), None, info, window, prices, Some(replay)));
         }
         let env = &*self.host.env;
-        let chosen = model::choose(&self.plan, &self.host.places, env)?;
+        let (chosen, credentials) = self.choose_with_login()?;
         let (info, window, prices) = model::described(&chosen);
         let timeouts = chosen.timeouts();
         let upstream = match chosen.tools {
             ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts },
+            // A login is served by models that call tools.
             ToolCalls::Text { .. } => {
                 let patience = model::patience(env)?;
                 Upstream::Any(Arc::new(chosen.connect(timeouts, patience, ModelSwitch::default())?))
             }
         };
-        Ok((upstream, info, window, prices, None))
+        Ok((upstream, credentials, info, window, prices, None))
+    }
+
+    /// Decides whom to ask; where there is no key, the agent's own login serves.
+    fn choose_with_login(
+        &self,
+    ) -> Result<(holon_model::Chosen, Option<Arc<dyn CredentialProvider>>), HostError> {
+        let (host, env) = (self.host, &*self.host.env);
+        match model::search_login(&self.plan, &host.places, &host.configuration, env)? {
+            LoginSearch::Route(route) => {
+                let mut chosen = model::choose(&self.plan, &host.places, &|name| route.stands_in(name, env))?;
+                let taken = route.takes_over(&mut chosen)?;
+                Ok((chosen, taken.then_some(route.credentials)))
+            }
+            LoginSearch::Nothing(told) => match model::choose(&self.plan, &host.places, env) {
+                Ok(chosen) => Ok((chosen, None)),
+                Err(mut error) => {
+                    // Somebody who has logged in learns why that does not help.
+                    told.iter().for_each(|sentence| {
+                        error.message = format!("{}. {sentence}", error.message.trim_end_matches('.'))
+                    });
+                    Err(error.into())
+                }
+            },
+        }
     }
 
     /// Which network the agent's walls have.
@@ -196,6 +225,7 @@ impl Run<'_> {
             cost_usd: Some((limits.cost_usd - spent).max(0.0)),
         };
         settings.prices = door.prices;
+        settings.credentials.clone_from(&door.credentials);
         settings.attend = attend;
         settings.record =
             Some(Recording { normaliser, save: Box::new(move |text| file.write_all(text.as_bytes())) });
@@ -300,7 +330,8 @@ impl Run<'_> {
     }
 }
 
-type Chosen = (Upstream, ModelInfo, u64, Option<Prices>, Option<Arc<Replay>>);
+type Chosen =
+    (Upstream, Option<Arc<dyn CredentialProvider>>, ModelInfo, u64, Option<Prices>, Option<Arc<Replay>>);
 
 fn no_listener(e: std::io::Error) -> HostError {
     HostError::Walls { message: format!("the gateway cannot listen: {e}"), hint: None }
