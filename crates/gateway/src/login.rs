@@ -3,25 +3,25 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holon_login::{Credential, CredentialProvider, LoginError};
-use holon_model::{ErrorKind, Key, ModelError};
+use holon_model::{ModelError, ModelErrorKind, ProviderKey};
 
-use crate::veil::Keys;
+use crate::key_redactor::HiddenKeys;
 
 /// Who gives the credentials, and everything of them that must not come back.
-pub(crate) struct Login {
+pub(crate) struct GatewayLogin {
     provider: Arc<dyn CredentialProvider>,
     hidden: Mutex<HiddenValues>,
 }
 
 struct HiddenValues {
-    values: Vec<Key>,
-    keys: Keys,
+    values: Vec<ProviderKey>,
+    keys: HiddenKeys,
 }
 
-impl Login {
+impl GatewayLogin {
     /// One beside values that are hidden anyway.
-    pub(crate) fn new(provider: Arc<dyn CredentialProvider>, values: Vec<Key>) -> Self {
-        let keys = Keys::new(values.iter().map(Key::expose));
+    pub(crate) fn new(provider: Arc<dyn CredentialProvider>, values: Vec<ProviderKey>) -> Self {
+        let keys = HiddenKeys::new(values.iter().map(ProviderKey::expose));
         Self { provider, hidden: Mutex::new(HiddenValues { values, keys }) }
     }
 
@@ -36,7 +36,7 @@ impl Login {
     }
 
     /// Everything that must not come back.
-    pub(crate) fn keys(&self) -> Keys {
+    pub(crate) fn keys(&self) -> HiddenKeys {
         self.hidden().keys.clone()
     }
 
@@ -50,19 +50,19 @@ impl Login {
         ask: impl FnOnce(&dyn CredentialProvider) -> Result<Credential, LoginError> + Send + 'static,
     ) -> Result<Credential, ModelError> {
         let provider = Arc::clone(&self.provider);
-        let refused = |why: String| ModelError::new(ErrorKind::Auth, why);
+        let refused = |why: String| ModelError::new(ModelErrorKind::Auth, why);
         let asked = tokio::task::spawn_blocking(move || ask(&*provider)).await;
         let credential = asked.map_err(|error| refused(error.to_string()))?;
         let credential = credential.map_err(|error| match error.is_transient() {
-            true => ModelError::new(ErrorKind::Network, error.to_string()),
+            true => ModelError::new(ModelErrorKind::Network, error.to_string()),
             false => refused(error.to_string()),
         })?;
         let mut hidden = self.hidden();
         for secret in credential.secrets() {
-            let value = Key::new(secret.expose());
+            let value = ProviderKey::new(secret.expose());
             if !hidden.values.contains(&value) {
                 hidden.values.push(value);
-                hidden.keys = Keys::new(hidden.values.iter().map(Key::expose));
+                hidden.keys = HiddenKeys::new(hidden.values.iter().map(ProviderKey::expose));
             }
         }
         Ok(credential)

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use holon_model::{Cassette, Wire};
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{Output, TestEnv, Workspace};
+use holon_model::{Cassette, WireFormat};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace};
 use serde_json::{Value, json};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -32,19 +32,19 @@ print '{"type":"result","subtype":"success","is_error":false,"result":"I wrote b
 
 struct Stage {
     env: TestEnv,
-    repo: Workspace,
+    repo: TestWorkspace,
     agents: PathBuf,
     server: ModelServer,
 }
 
 impl Stage {
     /// Claude Code is installed, and its servers answer with this.
-    fn new(script: impl IntoIterator<Item = Scripted>, renewal: (u16, Value)) -> Self {
+    fn new(script: impl IntoIterator<Item = ScriptedResponse>, renewal: (u16, Value)) -> Self {
         let env = TestEnv::new(BIN);
         let repo = env.repo().file("a.txt", "one\n").commit("first");
         let program = env.write("installed/claude-code/node_modules/.bin/claude", CLAUDE);
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let server = ModelServer::start(Wire::Messages, script);
+        let server = ModelServer::start(WireFormat::Messages, script);
         let server =
             server.with_answer("/oauth/token", renewal.0, "application/json", &renewal.1.to_string());
         let config = format!(
@@ -69,14 +69,14 @@ impl Stage {
         file
     }
 
-    fn run(&self) -> Output {
+    fn run(&self) -> CommandEnd {
         let args =
             ["run", "--goal", "Add b.txt", "--no-auto-checks", "--agent", "claude-code", "--out", "../out"];
         self.env.holon(args).cwd(self.repo.path()).env("HOLON_AGENTS_DIR", &self.agents).run()
     }
 
     /// No token is anywhere but in the login itself.
-    fn assert_no_canary(&self, output: &Output) {
+    fn assert_no_canary(&self, output: &CommandEnd) {
         assert!(!format!("{}{}", output.stdout, output.stderr).contains("canary"), "{output:?}");
         for place in [self.env.state(), self.env.work(), self.env.cache(), self.env.config()] {
             let found = self.env.program("grep").args(["-rl", "canary"]).arg(&place).run();
@@ -85,9 +85,9 @@ impl Stage {
     }
 }
 
-fn answer() -> Scripted {
+fn answer() -> ScriptedResponse {
     let cassette: Cassette = "- text: hello\n".parse().unwrap();
-    Scripted::from(cassette.turns.into_iter().next().unwrap())
+    ScriptedResponse::from(cassette.turns.into_iter().next().unwrap())
 }
 
 fn renewed() -> (u16, Value) {
@@ -97,7 +97,7 @@ fn renewed() -> (u16, Value) {
 
 #[test]
 fn inv_06_a_login_serves_a_run_without_a_key_and_stays_outside() {
-    let refusal = Scripted::json(
+    let refusal = ScriptedResponse::json(
         401,
         r#"{"type":"error","error":{"type":"authentication_error","message":"expired"}}"#,
     );

@@ -1,12 +1,9 @@
 //! The one request a renewal makes.
 
-use std::error::Error as _;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
+use holon_http::{ClientSettings, innermost};
 
 /// How long a renewal may take, from the first packet to the last.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,10 +39,10 @@ async fn exchange(endpoint: &str, body: String, media_type: &'static str) -> Res
         .header("content-type", media_type)
         .header("accept", "application/json")
         .body(body);
-    let mut response = request.send().await.map_err(|error| words(&error))?;
+    let mut response = request.send().await.map_err(|error| innermost(&error))?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| words(&error))? {
+    while let Some(piece) = response.chunk().await.map_err(|error| innermost(&error))? {
         if body.len() + piece.len() > MOST_BYTES {
             return Err(format!("it answers with more than {MOST_BYTES} bytes"));
         }
@@ -55,43 +52,13 @@ async fn exchange(endpoint: &str, body: String, media_type: &'static str) -> Res
 }
 
 fn client(endpoint: &str) -> Result<reqwest::Client, String> {
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(trusted(endpoint.starts_with("https://"))?)
-        .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(10))
-        .timeout(PATIENCE)
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false);
-    if is_loopback(endpoint) {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| words(&error))
-}
-
-fn trusted(encrypted: bool) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    if encrypted {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err(
-                "this machine trusts no certificates: install `ca-certificates`, or set SSL_CERT_FILE".into(),
-            );
-        }
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let builder = builder.with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| format!("encryption cannot be set up: {error}"))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// What went wrong, and the innermost reason, without the address.
-fn words(error: &reqwest::Error) -> String {
-    let outer = if error.is_timeout() { "no answer in time" } else { "the connection failed" };
-    let mut inner = error.source();
-    while let Some(cause) = inner.and_then(std::error::Error::source) {
-        inner = Some(cause);
-    }
-    inner.map_or_else(|| outer.to_owned(), |inner| format!("{outer}: {inner}"))
+    let settings = ClientSettings {
+        encrypted: endpoint.starts_with("https://"),
+        loopback: is_loopback(endpoint),
+        connect: Duration::from_secs(10),
+        whole: Some(PATIENCE),
+    };
+    settings.client()
 }
 
 /// Whether a token may travel there: encrypted, or within this machine.

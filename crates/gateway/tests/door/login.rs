@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_gateway::Recording;
+use holon_gateway::CassetteRecording;
 use holon_login::{Credential, CredentialProvider, LoginError, Secret, TokenHeader};
-use holon_model::{Cassette, Endpoint, ErrorKind, Normaliser, Wire};
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_model::{Cassette, Endpoint, ModelErrorKind, Normaliser, WireFormat};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 
-use crate::{Open, WIRES, body, passing};
+use crate::{OpenGateway, WIRES, body, passing};
 
 /// Gives one token after another, each once.
 struct Tokens {
@@ -57,18 +57,19 @@ fn keyless(server: &ModelServer) -> Endpoint {
     Endpoint { key: None, ..server.endpoint() }
 }
 
-fn ok() -> Scripted {
+fn ok() -> ScriptedResponse {
     let cassette: Cassette = "- text: fine\n".parse().unwrap();
-    Scripted::from(cassette.turns.into_iter().next().unwrap())
+    ScriptedResponse::from(cassette.turns.into_iter().next().unwrap())
 }
 
 #[test]
 fn a_login_goes_on_every_request_and_a_refused_token_is_renewed_once() {
     for wire in WIRES {
-        let refusal = || Scripted::json(401, r#"{"error":{"message":"expired","type":"x"}}"#);
+        let refusal = || ScriptedResponse::json(401, r#"{"error":{"message":"expired","type":"x"}}"#);
         let server = ModelServer::start(wire, [ok(), refusal(), ok()]);
         let tokens = Tokens::of(2);
-        let open = Open::with(passing(keyless(&server)), |settings| settings.credentials = Some(tokens));
+        let open =
+            OpenGateway::with(passing(keyless(&server)), |settings| settings.credentials = Some(tokens));
         for _ in 0..2 {
             assert_eq!(open.ask(wire, &body(wire, "x")).status, 200, "{wire:?}");
         }
@@ -87,20 +88,22 @@ fn a_login_goes_on_every_request_and_a_refused_token_is_renewed_once() {
 
 #[test]
 fn betas_of_the_client_and_of_the_login_go_together() {
-    let server = ModelServer::start(Wire::Messages, [ok()]);
-    let open = Open::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(1)));
+    let server = ModelServer::start(WireFormat::Messages, [ok()]);
+    let open =
+        OpenGateway::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(1)));
     let headers = [("x-api-key", crate::TOKEN), ("anthropic-beta", "thinking-1,oauth-2025-04-20")];
-    let text = body(Wire::Messages, "x").to_string();
+    let text = body(WireFormat::Messages, "x").to_string();
     assert_eq!(open.client().request("POST", "/v1/messages", &headers, &text).status, 200);
     assert_eq!(server.requests()[0].header("anthropic-beta"), Some("thinking-1,oauth-2025-04-20"));
 }
 
 #[test]
 fn a_client_of_another_wire_is_served_with_it_too() {
-    let refusal = Scripted::json(401, r#"{"error":{"message":"expired"}}"#);
-    let server = ModelServer::start(Wire::Messages, [refusal, ok()]);
-    let open = Open::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(2)));
-    assert_eq!(open.ask(Wire::Chat, &body(Wire::Chat, "x")).status, 200);
+    let refusal = ScriptedResponse::json(401, r#"{"error":{"message":"expired"}}"#);
+    let server = ModelServer::start(WireFormat::Messages, [refusal, ok()]);
+    let open =
+        OpenGateway::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(2)));
+    assert_eq!(open.ask(WireFormat::Chat, &body(WireFormat::Chat, "x")).status, 200);
     let shown = server.requests().iter().map(|seen| seen.header("authorization").unwrap().to_owned()).last();
     assert_eq!(shown, Some(format!("Bearer {}", token(2))));
 }
@@ -113,22 +116,22 @@ fn inv_06_no_token_of_a_login_comes_back_also_one_made_later() {
             format!(r#"{{"error":{{"message":"Bearer {token} of account-canary-1","type":"{token}"}}}}"#)
         };
         let script = [
-            Scripted::json(500, echo(1)),
-            Scripted::json(401, echo(1)),
-            Scripted::json(500, echo(2)),
-            Scripted::json(200, echo(2)),
-            Scripted::json(401, echo(2)),
+            ScriptedResponse::json(500, echo(1)),
+            ScriptedResponse::json(401, echo(1)),
+            ScriptedResponse::json(500, echo(2)),
+            ScriptedResponse::json(200, echo(2)),
+            ScriptedResponse::json(401, echo(2)),
         ];
         let server = ModelServer::start(wire, script);
         let tape: Arc<Mutex<String>> = Arc::default();
         let saved = Arc::clone(&tape);
-        let open = Open::with(passing(keyless(&server)), |settings| {
+        let open = OpenGateway::with(passing(keyless(&server)), |settings| {
             settings.credentials = Some(Tokens::of(2));
             let save = Box::new(move |text: &str| {
                 saved.lock().unwrap().push_str(text);
                 Ok(())
             });
-            settings.record = Some(Recording { normaliser: Normaliser::default(), save });
+            settings.record = Some(CassetteRecording { normaliser: Normaliser::default(), save });
         });
         let mut all = String::new();
         for _ in 0..4 {
@@ -143,17 +146,18 @@ fn inv_06_no_token_of_a_login_comes_back_also_one_made_later() {
 
 #[test]
 fn a_login_that_is_refused_for_good_tells_the_host_and_not_the_agent() {
-    let refusal = || Scripted::json(401, r#"{"error":{"message":"no","type":"x"}}"#);
-    let server = ModelServer::start(Wire::Messages, [refusal(), refusal()]);
-    let open = Open::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(2)));
-    let answer = open.ask(Wire::Messages, &body(Wire::Messages, "x"));
+    let refusal = || ScriptedResponse::json(401, r#"{"error":{"message":"no","type":"x"}}"#);
+    let server = ModelServer::start(WireFormat::Messages, [refusal(), refusal()]);
+    let open =
+        OpenGateway::with(passing(keyless(&server)), |settings| settings.credentials = Some(Tokens::of(2)));
+    let answer = open.ask(WireFormat::Messages, &body(WireFormat::Messages, "x"));
     assert_eq!((answer.status, server.left()), (401, 0));
     assert!(!answer.body.contains("agent login"), "{}", answer.body);
     let error = open.events().into_iter().find_map(|event| match event {
-        holon_gateway::Event::Finished { error, .. } => error,
+        holon_gateway::GatewayEvent::Finished { error, .. } => error,
         _ => None,
     });
     let error = error.unwrap();
-    assert_eq!(error.kind, ErrorKind::Auth);
+    assert_eq!(error.kind, ModelErrorKind::Auth);
     assert!(error.to_string().contains("log in again with `agent login`"), "{error}");
 }

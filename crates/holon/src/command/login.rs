@@ -7,8 +7,8 @@ use holon_login::{LoginReport, LoginStanding, survey};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{Session, variable};
 use crate::show::table::Table;
 use crate::terminal::visible;
@@ -26,9 +26,9 @@ Examples:
 
 Order: what you name (--provider, HOLON_BASE_URL), then keys (OPENROUTER_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY), then
 the agent's own login.")]
-pub(crate) enum Command {
-    List(ListArgs),
-    Check(CheckArgs),
+pub(crate) enum LoginCommand {
+    List(LoginListArgs),
+    Check(LoginCheckArgs),
 }
 
 /// List the logins that agents keep on this machine: whose they are, until when, and which agent they serve
@@ -36,7 +36,7 @@ pub(crate) enum Command {
 /// Only files and variables are looked at; nobody is asked, and no token is shown. A token that ends is renewed when a run
 /// needs it, under the agent's own lock, and written back where the agent finds it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct LoginListArgs {
     /// Also those that are not there, with the command that makes each
     #[arg(long)]
     all: bool,
@@ -50,7 +50,7 @@ pub(crate) struct ListArgs {
 /// Exit codes: 0 every login that is there can be used (or the agent's, where one is named), 1 one cannot.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  holon login check\n  holon login check codex --json")]
-pub(crate) struct CheckArgs {
+pub(crate) struct LoginCheckArgs {
     /// The agent whose login is needed [default: every login that is there]
     #[arg(value_name = "AGENT")]
     agent: Option<String>,
@@ -60,16 +60,16 @@ pub(crate) struct CheckArgs {
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: LoginCommand, session: &Session) -> CommandExit {
     let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
     let reports = survey(text, Timestamp::now());
     match command {
-        Command::List(args) => list(&args, reports, session),
-        Command::Check(args) => check(&args, reports, session),
+        LoginCommand::List(args) => list(&args, reports, session),
+        LoginCommand::Check(args) => check(&args, reports, session),
     }
 }
 
-fn list(args: &ListArgs, mut reports: Vec<LoginReport>, session: &Session) -> Done {
+fn list(args: &LoginListArgs, mut reports: Vec<LoginReport>, session: &Session) -> CommandExit {
     let terminal = &session.terminal;
     reports.retain(|report| args.all || report.is_there());
     if args.json {
@@ -104,7 +104,7 @@ fn list(args: &ListArgs, mut reports: Vec<LoginReport>, session: &Session) -> Do
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(args: &CheckArgs, mut reports: Vec<LoginReport>, session: &Session) -> Done {
+fn check(args: &LoginCheckArgs, mut reports: Vec<LoginReport>, session: &Session) -> CommandExit {
     let terminal = &session.terminal;
     if let Some(agent) = &args.agent {
         let agents: Vec<String> = reports.iter().map(|report| report.agent.clone()).collect();
@@ -113,7 +113,7 @@ fn check(args: &CheckArgs, mut reports: Vec<LoginReport>, session: &Session) -> 
             let meant = holon_core::suggest::hint(agent, agents.iter().map(String::as_str));
             let mut known = agents;
             known.dedup();
-            return Err(Failure::user(
+            return Err(CliFailure::user(
                 format!("no login of an agent `{agent}` is known{meant}"),
                 format!("the agents are: {}", known.join(", ")),
             ));

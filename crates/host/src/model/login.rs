@@ -11,13 +11,13 @@ use holon_login::{
     choose_credential, known_login, survey,
 };
 use holon_model::known_provider::{known_provider, known_providers};
-use holon_model::{Chosen, ErrorKind, ModelError};
+use holon_model::{ChosenEndpoint, ModelError, ModelErrorKind};
 
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 use crate::plan::RunPlan;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 /// What stands where a key would be, until the login takes over.
 const STAND_IN: &str = "the-login-stands-in";
@@ -44,9 +44,9 @@ pub(crate) enum LoginSearch {
 /// Looks for a login that serves a run.
 pub(crate) fn search(
     plan: &RunPlan,
-    places: &Places,
+    places: &HolonFolders,
     configuration: &ConfigurationFiles,
-    env: &Environment,
+    env: &HostEnvironment,
 ) -> Result<LoginSearch, HostError> {
     let text = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let set = |name: &str| text(name).filter(|value| !value.trim().is_empty());
@@ -85,7 +85,7 @@ pub(crate) fn search(
 
 fn route(
     name: &str,
-    places: &Places,
+    places: &HolonFolders,
     configuration: &ConfigurationFiles,
     text: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<LoginRoute>, HostError> {
@@ -108,12 +108,12 @@ fn route(
 
 impl LoginRoute {
     /// The environment, in which the login's provider has a key.
-    pub(crate) fn stands_in(&self, name: &str, env: &Environment) -> Option<OsString> {
+    pub(crate) fn stands_in(&self, name: &str, env: &HostEnvironment) -> Option<OsString> {
         if name == self.variable { Some(STAND_IN.into()) } else { env(name) }
     }
 
     /// Makes a choice that was made by the stand-in one that goes by the login; false when it went to somebody else.
-    pub(crate) fn takes_over(&self, chosen: &mut Chosen) -> Result<bool, ModelError> {
+    pub(crate) fn takes_over(&self, chosen: &mut ChosenEndpoint) -> Result<bool, ModelError> {
         let endpoint = &mut chosen.endpoint;
         if endpoint.key.as_ref().is_none_or(|key| key.expose() != STAND_IN) {
             return Ok(false);
@@ -122,7 +122,9 @@ impl LoginRoute {
         // Nor does a token travel in the open.
         endpoint.check()?;
         // Before anything is started: a login that has ended for good is no reason to build walls.
-        self.credentials.credential().map_err(|error| ModelError::new(ErrorKind::Auth, error.to_string()))?;
+        self.credentials
+            .credential()
+            .map_err(|error| ModelError::new(ModelErrorKind::Auth, error.to_string()))?;
         (endpoint.key, endpoint.key_from) = (None, None);
         let source = self.credentials.source();
         chosen.why =

@@ -5,9 +5,19 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::serve::Listener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// So many are told at the same time that they may not come in.
+const MOST_REFUSALS: usize = 16;
+/// So long each of them has to read it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 const REFUSAL: &[u8] = b"HTTP/1.1 403 Forbidden\r\ncontent-type: application/problem+json\r\ncontent-length: 76\r\n\
@@ -15,8 +25,16 @@ connection: close\r\n\r\n{\"code\":\"forbidden\",\"message\":\"this server belon
 
 /// A listener that can be for its own user, and root, alone.
 pub(crate) struct OwnUsers {
-    pub(crate) listener: TcpListener,
-    pub(crate) alone: bool,
+    listener: TcpListener,
+    alone: bool,
+    refusals: Arc<Semaphore>,
+}
+
+impl OwnUsers {
+    /// Listens for everybody, or, when `alone`, for its own user and root.
+    pub(crate) fn new(listener: TcpListener, alone: bool) -> Self {
+        Self { listener, alone, refusals: Arc::new(Semaphore::new(MOST_REFUSALS)) }
+    }
 }
 
 impl Listener for OwnUsers {
@@ -29,14 +47,28 @@ impl Listener for OwnUsers {
             if !self.alone || !is_anothers(&stream, address) {
                 return (stream, address);
             }
-            // Fits into any empty buffer; whoever does not read it is gone.
-            let _ = stream.try_write(REFUSAL);
+            // Whoever opens more at once than are answered is not answered.
+            if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
+                tokio::spawn(async move {
+                    let _ = timeout(PATIENCE, refuse(stream)).await;
+                    drop(place);
+                });
+            }
         }
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {
         self.listener.local_addr()
     }
+}
+
+/// Says why, and waits until the other end has read it: closing before that would take the answer away again.
+async fn refuse(mut stream: TcpStream) -> io::Result<()> {
+    stream.write_all(REFUSAL).await?;
+    stream.shutdown().await?;
+    let mut unread = [0; 1024];
+    while stream.read(&mut unread).await? > 0 {}
+    Ok(())
 }
 
 fn is_anothers(stream: &TcpStream, peer: SocketAddr) -> bool {
