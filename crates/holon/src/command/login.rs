@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::CommandExit;
 use crate::failure::CliFailure;
 use crate::session::{Session, variable};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::terminal::visible;
 
 /// See which agents are logged in on this machine, and whether runs can use that
@@ -80,16 +80,10 @@ fn list(args: &LoginListArgs, mut reports: Vec<LoginReport>, session: &Session) 
         terminal.say("no agent is logged in on this machine; `holon login list --all` shows how each is");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(["LOGIN", "AGENT", "WHOSE", "UNTIL", "RUNS", "WHERE"]);
+    let mut table = TextTable::new(["LOGIN", "AGENT", "WHOSE", "UNTIL", "RUNS", "WHERE"]);
     for report in &reports {
-        table.row([
-            &report.name,
-            &report.agent,
-            &whose(report),
-            &until(report),
-            if report.usable { "yes" } else { "no" },
-            &report.from,
-        ]);
+        let runs = if report.usable { "yes" } else { "no" };
+        table.row([report.name.as_str(), &report.agent, &whose(report), &until(report), runs, &report.from]);
     }
     terminal.print(table.render(terminal.stdout))?;
     for report in &reports {
