@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use holon_core::redact::Redactor;
+use holon_login::CredentialProvider;
 use holon_model::{
     Endpoint, HttpTimeouts, ModelCancel, ModelError, Normaliser, Prices, Provider, ProviderKey,
     RecordingProvider,
@@ -21,6 +22,7 @@ use crate::key_redactor::HiddenKeys;
 use crate::ledger::SpendingLedger;
 use crate::limits::GatewayLimits;
 use crate::listen;
+use crate::login::GatewayLogin;
 use crate::pass::PassThrough;
 use crate::request_handler::GatewayRequestHandler;
 use crate::token::GatewayToken;
@@ -59,6 +61,8 @@ pub struct GatewaySettings {
     pub model: String,
     /// Who answers.
     pub upstream: Upstream,
+    /// Who gives what goes on requests to the endpoint, where it has no key.
+    pub credentials: Option<Arc<dyn CredentialProvider>>,
     /// Keys that must not reach a client, besides that of the endpoint.
     pub keys: Vec<ProviderKey>,
     /// What may be spent.
@@ -82,6 +86,7 @@ impl GatewaySettings {
             token,
             model: model.into(),
             upstream,
+            credentials: None,
             keys: Vec::new(),
             budget: GatewayBudget::default(),
             prices: None,
@@ -121,12 +126,18 @@ impl Gateway {
         let address = listener.local_addr().ok();
         let ledger = SpendingLedger::new(settings.budget, settings.prices, settings.watch.clone());
         let mut keys = settings.keys;
+        if let Upstream::Pass { endpoint, .. } = &settings.upstream {
+            keys.extend(endpoint.key.clone());
+            keys.extend(secrets_of(endpoint));
+        }
+        // Who has no credential now may have one when a request comes; the error is told then.
+        let now = settings.credentials.as_ref().and_then(|provider| provider.credential().ok());
+        keys.extend(now.iter().flat_map(|now| now.secrets().map(|secret| ProviderKey::new(secret.expose()))));
+        let login = settings.credentials.map(|provider| Arc::new(GatewayLogin::new(provider, keys.clone())));
         let (inner, endpoint): (Arc<dyn Provider>, _) = match settings.upstream {
             Upstream::Any(provider) => (provider, None),
             Upstream::Pass { endpoint, timeouts } => {
-                keys.extend(endpoint.key.clone());
-                keys.extend(secrets_of(&endpoint));
-                (Arc::new(PassThrough::new(endpoint.clone(), timeouts)?), Some(endpoint))
+                (Arc::new(PassThrough::new(endpoint.clone(), timeouts, login.clone())?), Some(endpoint))
             }
         };
         let hidden = HiddenKeys::new(keys.iter().map(ProviderKey::expose));
@@ -137,6 +148,7 @@ impl Gateway {
             model: settings.model,
             provider,
             endpoint,
+            login,
             limits: settings.limits,
             ledger: ledger.clone(),
             keys: hidden,

@@ -17,6 +17,7 @@ mod key_redactor;
 mod ledger;
 mod limits;
 mod listen;
+mod login;
 mod pass;
 mod refusal;
 mod request_handler;

@@ -22,6 +22,7 @@ use crate::flow::{self, ResponseOutflow, StopOnDrop};
 use crate::key_redactor::HiddenKeys;
 use crate::ledger::{AdmissionRequest, SpendingLedger};
 use crate::limits::GatewayLimits;
+use crate::login::GatewayLogin;
 use crate::pass::{self, PassingRequest};
 use crate::refusal::{GatewayRefusal, RefusalKind};
 use crate::route::{self, GatewayRoute, RouteError};
@@ -35,6 +36,8 @@ pub(crate) struct GatewayRequestHandler {
     pub(crate) provider: Arc<dyn Provider>,
     /// Set when requests of this endpoint's wire pass through as bytes.
     pub(crate) endpoint: Option<Endpoint>,
+    /// Set when a login stands in for the endpoint's key.
+    pub(crate) login: Option<Arc<GatewayLogin>>,
     pub(crate) limits: GatewayLimits,
     pub(crate) ledger: SpendingLedger,
     pub(crate) keys: HiddenKeys,
@@ -217,7 +220,8 @@ impl GatewayRequestHandler {
         let charge = self.ledger.admit(wish).await.map_err(spent)?;
         let cancel = ModelCancel::default();
         let (sender, receiver) = oneshot::channel();
-        let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &self.keys, StopOnDrop(cancel.clone()));
+        let keys = self.keys_now().await;
+        let (inlet, outflow) = flow::pair(self.limits.pending_bytes, &keys, StopOnDrop(cancel.clone()));
         let opener = ResponseOpener::new(sender);
         let stream = asked.stream;
         let mut dropped = Vec::new();
@@ -247,7 +251,7 @@ impl GatewayRequestHandler {
             charge,
             opener: Arc::clone(&opener),
             cancel,
-            keys: self.keys.clone(),
+            keys,
             redactor: self.redactor.clone(),
             attended,
         };
@@ -271,6 +275,14 @@ impl GatewayRequestHandler {
             Ok(ResponseHead::Failed(error)) => Err(GatewayRefusal::from(&error)),
             Err(_) => Err(GatewayRefusal::new(RefusalKind::Busy, "the run is ending")),
         }
+    }
+
+    /// What must not pass, with the tokens that go on the next request; if there are none, that is told where they are
+    /// needed.
+    async fn keys_now(&self) -> HiddenKeys {
+        let Some(login) = &self.login else { return self.keys.clone() };
+        let _ = login.credential().await;
+        login.keys()
     }
 
     fn refuse(&self, wire: Option<ClientWire>, refusal: &GatewayRefusal) -> GatewayResponse {

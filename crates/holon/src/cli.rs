@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, man, models,
-    modes, publish, run, runs, schema, serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, login, man,
+    models, modes, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;
@@ -87,6 +87,8 @@ pub(crate) enum CliCommand {
     Models(models::ModelsCommand),
     #[command(subcommand)]
     Agents(agents::AgentsCommand),
+    #[command(subcommand)]
+    Login(login::LoginCommand),
     Attest(attest::AttestArgs),
     Verify(verify::VerifyArgs),
     #[command(subcommand)]

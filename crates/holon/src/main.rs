@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     holon_sandbox::isolation::become_launcher_if_asked();
     holon_hands::become_hands_if_asked();
     holon_host::adapter::client::become_client_if_asked();
+    holon_login::become_renewer_if_asked();
     failure::plain_panics();
     // The hook has said what there is to say; unwinding lets runs clean up behind themselves.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use holon_login::Credential;
 use holon_model::http::connection::{causes, client, network, read_body, refused, within};
 use holon_model::provider::PendingReply;
 use holon_model::sse::SseDecoder;
@@ -16,6 +17,7 @@ use holon_model::{
 
 use crate::exchange::ResponseOpener;
 use crate::flow::ResponseInlet;
+use crate::login::{GatewayLogin, lay_over};
 pub(crate) use narrow::{betas, narrow};
 
 /// The most bytes of an answer that is not streamed.
@@ -88,19 +90,60 @@ pub(crate) struct PassThrough {
     translated: HttpProvider,
     endpoint: Endpoint,
     timeouts: HttpTimeouts,
+    /// Who gives what goes on a request, where the endpoint has no key.
+    login: Option<Arc<GatewayLogin>>,
 }
 
+/// How often a request is sent that is refused for its token: with the one there is, a new one, and one that somebody else
+/// made meanwhile.
+const MOST_TOKENS: usize = 3;
+
 impl PassThrough {
-    pub(crate) fn new(endpoint: Endpoint, timeouts: HttpTimeouts) -> Result<Self, ModelError> {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        timeouts: HttpTimeouts,
+        login: Option<Arc<GatewayLogin>>,
+    ) -> Result<Self, ModelError> {
         let client = client(&endpoint, timeouts)?;
         let translated = HttpProvider::new(endpoint.clone(), timeouts)?;
-        Ok(Self { client, translated, endpoint, timeouts })
+        Ok(Self { client, translated, endpoint, timeouts, login })
     }
 
     async fn begin(&self, passing: &PassingRequest) -> Result<reqwest::Response, ModelError> {
+        let Some(login) = &self.login else {
+            return self.accepted(self.send(passing, None).await?).await;
+        };
+        let mut credential = login.credential().await?;
+        for _ in 1..MOST_TOKENS {
+            let response = self.send(passing, Some(&credential)).await?;
+            if response.status().as_u16() != 401 {
+                return self.accepted(response).await;
+            }
+            credential = login.after_refusal(credential).await?;
+        }
+        self.accepted(self.send(passing, Some(&credential)).await?).await
+    }
+
+    async fn accepted(&self, response: reqwest::Response) -> Result<reqwest::Response, ModelError> {
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(refused(response, self.timeouts.idle).await)
+        }
+    }
+
+    async fn send(
+        &self,
+        passing: &PassingRequest,
+        credential: Option<&Credential>,
+    ) -> Result<reqwest::Response, ModelError> {
         let mut call = self.client.post(self.endpoint.url()).body(passing.body.clone());
-        let betas = passing.betas.iter().map(|betas| ("anthropic-beta".to_owned(), betas.clone()));
-        for (name, value) in self.endpoint.request_headers().into_iter().chain(betas) {
+        let mut headers = self.endpoint.request_headers();
+        headers.extend(passing.betas.iter().map(|betas| ("anthropic-beta".to_owned(), betas.clone())));
+        if let Some(credential) = credential {
+            lay_over(&mut headers, credential);
+        }
+        for (name, value) in headers {
             let mut value = reqwest::header::HeaderValue::from_str(&value).map_err(|_| {
                 let message = format!("the value of the header `{name}` holds characters no header can");
                 ModelError::new(ModelErrorKind::Auth, message)
@@ -109,11 +152,30 @@ impl PassThrough {
             call = call.header(name, value);
         }
         let response = within(self.timeouts.head, "the answer to begin", call.send()).await?;
-        let response = response.map_err(|error| network(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(response, self.timeouts.idle).await);
+        response.map_err(|error| network(&error))
+    }
+
+    /// Asks in the common form, for a client of another wire.
+    async fn translate(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+        cancel: &ModelCancel,
+    ) -> Result<ModelReply, ModelError> {
+        let Some(login) = &self.login else { return self.translated.stream(request, sink, cancel).await };
+        let mut credential = cancel.race(login.credential()).await??;
+        for number in 1.. {
+            let mut endpoint = self.endpoint.clone();
+            lay_over(&mut endpoint.headers, &credential);
+            let outcome = HttpProvider::new(endpoint, self.timeouts)?.stream(request, sink, cancel).await;
+            match outcome {
+                Err(error) if error.status == Some(401) && number < MOST_TOKENS => {
+                    credential = cancel.race(login.after_refusal(credential)).await??;
+                }
+                outcome => return outcome,
+            }
         }
-        Ok(response)
+        Err(ModelError::cancelled())
     }
 
     async fn pass(
@@ -218,7 +280,7 @@ impl Provider for PassThrough {
             // Only a running task knows what it passes.
             match PASSING.try_with(Arc::clone) {
                 Ok(passing) => self.pass(&passing, sink, cancel).await,
-                Err(_) => self.translated.stream(request, sink, cancel).await,
+                Err(_) => self.translate(request, sink, cancel).await,
             }
         })
     }

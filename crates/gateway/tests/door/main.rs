@@ -8,6 +8,7 @@ mod echo;
 mod failures;
 mod gemini;
 mod hostile;
+mod login;
 mod recording;
 mod secrets;
 mod serving;

@@ -14,6 +14,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod flows;
 pub(crate) mod improve;
+pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
@@ -45,6 +46,7 @@ pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandEx
         CliCommand::Models(command) => models::dispatch(command, session),
         CliCommand::Adapter(args) => adapter::run(&args, session),
         CliCommand::Agents(command) => agents::dispatch(command, session),
+        CliCommand::Login(command) => login::dispatch(command, session),
         CliCommand::Publish(command) => publish::dispatch(command, session),
         CliCommand::Config(command) => config::dispatch(command, session),
         CliCommand::Context(command) => context::dispatch(command, session),

@@ -90,6 +90,15 @@ impl ConfigurationFiles {
         Ok(value)
     }
 
+    /// What the user's file says about a login: `base`, where it is served, and `token_endpoint`, where it is renewed. A
+    /// workspace says nothing here: it could have the login sent to itself.
+    pub fn login_setting(&self, login: &str, key: &str) -> Result<Option<String>, HostError> {
+        let Some(user) = self.user()? else { return Ok(None) };
+        let user = Value::Table(user.table);
+        let value = ["logins", login, key].iter().try_fold(&user, |value, key| value.get(key));
+        Ok(value.and_then(Value::as_str).map(str::to_owned))
+    }
+
     /// How many files were opened so far.
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)

@@ -1,5 +1,7 @@
 //! Whom to ask: one decision for runs, turns, tasks and whoever only wants to know.
 
+use std::ffi::OsString;
+
 use holon_core::Profile;
 use holon_core::config::{ModeSettings, ResolvedConfig};
 use holon_core::manifest::{ModelCandidate, ModelSelection};
@@ -15,7 +17,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::holon_folders::HolonFolders;
-use crate::run::HostEnvironment;
 
 /// Everything a configuration says about the models of a mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -134,7 +135,7 @@ pub fn decide(
     wish: &ModelPreferences<'_>,
     rules: &ModelRules,
     places: &HolonFolders,
-    env: &HostEnvironment,
+    env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ChosenEndpoint, EndpointUndecided> {
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     // What is said for this work beats what is said for the mode, and a variable is said for this work.

@@ -1,7 +1,9 @@
 //! The model of a run: chosen, opened and recorded.
 
 mod choice;
+mod login;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -22,6 +24,7 @@ use holon_model::{
 };
 
 pub use choice::{ModelPreferences, ModelRules, decide};
+pub(crate) use login::{LoginSearch, search as search_login};
 
 use crate::error::HostError;
 use crate::holon_folders::HolonFolders;
@@ -62,7 +65,7 @@ pub(crate) struct ModelSession {
 pub(crate) fn choose(
     plan: &RunPlan,
     places: &HolonFolders,
-    env: &HostEnvironment,
+    env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ChosenEndpoint, ModelError> {
     let wish = ModelPreferences::of(&plan.profile, &plan.models)
         .named(plan.provider.as_deref(), plan.model.as_deref());

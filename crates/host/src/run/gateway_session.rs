@@ -14,6 +14,7 @@ use holon_gateway::{
     BudgetLimit, CassetteRecording, Gateway, GatewayBudget, GatewayEvent, GatewaySettings, GatewayToken,
     Upstream,
 };
+use holon_login::CredentialProvider;
 use holon_model::choose::ToolCalls;
 use holon_model::{ModelError, ModelErrorKind, ModelSwitch, Prices, Provider, ReplayProvider};
 use holon_sandbox::backend::RunningPayload;
@@ -24,7 +25,7 @@ use super::native_run_result::TAPE;
 use super::replay::RecordedModel;
 use super::snapshot::RunStage;
 use crate::error::HostError;
-use crate::model;
+use crate::model::{self, LoginSearch};
 
 /// What a rehearsal's model is called.
 const SCRIPTED: &str = "scripted-model";
@@ -37,6 +38,8 @@ pub(crate) struct GatewaySession {
     /// What the agent is told it asks.
     pub told: String,
     upstream: Upstream,
+    /// Gives what goes on requests, where a login serves instead of a key.
+    credentials: Option<Arc<dyn CredentialProvider>>,
     pub prices: Option<Prices>,
     /// The model's window, in tokens; 0 where nobody knows.
     pub window: u64,
@@ -75,7 +78,7 @@ impl ActiveRun<'_> {
                 "leave --network out, or use --network gateway",
             ));
         }
-        let (upstream, info, window, prices, replay) = self.upstream()?;
+        let (upstream, credentials, info, window, prices, replay) = self.upstream()?;
         let prices = self.plan.figures.map_or(prices, |figures| figures.prices);
         RecordedModel::new(&info, window, prices).save(&self.folder)?;
         let token = GatewayToken::random().map_err(HostError::io("read", "/dev/urandom".as_ref()))?;
@@ -89,6 +92,7 @@ impl ActiveRun<'_> {
             model,
             told,
             upstream,
+            credentials,
             prices,
             window,
             replay,
@@ -119,7 +123,7 @@ impl ActiveRun<'_> {
                 why: "a rehearsal".into(),
                 ..ModelInfo::default()
             };
-            return Ok((Upstream::Any(Arc::clone(script)), info, 0, None, None));
+            return Ok((Upstream::Any(Arc::clone(script)), None, info, 0, None, None));
         }
         if let (Some(planned), Some(cassette)) = (&self.plan.replay, &self.cassette) {
             let layers = self.folder.layers();
@@ -130,20 +134,45 @@ impl ActiveRun<'_> {
             let replayed = model::replayed(&planned.path, cassette.clone(), wished.as_deref(), normaliser);
             let (replay, info, window, prices) = replayed;
             let provider: Arc<dyn Provider> = Arc::clone(&replay) as Arc<dyn Provider>;
-            return Ok((Upstream::Any(provider), info, window, prices, Some(replay)));
+            return Ok((Upstream::Any(provider), None, info, window, prices, Some(replay)));
         }
         let env = &*self.host.env;
-        let chosen = model::choose(&self.plan, &self.host.places, env)?;
+        let (chosen, credentials) = self.choose_with_login()?;
         let (info, window, prices) = model::described(&chosen);
         let timeouts = chosen.timeouts();
         let upstream = match chosen.tools {
             ToolCalls::Native => Upstream::Pass { endpoint: chosen.endpoint, timeouts },
+            // A login is served by models that call tools.
             ToolCalls::Text { .. } => {
                 let patience = model::patience(env)?;
                 Upstream::Any(Arc::new(chosen.connect(timeouts, patience, ModelSwitch::default())?))
             }
         };
-        Ok((upstream, info, window, prices, None))
+        Ok((upstream, credentials, info, window, prices, None))
+    }
+
+    /// Decides whom to ask; where there is no key, the agent's own login serves.
+    fn choose_with_login(
+        &self,
+    ) -> Result<(holon_model::ChosenEndpoint, Option<Arc<dyn CredentialProvider>>), HostError> {
+        let (host, env) = (self.host, &*self.host.env);
+        match model::search_login(&self.plan, &host.places, &host.configuration, env)? {
+            LoginSearch::Route(route) => {
+                let mut chosen = model::choose(&self.plan, &host.places, &|name| route.stands_in(name, env))?;
+                let taken = route.takes_over(&mut chosen)?;
+                Ok((chosen, taken.then_some(route.credentials)))
+            }
+            LoginSearch::Nothing(told) => match model::choose(&self.plan, &host.places, env) {
+                Ok(chosen) => Ok((chosen, None)),
+                Err(mut error) => {
+                    // Somebody who has logged in learns why that does not help.
+                    told.iter().for_each(|sentence| {
+                        error.message = format!("{}. {sentence}", error.message.trim_end_matches('.'))
+                    });
+                    Err(error.into())
+                }
+            },
+        }
     }
 
     /// Which network the agent's walls have.
@@ -200,6 +229,7 @@ impl ActiveRun<'_> {
             cost_usd: Some((limits.cost_usd - spent).max(0.0)),
         };
         settings.prices = door.prices;
+        settings.credentials.clone_from(&door.credentials);
         settings.attend = attend;
         settings.record = Some(CassetteRecording {
             normaliser,
@@ -307,7 +337,14 @@ impl ActiveRun<'_> {
     }
 }
 
-type GatewayChoice = (Upstream, ModelInfo, u64, Option<Prices>, Option<Arc<ReplayProvider>>);
+type GatewayChoice = (
+    Upstream,
+    Option<Arc<dyn CredentialProvider>>,
+    ModelInfo,
+    u64,
+    Option<Prices>,
+    Option<Arc<ReplayProvider>>,
+);
 
 fn no_listener(e: std::io::Error) -> HostError {
     HostError::Walls { message: format!("the gateway cannot listen: {e}"), hint: None }
