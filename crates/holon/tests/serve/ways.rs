@@ -68,8 +68,8 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
         lines
     };
     vec![
-        way("no token", get, &[host.clone()]),
-        way("no token, another method", "HEAD /api/threads HTTP/1.1", &[host.clone()]),
+        way("no token", get, std::slice::from_ref(&host)),
+        way("no token, another method", "HEAD /api/threads HTTP/1.1", std::slice::from_ref(&host)),
         way("no token, applying", &apply, &all(&["content-type: application/json"])),
         way("an empty token", get, &here("authorization: Bearer ")),
         way("a guessed token", get, &here(&format!("authorization: Bearer {}", "0".repeat(48)))),
@@ -86,22 +86,22 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
         way(
             "the token in the query of the API",
             format!("GET /api/threads?token={token} HTTP/1.1"),
-            &[host.clone()],
+            std::slice::from_ref(&host),
         ),
         way(
             "the token under another name",
             format!("GET /api/threads?access_token={token} HTTP/1.1"),
-            &[host.clone()],
+            std::slice::from_ref(&host),
         ),
         way(
             "the token in the query of a file",
             format!("GET /assets/x?token={token} HTTP/1.1"),
-            &[host.clone()],
+            std::slice::from_ref(&host),
         ),
         way(
             "the token in the query of the numbers",
             format!("GET /metrics?token={token} HTTP/1.1"),
-            &[host.clone()],
+            std::slice::from_ref(&host),
         ),
         way("the token as a cookie", get, &here(&format!("cookie: token={token}"))),
         way("the token as our cookie", get, &here(&format!("cookie: holon_session_{port}={token}"))),
@@ -114,7 +114,7 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
             get,
             &all(&["authorization: Bearer 0000000000000000", &signed]),
         ),
-        way("no name", get, &[bearer.clone()]),
+        way("no name", get, std::slice::from_ref(&bearer)),
         way("another name", get, &["host: evil.example".into(), bearer.clone()]),
         way("another name that leads here", get, &[format!("host: evil.example:{port}"), bearer.clone()]),
         way(
@@ -182,17 +182,17 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
             "OPTIONS /api/threads HTTP/1.1",
             &all(&["origin: http://evil.example", "access-control-request-method: GET", &signed]),
         ),
-        way("another way to write the path", "GET //api/threads HTTP/1.1", &[host.clone()]),
-        way("a path with dots", "GET /assets/../api/threads HTTP/1.1", &[host.clone()]),
-        way("a path in percent signs", "GET /%61pi/threads HTTP/1.1", &[host.clone()]),
-        way("a path in capitals", "GET /API/threads HTTP/1.1", &[host.clone()]),
+        way("another way to write the path", "GET //api/threads HTTP/1.1", std::slice::from_ref(&host)),
+        way("a path with dots", "GET /assets/../api/threads HTTP/1.1", std::slice::from_ref(&host)),
+        way("a path in percent signs", "GET /%61pi/threads HTTP/1.1", std::slice::from_ref(&host)),
+        way("a path in capitals", "GET /API/threads HTTP/1.1", std::slice::from_ref(&host)),
         way(
             "another method by a header",
             "GET / HTTP/1.1",
             &all(&["x-http-method-override: GET", "x-original-url: /api/threads"]),
         ),
-        way("the numbers", "GET /metrics HTTP/1.1", &[host.clone()]),
-        way("a ticket that was never given", "GET /?ticket=0 HTTP/1.1", &[host.clone()]),
+        way("the numbers", "GET /metrics HTTP/1.1", std::slice::from_ref(&host)),
+        way("a ticket that was never given", "GET /?ticket=0 HTTP/1.1", std::slice::from_ref(&host)),
         way("a wrong token at the entrance", format!("GET /?token={} HTTP/1.1", &token[1..]), &[host]),
     ]
 }
@@ -301,7 +301,7 @@ fn another_user_of_the_machine_gets_nowhere_even_with_the_token() {
         return skip_security(&current_test(), "only root can play another user");
     }
     for_each_identity(BIN, |env| {
-        let tape = env.write("work/chat.yaml", &format!("- text: {SECRET}\n"));
+        let tape = env.write("work/chat.yaml", format!("- text: {SECRET}\n"));
         let repo = env.repo().file("a.txt", "one\n").commit("first");
         let root = repo.path().to_str().unwrap();
         let args = ["serve", "--listen", "127.0.0.1:0", "--root", root, "--replay", tape.to_str().unwrap()];
