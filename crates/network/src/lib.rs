@@ -9,6 +9,7 @@ mod arrival;
 mod credential;
 mod outside;
 mod permit;
+mod proxy;
 mod record;
 mod tls;
 
@@ -20,5 +21,6 @@ pub use permit::{
     ClientSet, HostName, HostPattern, HostRule, HostTarget, PackageFamily, Permit, PermitAccess, PermitBook,
     PermitError, PermitRefusal, PermitRule, PermitSource, RemoteName, TargetHost,
 };
+pub use proxy::{NetworkLimits, NetworkProxy, NetworkProxyError, NetworkSettings};
 pub use record::{ConnectionManner, HostTraffic, NetworkEvent, NetworkSummary, NetworkWatch, RefusalReason};
 pub use tls::{AuthorityError, RunAuthority, TrustError, UpstreamTrust};

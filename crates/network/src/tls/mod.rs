@@ -7,4 +7,4 @@ mod trust;
 pub use authority::{AuthorityError, RunAuthority};
 pub use trust::{TrustError, UpstreamTrust};
 
-pub(crate) use hello::{ClientHello, HelloProgress};
+pub(crate) use hello::{ClientHello, HANDSHAKE, HelloProgress};
