@@ -59,6 +59,7 @@ pub(crate) async fn serve<S: ClientStream>(client: S, network: Arc<SharedNetwork
         .header_read_timeout(limits.head_time)
         .max_headers(limits.headers)
         .max_buf_size(limits.head_bytes.max(SMALLEST_BUFFER))
+        .half_close(true)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(client), service)
         .await;

@@ -1,0 +1,10 @@
+//! The network by permit from end to end: a client inside, scripted names and hosts outside, all on loopback.
+
+mod client;
+mod credentials;
+mod limits;
+mod passing;
+mod reading;
+mod upstream;
+mod ways_out;
+mod world;
