@@ -6,7 +6,10 @@
 
 mod address;
 mod arrival;
+mod client_set_hosts;
+mod client_settings;
 mod credential;
+mod learn;
 mod outside;
 mod permit;
 mod proxy;
@@ -15,7 +18,10 @@ mod tls;
 
 pub use address::AddressKind;
 pub use arrival::{ArrivalRules, DeniedPackage, PackageArrival, PackageVersion, recognise};
+pub use client_set_hosts::{ClientQueries, ClientQueryError, SetHost, SetHosts, SystemQueries};
+pub use client_settings::{ClientSettings, SettingsFile, SettingsPlaces};
 pub use credential::{CredentialError, CredentialForm, HostCredential};
+pub use learn::LearntPermits;
 pub use outside::{CompanyProxies, CompanyProxyError, Outside, OutsideFuture, SystemOutside};
 pub use permit::{
     ClientSet, HostName, HostPattern, HostRule, HostTarget, PackageFamily, Permit, PermitAccess, PermitBook,

@@ -167,7 +167,7 @@ fn asks_for_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE)
         || headers.contains_key("http2-settings")
         || headers.contains_key(header::SEC_WEBSOCKET_KEY)
-        || named_by_connection(headers).iter().any(|name| *name == header::UPGRADE)
+        || named_by_connection(headers).contains(&header::UPGRADE)
 }
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
