@@ -32,13 +32,14 @@ pub(crate) struct ReachedHost {
 const PROXY_HEAD: usize = 16 * 1024;
 
 impl Reach {
-    /// Resolves a name once, judges what it leads to, and connects there.
+    /// Resolves a name once, judges what it leads to, and connects there; addresses in `also` were judged before.
     pub(crate) async fn open(
         &self,
         book: &PermitBook,
         permit: &Permit,
         target: &HostTarget,
         encrypted: bool,
+        also: &[IpAddr],
     ) -> Result<ReachedHost, RefusalReason> {
         let proxy = self.proxies.before(target, encrypted);
         let addresses = match (&target.host, proxy) {
@@ -52,6 +53,7 @@ impl Reach {
         for address in addresses {
             match book.judge_address(permit, target, address) {
                 Ok(()) => fine.push(address),
+                Err(_) if also.contains(&address) => fine.push(address),
                 Err(refusal) => refused = Some(refusal),
             }
         }

@@ -101,7 +101,10 @@ impl PermitBook {
         let fine = match kind {
             AddressKind::Public => true,
             _ if by_address => true,
-            AddressKind::Private | AddressKind::CarrierShared | AddressKind::Loopback => {
+            AddressKind::Private
+            | AddressKind::CarrierShared
+            | AddressKind::Documentation
+            | AddressKind::Loopback => {
                 matches!(permit.source, PermitSource::ClientConfiguration(_))
                     && !matches!(permit.rule.pattern, HostPattern::Below(_))
             }

@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
-use super::carried_body::{CarriedBody, WhenArrived};
+use super::carried_body::{CarriedBody, WhenArrived, WhenPassing};
 use super::meter::{ConnectionMeter, Metered};
 use super::request::{self, RequestRules};
 use super::shared::{JudgedWay, SharedNetwork};
-use crate::arrival::{PackageArrival, PackageVersion, recognise};
-use crate::permit::TargetHost;
+use crate::arrival::{LinkScan, PackageArrival, PackageVersion, recognise};
+use crate::permit::{PackageFamily, TargetHost};
 use crate::record::{ConnectionManner, NetworkEvent, RefusalReason};
 
 /// The requests of one client connection; it keeps at most one connection to the outside.
@@ -63,15 +63,24 @@ impl RequestCarrier {
         }
         let credential = way.credential.as_ref().filter(|_| encrypted);
         let mut headers = rules.outgoing(&head.headers);
+        let leads = family.filter(|family| {
+            head.method == Method::GET
+                && LinkScan::is_index(*family, head.uri.path())
+                && self.network.led.may_lead(way)
+        });
         // What is looked through has to be readable, and a digest is that of the file itself.
-        if credential.is_some() || package.is_some() {
+        if credential.is_some() || package.is_some() || leads.is_some() {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         if let Some((name, value)) = credential.map(crate::credential::HostCredential::header) {
             headers.insert(name, value);
         }
         let answer = self.ask(way, encrypted, &head, headers, body).await?;
-        self.answer(way, &head, package, credential.is_some(), answer)
+        let mut answer = self.answer(way, &head, package, credential.is_some(), answer)?;
+        if let Some(family) = leads.filter(|_| answer.status() == StatusCode::OK) {
+            answer = answer.map(|body| body.looked_at(self.when_leading(way, family)));
+        }
+        Ok(answer)
     }
 
     async fn ask(
@@ -122,7 +131,7 @@ impl RequestCarrier {
     async fn connect(&self, way: &JudgedWay, encrypted: bool) -> Result<OpenHost, RefusalReason> {
         let network = &self.network;
         let meter = network.meter(way)?;
-        let reached = network.reach.open(&way.book, &way.permit, &way.target, encrypted).await?;
+        let reached = network.open(way, encrypted).await?;
         let stream = Metered::new(reached.stream, Arc::clone(&meter));
         let manner = if encrypted { ConnectionManner::Read } else { ConnectionManner::Plain };
         let number = network.allow(way, manner, reached.address);
@@ -219,6 +228,16 @@ impl RequestCarrier {
         Box::new(move |sha256, bytes| {
             let package = PackageArrival { package, host, sha256, bytes };
             network.recorder.tell(&NetworkEvent::Arrived { package });
+        })
+    }
+
+    /// Permits reading the hosts of files that an index names.
+    fn when_leading(&self, way: &JudgedWay, family: PackageFamily) -> WhenPassing {
+        let (network, way, mut scan) = (Arc::clone(&self.network), way.clone(), LinkScan::new(family));
+        Box::new(move |piece| {
+            for target in scan.push(piece) {
+                network.lead(&way, &target);
+            }
         })
     }
 

@@ -3,6 +3,7 @@
 mod carried_body;
 mod carry;
 mod head;
+mod led_hosts;
 mod limits;
 mod meter;
 mod network_proxy;

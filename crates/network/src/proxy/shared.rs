@@ -6,12 +6,13 @@ use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 
+use super::led_hosts::LedHosts;
 use super::limits::NetworkLimits;
 use super::meter::{ConnectionMeter, HostMeters, MeterBounds};
 use super::refusal_answer::RefusalAnswer;
 use crate::arrival::ArrivalRules;
 use crate::credential::{CredentialScrub, HostCredential};
-use crate::outside::{CompanyProxies, Outside, Reach};
+use crate::outside::{CompanyProxies, Outside, Reach, ReachedHost};
 use crate::permit::{HostTarget, Permit, PermitBook};
 use crate::record::{ConnectionManner, NetworkEvent, NetworkWatch, Recorder, RefusalReason};
 use crate::tls::{RunAuthority, UpstreamTrust};
@@ -77,6 +78,7 @@ pub(crate) struct SharedNetwork {
     pub(crate) scrub: CredentialScrub,
     pub(crate) places: Arc<Semaphore>,
     meters: HostMeters,
+    pub(crate) led: LedHosts,
     /// Hosts for which a client did not accept the authority.
     unaccepted: Mutex<HashSet<HostTarget>>,
 }
@@ -113,6 +115,7 @@ impl SharedNetwork {
             learning: settings.learning,
             recorder: Recorder::new(settings.watch),
             meters: HostMeters::default(),
+            led: LedHosts::default(),
             unaccepted: Mutex::default(),
         }
     }
@@ -138,6 +141,29 @@ impl SharedNetwork {
     pub(crate) fn refuse(&self, target: Option<&HostTarget>, reason: RefusalReason) -> RefusalAnswer {
         let (message, flag) = self.recorder.refuse(target, reason.clone());
         RefusalAnswer::new(&reason, message, flag)
+    }
+
+    /// Connects to a target that was judged.
+    pub(crate) async fn open(&self, way: &JudgedWay, encrypted: bool) -> Result<ReachedHost, RefusalReason> {
+        let also = self.led.reached_by_registry(&way.permit.source);
+        let reached = self.reach.open(&way.book, &way.permit, &way.target, encrypted, &also).await?;
+        self.led.remember_registry(&way.permit.source, reached.address);
+        Ok(reached)
+    }
+
+    /// Permits reading a host that an answer of a registry names.
+    pub(crate) fn lead(&self, way: &JudgedWay, target: &HostTarget) {
+        let mut book = self.book.write().unwrap_or_else(PoisonError::into_inner);
+        if book.judge(target).is_ok() {
+            return;
+        }
+        if let Some(permit) = self.led.permit(way, target) {
+            let set = permit.set().map(ToString::to_string).unwrap_or_default();
+            book.add(permit);
+            drop(book);
+            let (from, to) = (way.target.to_string(), target.to_string());
+            self.recorder.tell(&NetworkEvent::Led { from, to, set });
+        }
     }
 
     pub(crate) fn allow(

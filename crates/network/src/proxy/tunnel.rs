@@ -151,7 +151,7 @@ impl<S: ClientStream> Tunnel<S> {
             self.refuse(&way, RefusalReason::HiddenServerName);
             return;
         }
-        match self.network.reach.open(&way.book, &way.permit, &way.target, true).await {
+        match self.network.open(&way, true).await {
             Ok(reached) => self.copy(way, reached, ConnectionManner::Opaque).await,
             Err(reason) => {
                 self.refuse(&way, reason);
@@ -161,7 +161,7 @@ impl<S: ClientStream> Tunnel<S> {
 
     /// Serves a host at which anything may be done.
     async fn pass(mut self, way: JudgedWay, json: bool) {
-        let reached = match self.network.reach.open(&way.book, &way.permit, &way.target, true).await {
+        let reached = match self.network.open(&way, true).await {
             Ok(reached) => reached,
             Err(reason) => {
                 let refusal = self.refuse(&way, reason);

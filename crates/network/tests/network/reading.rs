@@ -163,3 +163,52 @@ fn git_fetches_and_does_not_push() {
     assert!(ask(&push).1.contains("nothing may be published"));
     assert!(host.seen().contains("want") && !host.seen().contains("receive"));
 }
+
+#[test]
+fn a_registry_leads_to_the_host_of_its_files_and_to_nothing_else() {
+    let world = World::new();
+    let reply = |head: &str| match head {
+        _ if head.contains("/simple/") => {
+            let links = "<a href=\"https://files.test/p/flask-3.0.0.tar.gz\"></a><a href=\"https://inner.test/x-1.0.zip\"></a>\
+                         <a href=\"https://home.test/\"></a>";
+            upstream::answer("200 OK", "content-type: text/html\r\n", links)
+        }
+        _ => upstream::answer("200 OK", "", "abc"),
+    };
+    // The registry and its files are at one private address, which only the user's configuration leads to.
+    let host = upstream::Upstream::http(
+        Some(world.encryption(&["index.test", "files.test", "inner.test", "home.test"])),
+        Arc::new(reply),
+    );
+    world.outside.host("10.0.0.5:443", &host);
+    for (name, address) in [
+        ("index.test", "10.0.0.5"),
+        ("files.test", "10.0.0.5"),
+        ("inner.test", "10.0.0.6"),
+        ("home.test", "10.0.0.5"),
+    ] {
+        world.outside.name(name, &[&[address]]);
+    }
+    let mut settings = world.settings();
+    settings.book = PermitBook::new([configured("index.test:443", "pip")]);
+    let proxy = world.open(settings);
+    let ask = |name: &str, path: &str| {
+        let mut stream =
+            encrypt(tunnel(&proxy, &format!("{name}:443")).1, name, world.authority.certificate());
+        stream
+            .write_all(
+                format!("GET {path} HTTP/1.1\r\nHost: {name}\r\nAccept-Encoding: gzip\r\n\r\n").as_bytes(),
+            )
+            .unwrap();
+        answer(&mut stream)
+    };
+    assert!(ask("files.test", "/p/flask-3.0.0.tar.gz").0.starts_with("HTTP/1.1 403"));
+    assert!(ask("index.test", "/simple/flask/").0.starts_with("HTTP/1.1 200"));
+    assert!(host.seen().contains("accept-encoding: identity"));
+    assert_eq!(ask("files.test", "/p/flask-3.0.0.tar.gz").1, "abc");
+    assert!(ask("inner.test", "/x-1.0.zip").1.contains("inner.test:443 leads to 10.0.0.6"));
+    assert!(ask("home.test", "/").1.contains("home.test:443 is not permitted"));
+    world.until(|event| matches!(event, NetworkEvent::Led { from, to, set } if (from.as_str(), to.as_str(), set.as_str()) == ("index.test:443", "files.test:443", "pip")));
+    assert_eq!(world.outside.dialled(), ["10.0.0.5:443", "10.0.0.5:443"]);
+    assert_eq!(proxy.finish().packages.len(), 1);
+}
