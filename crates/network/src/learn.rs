@@ -49,6 +49,8 @@ impl LearntPermits {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use std::path::Path;
 
     use super::*;

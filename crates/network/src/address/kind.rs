@@ -124,6 +124,8 @@ impl fmt::Display for AddressKind {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use proptest::prelude::*;
 
     use super::AddressKind::*;

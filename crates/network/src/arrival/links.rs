@@ -89,6 +89,8 @@ fn part_of_address(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use proptest::prelude::*;
 
     use super::*;

@@ -108,6 +108,8 @@ fn maven(segments: &[&str]) -> Parts {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use proptest::prelude::*;
 
     use super::*;

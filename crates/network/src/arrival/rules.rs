@@ -90,6 +90,8 @@ fn loose(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
 
     fn package(family: PackageFamily, name: &str, version: &str) -> PackageVersion {

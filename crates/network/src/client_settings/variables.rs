@@ -119,6 +119,8 @@ fn java_options(port: u16, places: &SettingsPlaces, trusted: &str, direct: &[Str
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use std::collections::BTreeMap;
     use std::process::Command;
     use std::time::SystemTime;

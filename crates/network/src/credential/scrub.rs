@@ -160,6 +160,8 @@ fn packed(secret: &[u8], shift: usize, encode: impl Fn(&[u8]) -> String) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use proptest::prelude::*;
 
     use super::*;

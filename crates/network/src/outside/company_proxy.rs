@@ -185,6 +185,8 @@ fn hex(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
 
     fn proxies(pairs: &[(&str, &str)]) -> Result<CompanyProxies, CompanyProxyError> {

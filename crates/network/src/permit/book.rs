@@ -124,6 +124,8 @@ impl PermitBook {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
     use crate::permit::{ClientSet, PermitRule};
 

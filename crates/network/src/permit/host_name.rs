@@ -86,6 +86,8 @@ pub(super) fn plain_ipv4(text: &str) -> Option<Ipv4Addr> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
 
     #[test]

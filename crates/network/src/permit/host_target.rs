@@ -113,6 +113,8 @@ fn parse_port(text: &str) -> Result<u16, PermitError> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::*;
 
     #[test]

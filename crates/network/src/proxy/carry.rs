@@ -16,14 +16,14 @@ use tokio_rustls::TlsConnector;
 use super::carried_body::{CarriedBody, WhenArrived, WhenPassing};
 use super::meter::{ConnectionMeter, Metered};
 use super::request::{self, RequestRules};
-use super::shared::{JudgedWay, SharedNetwork};
+use super::run_network::{JudgedWay, RunNetwork};
 use crate::arrival::{LinkScan, PackageArrival, PackageVersion, recognise};
 use crate::permit::{PackageFamily, TargetHost};
 use crate::record::{ConnectionManner, NetworkEvent, RefusalReason};
 
 /// The requests of one client connection; it keeps at most one connection to the outside.
 pub(crate) struct RequestCarrier {
-    network: Arc<SharedNetwork>,
+    network: Arc<RunNetwork>,
     open: Mutex<Option<OpenHost>>,
 }
 
@@ -37,7 +37,7 @@ struct OpenHost {
 const ANSWER_HEAD: usize = 128 * 1024;
 
 impl RequestCarrier {
-    pub(crate) fn new(network: Arc<SharedNetwork>) -> Self {
+    pub(crate) fn new(network: Arc<RunNetwork>) -> Self {
         Self { network, open: Mutex::new(None) }
     }
 
@@ -199,7 +199,7 @@ impl RequestCarrier {
         }
         if let (Some(package), true) = (&package, came.status.is_success()) {
             let published = came.headers.get(header::LAST_MODIFIED).and_then(seconds);
-            self.network.arrivals.judge_age(package, published, SharedNetwork::now())?;
+            self.network.arrivals.judge_age(package, published, RunNetwork::now())?;
         }
         let mut body = CarriedBody::incoming(body, u64::MAX);
         let scrub = &self.network.scrub;

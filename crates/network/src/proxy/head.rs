@@ -101,6 +101,8 @@ fn token(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use proptest::prelude::*;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-use super::shared::JudgedWay;
+use super::run_network::JudgedWay;
 use crate::permit::{ClientSet, HostRule, HostTarget, Permit, PermitAccess, PermitSource, TargetHost};
 
 /// What registries have led to so far.

@@ -13,10 +13,10 @@ mod race;
 mod refusal_answer;
 mod request;
 mod requests;
+mod run_network;
 mod serve;
-mod shared;
 mod tunnel;
 
 pub use limits::NetworkLimits;
 pub use network_proxy::{NetworkProxy, NetworkProxyError};
-pub use shared::NetworkSettings;
+pub use run_network::NetworkSettings;

@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::race::first;
+use super::run_network::{NetworkSettings, RunNetwork};
 use super::serve;
-use super::shared::{NetworkSettings, SharedNetwork};
 use crate::permit::Permit;
 use crate::record::NetworkSummary;
 
 /// The open network; it closes when this is dropped.
 pub struct NetworkProxy {
-    network: Arc<SharedNetwork>,
+    network: Arc<RunNetwork>,
     address: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -35,7 +35,7 @@ impl NetworkProxy {
     pub fn start(listener: TcpListener, settings: NetworkSettings) -> Result<Self, NetworkProxyError> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr().ok();
-        let network = Arc::new(SharedNetwork::new(settings));
+        let network = Arc::new(RunNetwork::new(settings));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, mut stopped) = watch::channel(false);
         let served = Arc::clone(&network);

@@ -16,7 +16,7 @@ use super::carried_body::CarriedBody;
 use super::carry::RequestCarrier;
 use super::prefixed::ClientStream;
 use super::refusal_answer::reads_json;
-use super::shared::{JudgedWay, SharedNetwork};
+use super::run_network::{JudgedWay, RunNetwork};
 use crate::permit::HostTarget;
 use crate::record::RefusalReason;
 
@@ -40,7 +40,7 @@ pub(crate) enum RequestsFor {
 const SMALLEST_BUFFER: usize = 8192;
 
 /// Serves until the client is done.
-pub(crate) async fn serve<S: ClientStream>(client: S, network: Arc<SharedNetwork>, served: RequestsFor) {
+pub(crate) async fn serve<S: ClientStream>(client: S, network: Arc<RunNetwork>, served: RequestsFor) {
     let limits = network.limits;
     let carrier = Arc::new(RequestCarrier::new(Arc::clone(&network)));
     let count = AtomicUsize::new(0);
@@ -72,7 +72,7 @@ pub(crate) async fn serve<S: ClientStream>(client: S, network: Arc<SharedNetwork
 }
 
 async fn answer(
-    network: &SharedNetwork,
+    network: &RunNetwork,
     carrier: &RequestCarrier,
     served: RequestsFor,
     first: bool,
@@ -119,7 +119,7 @@ async fn carry_to_one(
 }
 
 async fn carry_anywhere(
-    network: &SharedNetwork,
+    network: &RunNetwork,
     carrier: &RequestCarrier,
     target: &mut Option<HostTarget>,
     first: bool,

@@ -11,7 +11,7 @@ use super::head::ProxyHead;
 use super::prefixed::{ClientStream, Prefixed};
 use super::refusal_answer::{RefusalAnswer, is_json_client};
 use super::requests::{self, RequestsFor};
-use super::shared::SharedNetwork;
+use super::run_network::RunNetwork;
 use super::tunnel;
 use crate::permit::HostTarget;
 use crate::record::RefusalReason;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Serves for ever.
-pub(crate) async fn listen(listener: TcpListener, network: Arc<SharedNetwork>) {
+pub(crate) async fn listen(listener: TcpListener, network: Arc<RunNetwork>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
@@ -34,7 +34,7 @@ pub(crate) async fn listen(listener: TcpListener, network: Arc<SharedNetwork>) {
 }
 
 /// Serves one connection.
-pub(crate) async fn serve<S: ClientStream>(stream: S, network: Arc<SharedNetwork>) {
+pub(crate) async fn serve<S: ClientStream>(stream: S, network: Arc<RunNetwork>) {
     let mut client = Prefixed::new(stream);
     let Ok(_place) = Arc::clone(&network.places).try_acquire_owned() else {
         let reason = RefusalReason::Limit { what: "too many connections at a time".to_owned() };

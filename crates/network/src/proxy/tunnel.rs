@@ -14,8 +14,8 @@ use super::prefixed::{ClientStream, Prefixed};
 use super::race::{First, first};
 use super::refusal_answer::RefusalAnswer;
 use super::requests::{self, RequestsFor};
+use super::run_network::{JudgedWay, RunNetwork};
 use super::serve::turn_away;
-use super::shared::{JudgedWay, SharedNetwork};
 use crate::outside::ReachedHost;
 use crate::permit::HostTarget;
 use crate::record::{ConnectionManner, RefusalReason};
@@ -27,13 +27,13 @@ const BUFFER: usize = 64 * 1024;
 /// A connection from inside that wants to go to a target.
 struct Tunnel<S> {
     client: Prefixed<S>,
-    network: Arc<SharedNetwork>,
+    network: Arc<RunNetwork>,
 }
 
 /// Serves a connection for which `CONNECT` was asked.
 pub(crate) async fn serve<S: ClientStream>(
     client: Prefixed<S>,
-    network: Arc<SharedNetwork>,
+    network: Arc<RunNetwork>,
     target: HostTarget,
     json: bool,
 ) {
@@ -89,7 +89,7 @@ impl<S: ClientStream> Tunnel<S> {
     async fn accept(
         self,
         target: &HostTarget,
-    ) -> Result<(tokio_rustls::server::TlsStream<Prefixed<S>>, Arc<SharedNetwork>), io::Error> {
+    ) -> Result<(tokio_rustls::server::TlsStream<Prefixed<S>>, Arc<RunNetwork>), io::Error> {
         let config = self.network.authority.server(&target.host).map_err(io::Error::other)?;
         let accepted = tokio::time::timeout(
             self.network.limits.head_time,

@@ -140,6 +140,8 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
     use super::super::reason::RefusalReason;
     use super::*;
 

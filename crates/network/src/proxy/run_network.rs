@@ -64,7 +64,7 @@ impl NetworkSettings {
 }
 
 /// The network of a run while it is open.
-pub(crate) struct SharedNetwork {
+pub(crate) struct RunNetwork {
     pub(crate) book: RwLock<PermitBook>,
     credentials: Vec<HostCredential>,
     pub(crate) arrivals: ArrivalRules,
@@ -95,7 +95,7 @@ pub(crate) struct JudgedWay {
     pub(crate) reading: Option<bool>,
 }
 
-impl SharedNetwork {
+impl RunNetwork {
     pub(crate) fn new(settings: NetworkSettings) -> Self {
         let secrets =
             settings.credentials.iter().flat_map(HostCredential::secrets).chain(settings.proxies.secrets());
