@@ -14,6 +14,7 @@ mod refusal_answer;
 mod request;
 mod requests;
 mod run_network;
+mod second_hello;
 mod serve;
 mod tunnel;
 

@@ -15,6 +15,7 @@ use super::race::{First, first};
 use super::refusal_answer::RefusalAnswer;
 use super::requests::{self, RequestsFor};
 use super::run_network::{JudgedWay, RunNetwork};
+use super::second_hello::{SecondHelloRefused, WatchedClient};
 use super::serve::turn_away;
 use crate::outside::ReachedHost;
 use crate::permit::HostTarget;
@@ -206,7 +207,7 @@ impl<S: ClientStream> Tunnel<S> {
     }
 
     /// Copies both ways until both are done, one is idle, or a bound is reached.
-    async fn copy(mut self, way: JudgedWay, reached: ReachedHost, manner: ConnectionManner) {
+    async fn copy(self, way: JudgedWay, reached: ReachedHost, manner: ConnectionManner) {
         let meter = match self.network.meter(&way) {
             Ok(meter) => meter,
             Err(reason) => {
@@ -216,8 +217,20 @@ impl<S: ClientStream> Tunnel<S> {
         };
         let number = self.network.allow(&way, manner, reached.address);
         let mut outside: Metered<TcpStream> = Metered::new(reached.stream, Arc::clone(&meter));
-        let copied = copy_bidirectional_with_sizes(&mut self.client, &mut outside, BUFFER, BUFFER);
-        first(copied, meter.idle(self.network.limits.idle)).await;
+        let idle = meter.idle(self.network.limits.idle);
+        let copied = if manner == ConnectionManner::Raw {
+            let mut client = self.client;
+            first(copy_bidirectional_with_sizes(&mut client, &mut outside, BUFFER, BUFFER), idle).await
+        } else {
+            let mut client = WatchedClient::new(self.client, way.target.clone());
+            first(copy_bidirectional_with_sizes(&mut client, &mut outside, BUFFER, BUFFER), idle).await
+        };
+        if let First::One(Err(error)) = copied
+            && let Some(refused) =
+                error.get_ref().and_then(|inner| inner.downcast_ref::<SecondHelloRefused>())
+        {
+            self.network.refuse(Some(&way.target), refused.0.clone());
+        }
         self.network.finished(&way, number, &meter);
     }
 }

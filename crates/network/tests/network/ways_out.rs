@@ -282,6 +282,7 @@ fn by_another_name_inside() {
     for (what, attempt) in [
         ("another server name", Through("open.test:443", marked(&["other.test"], &[]))),
         ("another server name, encrypted", Encrypted("open.test:443", "other.test", request())),
+        ("another server name the second time", Through("open.test:443", [hello(&["open.test"], &[]), marked(&["other.test"], &[])].concat())),
         ("a name below", Through("a.wild.test:443", marked(&["b.wild.test"], &[]))),
         ("no server name", Through("open.test:443", marked(&[], &[]))),
         ("two server names", Through("open.test:443", marked(&["open.test", "other.test"], &[]))),
